@@ -117,24 +117,15 @@ L(rows_4):
   cbz x4, L(positions_done)
 L(positions):
   ldr x14, [x0, #8*11]                                   // rhs_stride
-  mov x15, #1
-  subs x15, x13, x15
-  csel x15, x15, xzr, hs
-  add x16, x11, x14
-  cmp x15, #0                                            // k_1
-  csel x15, x11, x16, eq
-  mov x16, #2
-  subs x16, x13, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x14
-  cmp x16, #0                                            // k_2
-  csel x16, x15, x17, eq
-  mov x17, #3
-  subs x17, x13, x17
-  csel x17, x17, xzr, hs
+  add x15, x11, x14
+  cmp x13, #1                                            // k_1
+  csel x15, x11, x15, ls
+  add x16, x15, x14
+  cmp x13, #2                                            // k_2
+  csel x16, x15, x16, ls
   add x14, x16, x14
-  cmp x17, #0                                            // k_3
-  csel x14, x16, x14, eq
+  cmp x13, #3                                            // k_3
+  csel x14, x16, x14, ls
   ldr x17, [x0, #8*19]                                   // rhs_prefetch
   mov x19, #0
   cmp x17, x19                                           // unless rhs_prefetch not_equal 
@@ -600,24 +591,15 @@ L(rows_2):
   cbz x3, L(positions_2_done)
 L(positions_2):
   ldr x10, [x0, #8*11]                                   // rhs_stride
-  mov x11, #1
-  subs x11, x9, x11
-  csel x11, x11, xzr, hs
-  add x12, x7, x10
-  cmp x11, #0                                            // k_1
-  csel x11, x7, x12, eq
-  mov x12, #2
-  subs x12, x9, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x10
-  cmp x12, #0                                            // k_2
-  csel x12, x11, x13, eq
-  mov x13, #3
-  subs x13, x9, x13
-  csel x13, x13, xzr, hs
+  add x11, x7, x10
+  cmp x9, #1                                             // k_1
+  csel x11, x7, x11, ls
+  add x12, x11, x10
+  cmp x9, #2                                             // k_2
+  csel x12, x11, x12, ls
   add x10, x12, x10
-  cmp x13, #0                                            // k_3
-  csel x10, x12, x10, eq
+  cmp x9, #3                                             // k_3
+  csel x10, x12, x10, ls
   ldr x13, [x0, #8*19]                                   // rhs_prefetch
   mov x14, #0
   cmp x13, x14                                           // unless rhs_prefetch not_equal 
@@ -973,24 +955,15 @@ L(rows_1):
   cbz x3, L(positions_3_done)
 L(positions_3):
   ldr x8, [x0, #8*11]                                    // rhs_stride
-  mov x9, #1
-  subs x9, x7, x9
-  csel x9, x9, xzr, hs
-  add x10, x5, x8
-  cmp x9, #0                                             // k_1
-  csel x9, x5, x10, eq
-  mov x10, #2
-  subs x10, x7, x10
-  csel x10, x10, xzr, hs
-  add x11, x9, x8
-  cmp x10, #0                                            // k_2
-  csel x10, x9, x11, eq
-  mov x11, #3
-  subs x11, x7, x11
-  csel x11, x11, xzr, hs
+  add x9, x5, x8
+  cmp x7, #1                                             // k_1
+  csel x9, x5, x9, ls
+  add x10, x9, x8
+  cmp x7, #2                                             // k_2
+  csel x10, x9, x10, ls
   add x8, x10, x8
-  cmp x11, #0                                            // k_3
-  csel x8, x10, x8, eq
+  cmp x7, #3                                             // k_3
+  csel x8, x10, x8, ls
   ldr x11, [x0, #8*19]                                   // rhs_prefetch
   mov x12, #0
   cmp x11, x12                                           // unless rhs_prefetch not_equal 

@@ -120,8 +120,7 @@ L(n):
   vpbroadcastd zmm1, dword ptr [rdx + 4]                 // max
   mov r10, qword ptr [rsp + 0]                           // column_bytes
   shr r10, 1
-  mov rdx, 32
-  imul rax, rdx
+  imul rax, rax, 32
   lea rax, [rsi + rax]                                   // field
   mov rdx, qword ptr [rdi + 8*14]                        // bias
   mov r11, qword ptr [rsp + 0]                           // column_bytes

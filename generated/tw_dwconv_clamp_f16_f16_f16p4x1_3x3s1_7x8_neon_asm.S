@@ -14,7 +14,7 @@
 // Registers in loop pixels:
 //  x0 args  x1 column_bytes  x2 n_left  x3 rhs  x4 n  x5 pixels_left  x6 rhs_1  x7 dst  x8 -  x9 -
 //  x10 -  x11 -  x12 -  x13 -  x14 dst  x15 line ...  x16 lhs ...  v0 min  v1 max  v2 bias  v3 bias
-//  v4 w ...  v5 w ...  v6 w  v7 w  v8 x_0 ...  v16 w  v17 w  v18 x_0 ...  v19 acc ...  v20 acc ...
+//  v4 w ...  v5 w  v6 w  v7 w  v8 x_0 ...  v16 w  v17 w  v18 x_0 ...  v19 acc ...  v20 acc ...
 //  v21 acc ...  v22 acc ...  v23 acc ...  v24 acc ...  v25 acc ...  v26 acc ...  v27 acc ...
 //  v28 acc ...  v29 acc ...  v30 acc ...  v31 acc ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
@@ -79,12 +79,9 @@ tw_dwconv_clamp_f16_f16_f16p4x1_3x3s1_7x8_neon_asm:
 L(n):
   mov x5, #9
   ldr x6, [x0, #8*11]                                    // rhs_stride
-  mov x7, #4
-  subs x7, x4, x7
-  csel x7, x7, xzr, hs
   add x6, x3, x6
-  cmp x7, #0                                             // rhs_1
-  csel x6, x3, x6, eq
+  cmp x4, #4                                             // rhs_1
+  csel x6, x3, x6, ls
   ldr x7, [x0, #8*12]                                    // dst
   lsr x8, x1, #1
   add x7, x7, x8                                         // dst
@@ -93,8 +90,7 @@ L(n):
   ldr s1, [x8, #4]                                       // max
   dup v1.4s, v1.s[0]
   lsr x8, x1, #1
-  mov x9, #8
-  mul x5, x5, x9
+  lsl x5, x5, #3
   add x9, x3, x5                                         // field
   add x5, x6, x5                                         // field
   ldr x10, [x0, #8*14]                                   // bias
@@ -484,101 +480,73 @@ L(pixels):
   fcvtl v4.4s, v4.4h                                     // x_1
   fmla v18.4s, v17.4s, v4.4s                             // acc
   add x14, x7, x14                                       // dst
-  fcmgt v4.4s, v0.4s, v19.4s                             // out
-  bsl v4.16b, v0.16b, v19.16b
-  fcmgt v5.4s, v4.4s, v1.4s                              // out
-  bsl v5.16b, v1.16b, v4.16b
-  fcvtn v4.4h, v5.4s                                     // out
+  fmax v4.4s, v19.4s, v0.4s                              // out
+  fmin v4.4s, v4.4s, v1.4s                               // out
+  fcvtn v4.4h, v4.4s                                     // out
   str d4, [x14, #0]                                      // out
-  fcmgt v4.4s, v0.4s, v20.4s                             // out
-  bsl v4.16b, v0.16b, v20.16b
-  fcmgt v5.4s, v4.4s, v1.4s                              // out
-  bsl v5.16b, v1.16b, v4.16b
-  fcvtn v4.4h, v5.4s                                     // out
+  fmax v4.4s, v20.4s, v0.4s                              // out
+  fmin v4.4s, v4.4s, v1.4s                               // out
+  fcvtn v4.4h, v4.4s                                     // out
   str d4, [x14, #8]                                      // out
   ldr x15, [x0, #8*13]                                   // dst_stride
   add x14, x14, x15                                      // dst
-  fcmgt v4.4s, v0.4s, v21.4s                             // out
-  bsl v4.16b, v0.16b, v21.16b
-  fcmgt v5.4s, v4.4s, v1.4s                              // out
-  bsl v5.16b, v1.16b, v4.16b
-  fcvtn v4.4h, v5.4s                                     // out
+  fmax v4.4s, v21.4s, v0.4s                              // out
+  fmin v4.4s, v4.4s, v1.4s                               // out
+  fcvtn v4.4h, v4.4s                                     // out
   str d4, [x14, #0]                                      // out
-  fcmgt v4.4s, v0.4s, v22.4s                             // out
-  bsl v4.16b, v0.16b, v22.16b
-  fcmgt v5.4s, v4.4s, v1.4s                              // out
-  bsl v5.16b, v1.16b, v4.16b
-  fcvtn v4.4h, v5.4s                                     // out
+  fmax v4.4s, v22.4s, v0.4s                              // out
+  fmin v4.4s, v4.4s, v1.4s                               // out
+  fcvtn v4.4h, v4.4s                                     // out
   str d4, [x14, #8]                                      // out
   ldr x15, [x0, #8*13]                                   // dst_stride
   add x14, x14, x15                                      // dst
-  fcmgt v4.4s, v0.4s, v23.4s                             // out
-  bsl v4.16b, v0.16b, v23.16b
-  fcmgt v5.4s, v4.4s, v1.4s                              // out
-  bsl v5.16b, v1.16b, v4.16b
-  fcvtn v4.4h, v5.4s                                     // out
+  fmax v4.4s, v23.4s, v0.4s                              // out
+  fmin v4.4s, v4.4s, v1.4s                               // out
+  fcvtn v4.4h, v4.4s                                     // out
   str d4, [x14, #0]                                      // out
-  fcmgt v4.4s, v0.4s, v24.4s                             // out
-  bsl v4.16b, v0.16b, v24.16b
-  fcmgt v5.4s, v4.4s, v1.4s                              // out
-  bsl v5.16b, v1.16b, v4.16b
-  fcvtn v4.4h, v5.4s                                     // out
+  fmax v4.4s, v24.4s, v0.4s                              // out
+  fmin v4.4s, v4.4s, v1.4s                               // out
+  fcvtn v4.4h, v4.4s                                     // out
   str d4, [x14, #8]                                      // out
   ldr x15, [x0, #8*13]                                   // dst_stride
   add x14, x14, x15                                      // dst
-  fcmgt v4.4s, v0.4s, v25.4s                             // out
-  bsl v4.16b, v0.16b, v25.16b
-  fcmgt v5.4s, v4.4s, v1.4s                              // out
-  bsl v5.16b, v1.16b, v4.16b
-  fcvtn v4.4h, v5.4s                                     // out
+  fmax v4.4s, v25.4s, v0.4s                              // out
+  fmin v4.4s, v4.4s, v1.4s                               // out
+  fcvtn v4.4h, v4.4s                                     // out
   str d4, [x14, #0]                                      // out
-  fcmgt v4.4s, v0.4s, v26.4s                             // out
-  bsl v4.16b, v0.16b, v26.16b
-  fcmgt v5.4s, v4.4s, v1.4s                              // out
-  bsl v5.16b, v1.16b, v4.16b
-  fcvtn v4.4h, v5.4s                                     // out
+  fmax v4.4s, v26.4s, v0.4s                              // out
+  fmin v4.4s, v4.4s, v1.4s                               // out
+  fcvtn v4.4h, v4.4s                                     // out
   str d4, [x14, #8]                                      // out
   ldr x15, [x0, #8*13]                                   // dst_stride
   add x14, x14, x15                                      // dst
-  fcmgt v4.4s, v0.4s, v27.4s                             // out
-  bsl v4.16b, v0.16b, v27.16b
-  fcmgt v5.4s, v4.4s, v1.4s                              // out
-  bsl v5.16b, v1.16b, v4.16b
-  fcvtn v4.4h, v5.4s                                     // out
+  fmax v4.4s, v27.4s, v0.4s                              // out
+  fmin v4.4s, v4.4s, v1.4s                               // out
+  fcvtn v4.4h, v4.4s                                     // out
   str d4, [x14, #0]                                      // out
-  fcmgt v4.4s, v0.4s, v28.4s                             // out
-  bsl v4.16b, v0.16b, v28.16b
-  fcmgt v5.4s, v4.4s, v1.4s                              // out
-  bsl v5.16b, v1.16b, v4.16b
-  fcvtn v4.4h, v5.4s                                     // out
+  fmax v4.4s, v28.4s, v0.4s                              // out
+  fmin v4.4s, v4.4s, v1.4s                               // out
+  fcvtn v4.4h, v4.4s                                     // out
   str d4, [x14, #8]                                      // out
   ldr x15, [x0, #8*13]                                   // dst_stride
   add x14, x14, x15                                      // dst
-  fcmgt v4.4s, v0.4s, v29.4s                             // out
-  bsl v4.16b, v0.16b, v29.16b
-  fcmgt v5.4s, v4.4s, v1.4s                              // out
-  bsl v5.16b, v1.16b, v4.16b
-  fcvtn v4.4h, v5.4s                                     // out
+  fmax v4.4s, v29.4s, v0.4s                              // out
+  fmin v4.4s, v4.4s, v1.4s                               // out
+  fcvtn v4.4h, v4.4s                                     // out
   str d4, [x14, #0]                                      // out
-  fcmgt v4.4s, v0.4s, v30.4s                             // out
-  bsl v4.16b, v0.16b, v30.16b
-  fcmgt v5.4s, v4.4s, v1.4s                              // out
-  bsl v5.16b, v1.16b, v4.16b
-  fcvtn v4.4h, v5.4s                                     // out
+  fmax v4.4s, v30.4s, v0.4s                              // out
+  fmin v4.4s, v4.4s, v1.4s                               // out
+  fcvtn v4.4h, v4.4s                                     // out
   str d4, [x14, #8]                                      // out
   ldr x15, [x0, #8*13]                                   // dst_stride
   add x14, x14, x15                                      // dst
-  fcmgt v4.4s, v0.4s, v31.4s                             // out
-  bsl v4.16b, v0.16b, v31.16b
-  fcmgt v5.4s, v4.4s, v1.4s                              // out
-  bsl v5.16b, v1.16b, v4.16b
-  fcvtn v4.4h, v5.4s                                     // out
+  fmax v4.4s, v31.4s, v0.4s                              // out
+  fmin v4.4s, v4.4s, v1.4s                               // out
+  fcvtn v4.4h, v4.4s                                     // out
   str d4, [x14, #0]                                      // out
-  fcmgt v4.4s, v0.4s, v18.4s                             // out
-  bsl v4.16b, v0.16b, v18.16b
-  fcmgt v5.4s, v4.4s, v1.4s                              // out
-  bsl v5.16b, v1.16b, v4.16b
-  fcvtn v4.4h, v5.4s                                     // out
+  fmax v4.4s, v18.4s, v0.4s                              // out
+  fmin v4.4s, v4.4s, v1.4s                               // out
+  fcvtn v4.4h, v4.4s                                     // out
   str d4, [x14, #8]                                      // out
   add x12, x12, #56
   add x13, x13, x11
@@ -624,17 +592,13 @@ L(tap_x_done):
   subs x10, x10, #1                                      // next tap_y
   b.hi L(tap_y)
 L(tap_y_done):
-  fcmgt v6.4s, v0.4s, v4.4s                              // out
-  bsl v6.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v6.4s, v1.4s                              // out
-  bsl v4.16b, v1.16b, v6.16b
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out
   fcvtn v4.4h, v4.4s                                     // out
   str d4, [x7, #0]                                       // out
-  fcmgt v4.4s, v0.4s, v5.4s                              // out
-  bsl v4.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v4.4s, v1.4s                              // out
-  bsl v5.16b, v1.16b, v4.16b
-  fcvtn v4.4h, v5.4s                                     // out
+  fmax v4.4s, v5.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out
+  fcvtn v4.4h, v4.4s                                     // out
   str d4, [x7, #8]                                       // out
   add x5, x5, #8
   ldr x10, [x0, #8*13]                                   // dst_stride
@@ -775,15 +739,11 @@ L(tap_x_2_done):
   subs x11, x11, #1                                      // next tap_y
   b.hi L(tap_y_2)
 L(tap_y_2_done):
-  fcmgt v6.4s, v0.4s, v4.4s                              // out
-  bsl v6.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v6.4s, v1.4s                              // out
-  bsl v4.16b, v1.16b, v6.16b
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out
   fcvtn v4.4h, v4.4s                                     // out
-  fcmgt v6.4s, v0.4s, v5.4s                              // out
-  bsl v6.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v1.4s                              // out
-  bsl v5.16b, v1.16b, v6.16b
+  fmax v5.4s, v5.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v1.4s                               // out
   fcvtn v5.4h, v5.4s                                     // out
   mov x11, #1
   cmp x4, x11                                            // unless n at_least 

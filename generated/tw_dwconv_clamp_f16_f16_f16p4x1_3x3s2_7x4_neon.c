@@ -325,38 +325,38 @@ void tw_dwconv_clamp_f16_f16_f16p4x1_3x3s2_7x4_neon(const tw_args* args) {
           x_0_2 = vcvt_f32_f16(x_0);
           acc_7 = vfmaq_f32(acc_7, w_4, x_0_2);
           uint8_t* dst_2 = dst + s_8;
-          float32x4_t out = vbslq_f32(vcgtq_f32(min, acc), min, acc);
-          out = vbslq_f32(vcltq_f32(max, out), max, out);
+          float32x4_t out = vmaxq_f32(acc, min);
+          out = vminq_f32(out, max);
           float16x4_t out_2 = vcvt_f16_f32(out);
           vst1_f16((float16_t *)dst_2, out_2);
           dst_2 += args->dst_stride;
-          out = vbslq_f32(vcgtq_f32(min, acc_2), min, acc_2);
-          out = vbslq_f32(vcltq_f32(max, out), max, out);
+          out = vmaxq_f32(acc_2, min);
+          out = vminq_f32(out, max);
           out_2 = vcvt_f16_f32(out);
           vst1_f16((float16_t *)dst_2, out_2);
           dst_2 += args->dst_stride;
-          out = vbslq_f32(vcgtq_f32(min, acc_3), min, acc_3);
-          out = vbslq_f32(vcltq_f32(max, out), max, out);
+          out = vmaxq_f32(acc_3, min);
+          out = vminq_f32(out, max);
           out_2 = vcvt_f16_f32(out);
           vst1_f16((float16_t *)dst_2, out_2);
           dst_2 += args->dst_stride;
-          out = vbslq_f32(vcgtq_f32(min, acc_4), min, acc_4);
-          out = vbslq_f32(vcltq_f32(max, out), max, out);
+          out = vmaxq_f32(acc_4, min);
+          out = vminq_f32(out, max);
           out_2 = vcvt_f16_f32(out);
           vst1_f16((float16_t *)dst_2, out_2);
           dst_2 += args->dst_stride;
-          out = vbslq_f32(vcgtq_f32(min, acc_5), min, acc_5);
-          out = vbslq_f32(vcltq_f32(max, out), max, out);
+          out = vmaxq_f32(acc_5, min);
+          out = vminq_f32(out, max);
           out_2 = vcvt_f16_f32(out);
           vst1_f16((float16_t *)dst_2, out_2);
           dst_2 += args->dst_stride;
-          out = vbslq_f32(vcgtq_f32(min, acc_6), min, acc_6);
-          out = vbslq_f32(vcltq_f32(max, out), max, out);
+          out = vmaxq_f32(acc_6, min);
+          out = vminq_f32(out, max);
           out_2 = vcvt_f16_f32(out);
           vst1_f16((float16_t *)dst_2, out_2);
           dst_2 += args->dst_stride;
-          out = vbslq_f32(vcgtq_f32(min, acc_7), min, acc_7);
-          out = vbslq_f32(vcltq_f32(max, out), max, out);
+          out = vmaxq_f32(acc_7, min);
+          out = vminq_f32(out, max);
           out_2 = vcvt_f16_f32(out);
           vst1_f16((float16_t *)dst_2, out_2);
           s_6 += 112;
@@ -387,8 +387,8 @@ void tw_dwconv_clamp_f16_f16_f16p4x1_3x3s2_7x4_neon(const tw_args* args) {
             }
             lhs_at += args->lhs_stride;
           }
-          float32x4_t out = vbslq_f32(vcgtq_f32(min, bias_3), min, bias_3);
-          out = vbslq_f32(vcltq_f32(max, out), max, out);
+          float32x4_t out = vmaxq_f32(bias_3, min);
+          out = vminq_f32(out, max);
           const float16x4_t out_2 = vcvt_f16_f32(out);
           vst1_f16((float16_t *)dst, out_2);
           lhs += 16;
@@ -438,8 +438,8 @@ void tw_dwconv_clamp_f16_f16_f16p4x1_3x3s2_7x4_neon(const tw_args* args) {
           }
           lhs_at += args->lhs_stride;
         }
-        float32x4_t out = vbslq_f32(vcgtq_f32(min, bias_3), min, bias_3);
-        out = vbslq_f32(vcltq_f32(max, out), max, out);
+        float32x4_t out = vmaxq_f32(bias_3, min);
+        out = vminq_f32(out, max);
         const float16x4_t out_2 = vcvt_f16_f32(out);
         if (n >= 1) {
           vst1_lane_f16((float16_t *)dst, out_2, 0);

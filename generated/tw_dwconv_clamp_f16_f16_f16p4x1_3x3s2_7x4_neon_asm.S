@@ -13,9 +13,9 @@
 //
 // Registers in loop pixels:
 //  x0 args  x1 column_bytes  x2 n_left  x3 rhs  x4 n  x5 pixels_left  x6 dst  x7 -  x8 -  x9 -
-//  x10 -  x11 -  x12 -  x13 dst  x14 line ...  x15 lhs ...  v0 min  v1 max  v2 bias  v3 w ...
-//  v4 w ...  v5 w  v6 x_0  v7 acc ...  v16 acc ...  v17 acc ...  v18 acc ...  v19 acc ...
-//  v20 acc ...  v21 acc ...
+//  x10 -  x11 -  x12 -  x13 dst  x14 line ...  x15 lhs ...  v0 min  v1 max  v2 bias  v3 w ...  v4 w
+//  v5 w  v6 x_0  v7 acc ...  v16 acc ...  v17 acc ...  v18 acc ...  v19 acc ...  v20 acc ...
+//  v21 acc ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
 #if defined(__ELF__)
 #define L(name) .L##name
@@ -65,8 +65,7 @@ L(n):
   ldr s1, [x7, #4]                                       // max
   dup v1.4s, v1.s[0]
   lsr x7, x1, #1
-  mov x8, #8
-  mul x5, x5, x8
+  lsl x5, x5, #3
   add x5, x3, x5                                         // field
   ldr x8, [x0, #8*14]                                    // bias
   add x9, x8, x1
@@ -379,59 +378,45 @@ L(pixels):
   fcvtl v3.4s, v3.4h                                     // x_0
   fmla v21.4s, v5.4s, v3.4s                              // acc
   add x13, x6, x13                                       // dst
-  fcmgt v3.4s, v0.4s, v7.4s                              // out
-  bsl v3.16b, v0.16b, v7.16b
-  fcmgt v4.4s, v3.4s, v1.4s                              // out
-  bsl v4.16b, v1.16b, v3.16b
-  fcvtn v3.4h, v4.4s                                     // out
+  fmax v3.4s, v7.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
+  fcvtn v3.4h, v3.4s                                     // out
   str d3, [x13, #0]                                      // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt v3.4s, v0.4s, v16.4s                             // out
-  bsl v3.16b, v0.16b, v16.16b
-  fcmgt v4.4s, v3.4s, v1.4s                              // out
-  bsl v4.16b, v1.16b, v3.16b
-  fcvtn v3.4h, v4.4s                                     // out
+  fmax v3.4s, v16.4s, v0.4s                              // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
+  fcvtn v3.4h, v3.4s                                     // out
   str d3, [x13, #0]                                      // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt v3.4s, v0.4s, v17.4s                             // out
-  bsl v3.16b, v0.16b, v17.16b
-  fcmgt v4.4s, v3.4s, v1.4s                              // out
-  bsl v4.16b, v1.16b, v3.16b
-  fcvtn v3.4h, v4.4s                                     // out
+  fmax v3.4s, v17.4s, v0.4s                              // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
+  fcvtn v3.4h, v3.4s                                     // out
   str d3, [x13, #0]                                      // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt v3.4s, v0.4s, v18.4s                             // out
-  bsl v3.16b, v0.16b, v18.16b
-  fcmgt v4.4s, v3.4s, v1.4s                              // out
-  bsl v4.16b, v1.16b, v3.16b
-  fcvtn v3.4h, v4.4s                                     // out
+  fmax v3.4s, v18.4s, v0.4s                              // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
+  fcvtn v3.4h, v3.4s                                     // out
   str d3, [x13, #0]                                      // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt v3.4s, v0.4s, v19.4s                             // out
-  bsl v3.16b, v0.16b, v19.16b
-  fcmgt v4.4s, v3.4s, v1.4s                              // out
-  bsl v4.16b, v1.16b, v3.16b
-  fcvtn v3.4h, v4.4s                                     // out
+  fmax v3.4s, v19.4s, v0.4s                              // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
+  fcvtn v3.4h, v3.4s                                     // out
   str d3, [x13, #0]                                      // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt v3.4s, v0.4s, v20.4s                             // out
-  bsl v3.16b, v0.16b, v20.16b
-  fcmgt v4.4s, v3.4s, v1.4s                              // out
-  bsl v4.16b, v1.16b, v3.16b
-  fcvtn v3.4h, v4.4s                                     // out
+  fmax v3.4s, v20.4s, v0.4s                              // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
+  fcvtn v3.4h, v3.4s                                     // out
   str d3, [x13, #0]                                      // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt v3.4s, v0.4s, v21.4s                             // out
-  bsl v3.16b, v0.16b, v21.16b
-  fcmgt v4.4s, v3.4s, v1.4s                              // out
-  bsl v4.16b, v1.16b, v3.16b
-  fcvtn v3.4h, v4.4s                                     // out
+  fmax v3.4s, v21.4s, v0.4s                              // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
+  fcvtn v3.4h, v3.4s                                     // out
   str d3, [x13, #0]                                      // out
   add x11, x11, #112
   add x12, x12, x10
@@ -470,10 +455,8 @@ L(tap_x_done):
   subs x9, x9, #1                                        // next tap_y
   b.hi L(tap_y)
 L(tap_y_done):
-  fcmgt v4.4s, v0.4s, v3.4s                              // out
-  bsl v4.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v1.4s                              // out
-  bsl v3.16b, v1.16b, v4.16b
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
   fcvtn v3.4h, v3.4s                                     // out
   str d3, [x6, #0]                                       // out
   add x5, x5, #16
@@ -562,10 +545,8 @@ L(tap_x_2_done):
   subs x10, x10, #1                                      // next tap_y
   b.hi L(tap_y_2)
 L(tap_y_2_done):
-  fcmgt v4.4s, v0.4s, v3.4s                              // out
-  bsl v4.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v1.4s                              // out
-  bsl v3.16b, v1.16b, v4.16b
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
   fcvtn v3.4h, v3.4s                                     // out
   mov x10, #1
   cmp x4, x10                                            // unless n at_least 

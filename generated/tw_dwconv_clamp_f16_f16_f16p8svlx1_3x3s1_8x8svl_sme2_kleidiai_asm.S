@@ -567,115 +567,83 @@ L(pixels):
   fcvt z4.s, p7/m, z4.h                                  // x_1
   fmla z18.s, p7/m, z17.s, z4.s                          // acc
   add x14, x5, x14                                       // dst
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
-  sel z4.s, p6, z0.s, z19.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z19.s, p7/m, z19.s, z0.s                          // out
+  fmin z19.s, p7/m, z19.s, z1.s                          // out
+  fcvt z4.h, p7/m, z19.s                                 // out
   st1h {z4.s}, p7, [x14, #0, mul vl]                     // out
-  fcmgt p6.s, p7/z, z0.s, z20.s                          // out
-  sel z4.s, p6, z0.s, z20.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z20.s, p7/m, z20.s, z0.s                          // out
+  fmin z20.s, p7/m, z20.s, z1.s                          // out
+  fcvt z4.h, p7/m, z20.s                                 // out
   st1h {z4.s}, p7, [x14, #1, mul vl]                     // out
   ldr x15, [x0, #8*13]                                   // dst_stride
   add x14, x14, x15                                      // dst
-  fcmgt p6.s, p7/z, z0.s, z21.s                          // out
-  sel z4.s, p6, z0.s, z21.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z21.s, p7/m, z21.s, z0.s                          // out
+  fmin z21.s, p7/m, z21.s, z1.s                          // out
+  fcvt z4.h, p7/m, z21.s                                 // out
   st1h {z4.s}, p7, [x14, #0, mul vl]                     // out
-  fcmgt p6.s, p7/z, z0.s, z22.s                          // out
-  sel z4.s, p6, z0.s, z22.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z22.s, p7/m, z22.s, z0.s                          // out
+  fmin z22.s, p7/m, z22.s, z1.s                          // out
+  fcvt z4.h, p7/m, z22.s                                 // out
   st1h {z4.s}, p7, [x14, #1, mul vl]                     // out
   ldr x15, [x0, #8*13]                                   // dst_stride
   add x14, x14, x15                                      // dst
-  fcmgt p6.s, p7/z, z0.s, z23.s                          // out
-  sel z4.s, p6, z0.s, z23.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z23.s, p7/m, z23.s, z0.s                          // out
+  fmin z23.s, p7/m, z23.s, z1.s                          // out
+  fcvt z4.h, p7/m, z23.s                                 // out
   st1h {z4.s}, p7, [x14, #0, mul vl]                     // out
-  fcmgt p6.s, p7/z, z0.s, z24.s                          // out
-  sel z4.s, p6, z0.s, z24.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z24.s, p7/m, z24.s, z0.s                          // out
+  fmin z24.s, p7/m, z24.s, z1.s                          // out
+  fcvt z4.h, p7/m, z24.s                                 // out
   st1h {z4.s}, p7, [x14, #1, mul vl]                     // out
   ldr x15, [x0, #8*13]                                   // dst_stride
   add x14, x14, x15                                      // dst
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out
-  sel z4.s, p6, z0.s, z25.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z25.s, p7/m, z25.s, z0.s                          // out
+  fmin z25.s, p7/m, z25.s, z1.s                          // out
+  fcvt z4.h, p7/m, z25.s                                 // out
   st1h {z4.s}, p7, [x14, #0, mul vl]                     // out
-  fcmgt p6.s, p7/z, z0.s, z26.s                          // out
-  sel z4.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z26.s, p7/m, z26.s, z0.s                          // out
+  fmin z26.s, p7/m, z26.s, z1.s                          // out
+  fcvt z4.h, p7/m, z26.s                                 // out
   st1h {z4.s}, p7, [x14, #1, mul vl]                     // out
   ldr x15, [x0, #8*13]                                   // dst_stride
   add x14, x14, x15                                      // dst
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z4.s, p6, z0.s, z27.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z27.s, p7/m, z27.s, z0.s                          // out
+  fmin z27.s, p7/m, z27.s, z1.s                          // out
+  fcvt z4.h, p7/m, z27.s                                 // out
   st1h {z4.s}, p7, [x14, #0, mul vl]                     // out
-  fcmgt p6.s, p7/z, z0.s, z28.s                          // out
-  sel z4.s, p6, z0.s, z28.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z28.s, p7/m, z28.s, z0.s                          // out
+  fmin z28.s, p7/m, z28.s, z1.s                          // out
+  fcvt z4.h, p7/m, z28.s                                 // out
   st1h {z4.s}, p7, [x14, #1, mul vl]                     // out
   ldr x15, [x0, #8*13]                                   // dst_stride
   add x14, x14, x15                                      // dst
-  fcmgt p6.s, p7/z, z0.s, z29.s                          // out
-  sel z4.s, p6, z0.s, z29.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z29.s, p7/m, z29.s, z0.s                          // out
+  fmin z29.s, p7/m, z29.s, z1.s                          // out
+  fcvt z4.h, p7/m, z29.s                                 // out
   st1h {z4.s}, p7, [x14, #0, mul vl]                     // out
-  fcmgt p6.s, p7/z, z0.s, z30.s                          // out
-  sel z4.s, p6, z0.s, z30.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z30.s, p7/m, z30.s, z0.s                          // out
+  fmin z30.s, p7/m, z30.s, z1.s                          // out
+  fcvt z4.h, p7/m, z30.s                                 // out
   st1h {z4.s}, p7, [x14, #1, mul vl]                     // out
   ldr x15, [x0, #8*13]                                   // dst_stride
   add x14, x14, x15                                      // dst
-  fcmgt p6.s, p7/z, z0.s, z31.s                          // out
-  sel z4.s, p6, z0.s, z31.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z31.s, p7/m, z31.s, z0.s                          // out
+  fmin z31.s, p7/m, z31.s, z1.s                          // out
+  fcvt z4.h, p7/m, z31.s                                 // out
   st1h {z4.s}, p7, [x14, #0, mul vl]                     // out
-  fcmgt p6.s, p7/z, z0.s, z8.s                           // out
-  sel z4.s, p6, z0.s, z8.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z8.s, p7/m, z8.s, z0.s                            // out
+  fmin z8.s, p7/m, z8.s, z1.s                            // out
+  fcvt z4.h, p7/m, z8.s                                  // out
   st1h {z4.s}, p7, [x14, #1, mul vl]                     // out
   ldr x15, [x0, #8*13]                                   // dst_stride
   add x14, x14, x15                                      // dst
-  fcmgt p6.s, p7/z, z0.s, z9.s                           // out
-  sel z4.s, p6, z0.s, z9.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z9.s, p7/m, z9.s, z0.s                            // out
+  fmin z9.s, p7/m, z9.s, z1.s                            // out
+  fcvt z4.h, p7/m, z9.s                                  // out
   st1h {z4.s}, p7, [x14, #0, mul vl]                     // out
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z4.s, p6, z0.s, z18.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z18.s, p7/m, z18.s, z0.s                          // out
+  fmin z18.s, p7/m, z18.s, z1.s                          // out
+  fcvt z4.h, p7/m, z18.s                                 // out
   st1h {z4.s}, p7, [x14, #1, mul vl]                     // out
   add x12, x12, #64
   add x13, x13, x11
@@ -721,17 +689,13 @@ L(tap_x_done):
   subs x10, x10, #1                                      // next tap_y
   b.hi L(tap_y)
 L(tap_y_done):
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   fcvt z4.h, p7/m, z4.s                                  // out
   st1h {z4.s}, p7, [x5, #0, mul vl]                      // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z4.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z1.s                            // out
+  fcvt z4.h, p7/m, z5.s                                  // out
   st1h {z4.s}, p7, [x5, #1, mul vl]                      // out
   add x7, x7, #8
   ldr x10, [x0, #8*13]                                   // dst_stride
@@ -1161,115 +1125,83 @@ L(pixels_edge):
   fcvt z4.s, p7/m, z4.h                                  // x_1
   fmla z18.s, p7/m, z17.s, z4.s                          // acc
   add x14, x5, x14                                       // dst
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
-  sel z4.s, p6, z0.s, z19.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z19.s, p7/m, z19.s, z0.s                          // out
+  fmin z19.s, p7/m, z19.s, z1.s                          // out
+  fcvt z4.h, p7/m, z19.s                                 // out
   st1h {z4.s}, p0, [x14, #0, mul vl]                     // out
-  fcmgt p6.s, p7/z, z0.s, z20.s                          // out
-  sel z4.s, p6, z0.s, z20.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z20.s, p7/m, z20.s, z0.s                          // out
+  fmin z20.s, p7/m, z20.s, z1.s                          // out
+  fcvt z4.h, p7/m, z20.s                                 // out
   st1h {z4.s}, p1, [x14, #1, mul vl]                     // out
   ldr x15, [x0, #8*13]                                   // dst_stride
   add x14, x14, x15                                      // dst
-  fcmgt p6.s, p7/z, z0.s, z21.s                          // out
-  sel z4.s, p6, z0.s, z21.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z21.s, p7/m, z21.s, z0.s                          // out
+  fmin z21.s, p7/m, z21.s, z1.s                          // out
+  fcvt z4.h, p7/m, z21.s                                 // out
   st1h {z4.s}, p0, [x14, #0, mul vl]                     // out
-  fcmgt p6.s, p7/z, z0.s, z22.s                          // out
-  sel z4.s, p6, z0.s, z22.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z22.s, p7/m, z22.s, z0.s                          // out
+  fmin z22.s, p7/m, z22.s, z1.s                          // out
+  fcvt z4.h, p7/m, z22.s                                 // out
   st1h {z4.s}, p1, [x14, #1, mul vl]                     // out
   ldr x15, [x0, #8*13]                                   // dst_stride
   add x14, x14, x15                                      // dst
-  fcmgt p6.s, p7/z, z0.s, z23.s                          // out
-  sel z4.s, p6, z0.s, z23.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z23.s, p7/m, z23.s, z0.s                          // out
+  fmin z23.s, p7/m, z23.s, z1.s                          // out
+  fcvt z4.h, p7/m, z23.s                                 // out
   st1h {z4.s}, p0, [x14, #0, mul vl]                     // out
-  fcmgt p6.s, p7/z, z0.s, z24.s                          // out
-  sel z4.s, p6, z0.s, z24.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z24.s, p7/m, z24.s, z0.s                          // out
+  fmin z24.s, p7/m, z24.s, z1.s                          // out
+  fcvt z4.h, p7/m, z24.s                                 // out
   st1h {z4.s}, p1, [x14, #1, mul vl]                     // out
   ldr x15, [x0, #8*13]                                   // dst_stride
   add x14, x14, x15                                      // dst
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out
-  sel z4.s, p6, z0.s, z25.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z25.s, p7/m, z25.s, z0.s                          // out
+  fmin z25.s, p7/m, z25.s, z1.s                          // out
+  fcvt z4.h, p7/m, z25.s                                 // out
   st1h {z4.s}, p0, [x14, #0, mul vl]                     // out
-  fcmgt p6.s, p7/z, z0.s, z26.s                          // out
-  sel z4.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z26.s, p7/m, z26.s, z0.s                          // out
+  fmin z26.s, p7/m, z26.s, z1.s                          // out
+  fcvt z4.h, p7/m, z26.s                                 // out
   st1h {z4.s}, p1, [x14, #1, mul vl]                     // out
   ldr x15, [x0, #8*13]                                   // dst_stride
   add x14, x14, x15                                      // dst
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z4.s, p6, z0.s, z27.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z27.s, p7/m, z27.s, z0.s                          // out
+  fmin z27.s, p7/m, z27.s, z1.s                          // out
+  fcvt z4.h, p7/m, z27.s                                 // out
   st1h {z4.s}, p0, [x14, #0, mul vl]                     // out
-  fcmgt p6.s, p7/z, z0.s, z28.s                          // out
-  sel z4.s, p6, z0.s, z28.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z28.s, p7/m, z28.s, z0.s                          // out
+  fmin z28.s, p7/m, z28.s, z1.s                          // out
+  fcvt z4.h, p7/m, z28.s                                 // out
   st1h {z4.s}, p1, [x14, #1, mul vl]                     // out
   ldr x15, [x0, #8*13]                                   // dst_stride
   add x14, x14, x15                                      // dst
-  fcmgt p6.s, p7/z, z0.s, z29.s                          // out
-  sel z4.s, p6, z0.s, z29.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z29.s, p7/m, z29.s, z0.s                          // out
+  fmin z29.s, p7/m, z29.s, z1.s                          // out
+  fcvt z4.h, p7/m, z29.s                                 // out
   st1h {z4.s}, p0, [x14, #0, mul vl]                     // out
-  fcmgt p6.s, p7/z, z0.s, z30.s                          // out
-  sel z4.s, p6, z0.s, z30.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z30.s, p7/m, z30.s, z0.s                          // out
+  fmin z30.s, p7/m, z30.s, z1.s                          // out
+  fcvt z4.h, p7/m, z30.s                                 // out
   st1h {z4.s}, p1, [x14, #1, mul vl]                     // out
   ldr x15, [x0, #8*13]                                   // dst_stride
   add x14, x14, x15                                      // dst
-  fcmgt p6.s, p7/z, z0.s, z31.s                          // out
-  sel z4.s, p6, z0.s, z31.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z31.s, p7/m, z31.s, z0.s                          // out
+  fmin z31.s, p7/m, z31.s, z1.s                          // out
+  fcvt z4.h, p7/m, z31.s                                 // out
   st1h {z4.s}, p0, [x14, #0, mul vl]                     // out
-  fcmgt p6.s, p7/z, z0.s, z8.s                           // out
-  sel z4.s, p6, z0.s, z8.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z8.s, p7/m, z8.s, z0.s                            // out
+  fmin z8.s, p7/m, z8.s, z1.s                            // out
+  fcvt z4.h, p7/m, z8.s                                  // out
   st1h {z4.s}, p1, [x14, #1, mul vl]                     // out
   ldr x15, [x0, #8*13]                                   // dst_stride
   add x14, x14, x15                                      // dst
-  fcmgt p6.s, p7/z, z0.s, z9.s                           // out
-  sel z4.s, p6, z0.s, z9.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z9.s, p7/m, z9.s, z0.s                            // out
+  fmin z9.s, p7/m, z9.s, z1.s                            // out
+  fcvt z4.h, p7/m, z9.s                                  // out
   st1h {z4.s}, p0, [x14, #0, mul vl]                     // out
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z4.s, p6, z0.s, z18.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z18.s, p7/m, z18.s, z0.s                          // out
+  fmin z18.s, p7/m, z18.s, z1.s                          // out
+  fcvt z4.h, p7/m, z18.s                                 // out
   st1h {z4.s}, p1, [x14, #1, mul vl]                     // out
   add x12, x12, #64
   add x13, x13, x11
@@ -1315,17 +1247,13 @@ L(tap_x_2_done):
   subs x10, x10, #1                                      // next tap_y
   b.hi L(tap_y_2)
 L(tap_y_2_done):
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   fcvt z4.h, p7/m, z4.s                                  // out
   st1h {z4.s}, p0, [x5, #0, mul vl]                      // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z4.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z1.s                            // out
+  fcvt z4.h, p7/m, z5.s                                  // out
   st1h {z4.s}, p1, [x5, #1, mul vl]                      // out
   add x7, x7, #8
   ldr x10, [x0, #8*13]                                   // dst_stride

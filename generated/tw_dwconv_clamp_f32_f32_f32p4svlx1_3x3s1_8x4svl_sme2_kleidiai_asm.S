@@ -357,60 +357,44 @@ L(pixels):
   ldr z0, [x14, #0, mul vl]                              // x_0
   fmla z28.s, p7/m, z7.s, z0.s                           // acc
   add x13, x5, x13                                       // dst
-  fcmgt p6.s, p7/z, z16.s, z21.s                         // out
-  sel z0.s, p6, z16.s, z21.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x13, #0, mul vl]                              // out
+  fmax z21.s, p7/m, z21.s, z16.s                         // out
+  fmin z21.s, p7/m, z21.s, z17.s                         // out
+  str z21, [x13, #0, mul vl]                             // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt p6.s, p7/z, z16.s, z22.s                         // out
-  sel z0.s, p6, z16.s, z22.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x13, #0, mul vl]                              // out
+  fmax z22.s, p7/m, z22.s, z16.s                         // out
+  fmin z22.s, p7/m, z22.s, z17.s                         // out
+  str z22, [x13, #0, mul vl]                             // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt p6.s, p7/z, z16.s, z23.s                         // out
-  sel z0.s, p6, z16.s, z23.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x13, #0, mul vl]                              // out
+  fmax z23.s, p7/m, z23.s, z16.s                         // out
+  fmin z23.s, p7/m, z23.s, z17.s                         // out
+  str z23, [x13, #0, mul vl]                             // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt p6.s, p7/z, z16.s, z24.s                         // out
-  sel z0.s, p6, z16.s, z24.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x13, #0, mul vl]                              // out
+  fmax z24.s, p7/m, z24.s, z16.s                         // out
+  fmin z24.s, p7/m, z24.s, z17.s                         // out
+  str z24, [x13, #0, mul vl]                             // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt p6.s, p7/z, z16.s, z25.s                         // out
-  sel z0.s, p6, z16.s, z25.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x13, #0, mul vl]                              // out
+  fmax z25.s, p7/m, z25.s, z16.s                         // out
+  fmin z25.s, p7/m, z25.s, z17.s                         // out
+  str z25, [x13, #0, mul vl]                             // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt p6.s, p7/z, z16.s, z26.s                         // out
-  sel z0.s, p6, z16.s, z26.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x13, #0, mul vl]                              // out
+  fmax z26.s, p7/m, z26.s, z16.s                         // out
+  fmin z26.s, p7/m, z26.s, z17.s                         // out
+  str z26, [x13, #0, mul vl]                             // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt p6.s, p7/z, z16.s, z27.s                         // out
-  sel z0.s, p6, z16.s, z27.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x13, #0, mul vl]                              // out
+  fmax z27.s, p7/m, z27.s, z16.s                         // out
+  fmin z27.s, p7/m, z27.s, z17.s                         // out
+  str z27, [x13, #0, mul vl]                             // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt p6.s, p7/z, z16.s, z28.s                         // out
-  sel z0.s, p6, z16.s, z28.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x13, #0, mul vl]                              // out
+  fmax z28.s, p7/m, z28.s, z16.s                         // out
+  fmin z28.s, p7/m, z28.s, z17.s                         // out
+  str z28, [x13, #0, mul vl]                             // out
   add x11, x11, #64
   add x12, x12, x10
   subs x6, x6, #1                                        // next pixels
@@ -449,10 +433,8 @@ L(tap_y_done):
   subs x9, x9, #1                                        // next tap_x
   b.hi L(tap_x)
 L(tap_x_done):
-  fcmgt p6.s, p7/z, z16.s, z0.s                          // out
-  sel z0.s, p6, z16.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
+  fmax z0.s, p7/m, z0.s, z16.s                           // out
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   str z0, [x5, #0, mul vl]                               // out
   add x6, x6, #8
   ldr x9, [x0, #8*13]                                    // dst_stride
@@ -671,60 +653,44 @@ L(pixels_edge):
   ld1w {z0.s}, p0/z, [x14, #0, mul vl]                   // x_0
   fmla z28.s, p7/m, z7.s, z0.s                           // acc
   add x13, x5, x13                                       // dst
-  fcmgt p6.s, p7/z, z16.s, z21.s                         // out
-  sel z0.s, p6, z16.s, z21.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p0, [x13, #0, mul vl]                     // out
+  fmax z21.s, p7/m, z21.s, z16.s                         // out
+  fmin z21.s, p7/m, z21.s, z17.s                         // out
+  st1w {z21.s}, p0, [x13, #0, mul vl]                    // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt p6.s, p7/z, z16.s, z22.s                         // out
-  sel z0.s, p6, z16.s, z22.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p0, [x13, #0, mul vl]                     // out
+  fmax z22.s, p7/m, z22.s, z16.s                         // out
+  fmin z22.s, p7/m, z22.s, z17.s                         // out
+  st1w {z22.s}, p0, [x13, #0, mul vl]                    // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt p6.s, p7/z, z16.s, z23.s                         // out
-  sel z0.s, p6, z16.s, z23.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p0, [x13, #0, mul vl]                     // out
+  fmax z23.s, p7/m, z23.s, z16.s                         // out
+  fmin z23.s, p7/m, z23.s, z17.s                         // out
+  st1w {z23.s}, p0, [x13, #0, mul vl]                    // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt p6.s, p7/z, z16.s, z24.s                         // out
-  sel z0.s, p6, z16.s, z24.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p0, [x13, #0, mul vl]                     // out
+  fmax z24.s, p7/m, z24.s, z16.s                         // out
+  fmin z24.s, p7/m, z24.s, z17.s                         // out
+  st1w {z24.s}, p0, [x13, #0, mul vl]                    // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt p6.s, p7/z, z16.s, z25.s                         // out
-  sel z0.s, p6, z16.s, z25.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p0, [x13, #0, mul vl]                     // out
+  fmax z25.s, p7/m, z25.s, z16.s                         // out
+  fmin z25.s, p7/m, z25.s, z17.s                         // out
+  st1w {z25.s}, p0, [x13, #0, mul vl]                    // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt p6.s, p7/z, z16.s, z26.s                         // out
-  sel z0.s, p6, z16.s, z26.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p0, [x13, #0, mul vl]                     // out
+  fmax z26.s, p7/m, z26.s, z16.s                         // out
+  fmin z26.s, p7/m, z26.s, z17.s                         // out
+  st1w {z26.s}, p0, [x13, #0, mul vl]                    // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt p6.s, p7/z, z16.s, z27.s                         // out
-  sel z0.s, p6, z16.s, z27.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p0, [x13, #0, mul vl]                     // out
+  fmax z27.s, p7/m, z27.s, z16.s                         // out
+  fmin z27.s, p7/m, z27.s, z17.s                         // out
+  st1w {z27.s}, p0, [x13, #0, mul vl]                    // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt p6.s, p7/z, z16.s, z28.s                         // out
-  sel z0.s, p6, z16.s, z28.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p0, [x13, #0, mul vl]                     // out
+  fmax z28.s, p7/m, z28.s, z16.s                         // out
+  fmin z28.s, p7/m, z28.s, z17.s                         // out
+  st1w {z28.s}, p0, [x13, #0, mul vl]                    // out
   add x11, x11, #64
   add x12, x12, x10
   subs x6, x6, #1                                        // next pixels_edge
@@ -763,10 +729,8 @@ L(tap_y_2_done):
   subs x9, x9, #1                                        // next tap_x
   b.hi L(tap_x_2)
 L(tap_x_2_done):
-  fcmgt p6.s, p7/z, z16.s, z0.s                          // out
-  sel z0.s, p6, z16.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
+  fmax z0.s, p7/m, z0.s, z16.s                           // out
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   st1w {z0.s}, p0, [x5, #0, mul vl]                      // out
   add x6, x6, #8
   ldr x9, [x0, #8*13]                                    // dst_stride

@@ -270,32 +270,32 @@ void tw_dwconv_clamp_f32_f32_f32p4x1_3x3s2_7x4_neon(const tw_args* args) {
           x_0 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)at));
           acc_7 = vfmaq_f32(acc_7, w_3, x_0);
           uint8_t* dst_2 = dst + s_7;
-          float32x4_t out = vbslq_f32(vcgtq_f32(min, acc), min, acc);
-          out = vbslq_f32(vcltq_f32(max, out), max, out);
+          float32x4_t out = vmaxq_f32(acc, min);
+          out = vminq_f32(out, max);
           vst1q_s8((int8_t *)dst_2, vreinterpretq_s8_f32(out));
           dst_2 += args->dst_stride;
-          out = vbslq_f32(vcgtq_f32(min, acc_2), min, acc_2);
-          out = vbslq_f32(vcltq_f32(max, out), max, out);
+          out = vmaxq_f32(acc_2, min);
+          out = vminq_f32(out, max);
           vst1q_s8((int8_t *)dst_2, vreinterpretq_s8_f32(out));
           dst_2 += args->dst_stride;
-          out = vbslq_f32(vcgtq_f32(min, acc_3), min, acc_3);
-          out = vbslq_f32(vcltq_f32(max, out), max, out);
+          out = vmaxq_f32(acc_3, min);
+          out = vminq_f32(out, max);
           vst1q_s8((int8_t *)dst_2, vreinterpretq_s8_f32(out));
           dst_2 += args->dst_stride;
-          out = vbslq_f32(vcgtq_f32(min, acc_4), min, acc_4);
-          out = vbslq_f32(vcltq_f32(max, out), max, out);
+          out = vmaxq_f32(acc_4, min);
+          out = vminq_f32(out, max);
           vst1q_s8((int8_t *)dst_2, vreinterpretq_s8_f32(out));
           dst_2 += args->dst_stride;
-          out = vbslq_f32(vcgtq_f32(min, acc_5), min, acc_5);
-          out = vbslq_f32(vcltq_f32(max, out), max, out);
+          out = vmaxq_f32(acc_5, min);
+          out = vminq_f32(out, max);
           vst1q_s8((int8_t *)dst_2, vreinterpretq_s8_f32(out));
           dst_2 += args->dst_stride;
-          out = vbslq_f32(vcgtq_f32(min, acc_6), min, acc_6);
-          out = vbslq_f32(vcltq_f32(max, out), max, out);
+          out = vmaxq_f32(acc_6, min);
+          out = vminq_f32(out, max);
           vst1q_s8((int8_t *)dst_2, vreinterpretq_s8_f32(out));
           dst_2 += args->dst_stride;
-          out = vbslq_f32(vcgtq_f32(min, acc_7), min, acc_7);
-          out = vbslq_f32(vcltq_f32(max, out), max, out);
+          out = vmaxq_f32(acc_7, min);
+          out = vminq_f32(out, max);
           vst1q_s8((int8_t *)dst_2, vreinterpretq_s8_f32(out));
           s_5 += 112;
           s_6 += s_4;
@@ -323,8 +323,8 @@ void tw_dwconv_clamp_f32_f32_f32p4x1_3x3s2_7x4_neon(const tw_args* args) {
             }
             lhs_at += args->lhs_stride;
           }
-          float32x4_t out = vbslq_f32(vcgtq_f32(min, bias_3), min, bias_3);
-          out = vbslq_f32(vcltq_f32(max, out), max, out);
+          float32x4_t out = vmaxq_f32(bias_3, min);
+          out = vminq_f32(out, max);
           vst1q_s8((int8_t *)dst, vreinterpretq_s8_f32(out));
           lhs += 16;
           dst += args->dst_stride;
@@ -371,8 +371,8 @@ void tw_dwconv_clamp_f32_f32_f32p4x1_3x3s2_7x4_neon(const tw_args* args) {
           }
           lhs_at += args->lhs_stride;
         }
-        const float32x4_t out = vbslq_f32(vcgtq_f32(min, bias_3), min, bias_3);
-        const int32x4_t out_2 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
+        const float32x4_t out = vmaxq_f32(bias_3, min);
+        const int32x4_t out_2 = vreinterpretq_s32_f32(vminq_f32(out, max));
         if (n >= 1) {
           tw_store_i32(dst, vgetq_lane_s32(out_2, 0));
         }

@@ -104,20 +104,16 @@ tw_dwconv_clamp_f32_f32_f32p4x1_5x5s1_7x8_neon_asm:
 L(n):
   mov x5, #25
   ldr x6, [x0, #8*11]                                    // rhs_stride
-  mov x7, #4
-  subs x7, x4, x7
-  csel x7, x7, xzr, hs
   add x6, x3, x6
-  cmp x7, #0                                             // rhs_1
-  csel x6, x3, x6, eq
+  cmp x4, #4                                             // rhs_1
+  csel x6, x3, x6, ls
   ldr x7, [x0, #8*12]                                    // dst
   add x7, x7, x1                                         // dst
   add x8, x0, #8*15                                      // clamp
   ld1r {v0.4s}, [x8]                                     // min
   ldr s1, [x8, #4]                                       // max
   dup v1.4s, v1.s[0]
-  mov x8, #16
-  mul x5, x5, x8
+  lsl x5, x5, #4
   add x8, x3, x5                                         // field
   add x5, x6, x5                                         // field
   ldr x9, [x0, #8*14]                                    // bias
@@ -728,87 +724,59 @@ L(pixels):
   fmla v12.4s, v17.4s, v6.4s                             // acc
   fmla v4.4s, v19.4s, v5.4s                              // acc
   add x13, x7, x13                                       // dst
-  fcmgt v5.4s, v0.4s, v24.4s                             // out
-  bsl v5.16b, v0.16b, v24.16b
-  fcmgt v6.4s, v5.4s, v1.4s                              // out
-  bsl v6.16b, v1.16b, v5.16b
-  str q6, [x13, #0]                                      // out
-  fcmgt v5.4s, v0.4s, v23.4s                             // out
-  bsl v5.16b, v0.16b, v23.16b
-  fcmgt v6.4s, v5.4s, v1.4s                              // out
-  bsl v6.16b, v1.16b, v5.16b
-  str q6, [x13, #16]                                     // out
+  fmax v5.4s, v24.4s, v0.4s                              // out
+  fmin v5.4s, v5.4s, v1.4s                               // out
+  str q5, [x13, #0]                                      // out
+  fmax v5.4s, v23.4s, v0.4s                              // out
+  fmin v5.4s, v5.4s, v1.4s                               // out
+  str q5, [x13, #16]                                     // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt v5.4s, v0.4s, v26.4s                             // out
-  bsl v5.16b, v0.16b, v26.16b
-  fcmgt v6.4s, v5.4s, v1.4s                              // out
-  bsl v6.16b, v1.16b, v5.16b
-  str q6, [x13, #0]                                      // out
-  fcmgt v5.4s, v0.4s, v25.4s                             // out
-  bsl v5.16b, v0.16b, v25.16b
-  fcmgt v6.4s, v5.4s, v1.4s                              // out
-  bsl v6.16b, v1.16b, v5.16b
-  str q6, [x13, #16]                                     // out
+  fmax v5.4s, v26.4s, v0.4s                              // out
+  fmin v5.4s, v5.4s, v1.4s                               // out
+  str q5, [x13, #0]                                      // out
+  fmax v5.4s, v25.4s, v0.4s                              // out
+  fmin v5.4s, v5.4s, v1.4s                               // out
+  str q5, [x13, #16]                                     // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt v5.4s, v0.4s, v28.4s                             // out
-  bsl v5.16b, v0.16b, v28.16b
-  fcmgt v6.4s, v5.4s, v1.4s                              // out
-  bsl v6.16b, v1.16b, v5.16b
-  str q6, [x13, #0]                                      // out
-  fcmgt v5.4s, v0.4s, v27.4s                             // out
-  bsl v5.16b, v0.16b, v27.16b
-  fcmgt v6.4s, v5.4s, v1.4s                              // out
-  bsl v6.16b, v1.16b, v5.16b
-  str q6, [x13, #16]                                     // out
+  fmax v5.4s, v28.4s, v0.4s                              // out
+  fmin v5.4s, v5.4s, v1.4s                               // out
+  str q5, [x13, #0]                                      // out
+  fmax v5.4s, v27.4s, v0.4s                              // out
+  fmin v5.4s, v5.4s, v1.4s                               // out
+  str q5, [x13, #16]                                     // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt v5.4s, v0.4s, v30.4s                             // out
-  bsl v5.16b, v0.16b, v30.16b
-  fcmgt v6.4s, v5.4s, v1.4s                              // out
-  bsl v6.16b, v1.16b, v5.16b
-  str q6, [x13, #0]                                      // out
-  fcmgt v5.4s, v0.4s, v29.4s                             // out
-  bsl v5.16b, v0.16b, v29.16b
-  fcmgt v6.4s, v5.4s, v1.4s                              // out
-  bsl v6.16b, v1.16b, v5.16b
-  str q6, [x13, #16]                                     // out
+  fmax v5.4s, v30.4s, v0.4s                              // out
+  fmin v5.4s, v5.4s, v1.4s                               // out
+  str q5, [x13, #0]                                      // out
+  fmax v5.4s, v29.4s, v0.4s                              // out
+  fmin v5.4s, v5.4s, v1.4s                               // out
+  str q5, [x13, #16]                                     // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt v5.4s, v0.4s, v8.4s                              // out
-  bsl v5.16b, v0.16b, v8.16b
-  fcmgt v6.4s, v5.4s, v1.4s                              // out
-  bsl v6.16b, v1.16b, v5.16b
-  str q6, [x13, #0]                                      // out
-  fcmgt v5.4s, v0.4s, v31.4s                             // out
-  bsl v5.16b, v0.16b, v31.16b
-  fcmgt v6.4s, v5.4s, v1.4s                              // out
-  bsl v6.16b, v1.16b, v5.16b
-  str q6, [x13, #16]                                     // out
+  fmax v5.4s, v8.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v1.4s                               // out
+  str q5, [x13, #0]                                      // out
+  fmax v5.4s, v31.4s, v0.4s                              // out
+  fmin v5.4s, v5.4s, v1.4s                               // out
+  str q5, [x13, #16]                                     // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt v5.4s, v0.4s, v10.4s                             // out
-  bsl v5.16b, v0.16b, v10.16b
-  fcmgt v6.4s, v5.4s, v1.4s                              // out
-  bsl v6.16b, v1.16b, v5.16b
-  str q6, [x13, #0]                                      // out
-  fcmgt v5.4s, v0.4s, v9.4s                              // out
-  bsl v5.16b, v0.16b, v9.16b
-  fcmgt v6.4s, v5.4s, v1.4s                              // out
-  bsl v6.16b, v1.16b, v5.16b
-  str q6, [x13, #16]                                     // out
+  fmax v5.4s, v10.4s, v0.4s                              // out
+  fmin v5.4s, v5.4s, v1.4s                               // out
+  str q5, [x13, #0]                                      // out
+  fmax v5.4s, v9.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v1.4s                               // out
+  str q5, [x13, #16]                                     // out
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
-  fcmgt v5.4s, v0.4s, v12.4s                             // out
-  bsl v5.16b, v0.16b, v12.16b
-  fcmgt v6.4s, v5.4s, v1.4s                              // out
-  bsl v6.16b, v1.16b, v5.16b
-  str q6, [x13, #0]                                      // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out
-  bsl v4.16b, v1.16b, v5.16b
+  fmax v5.4s, v12.4s, v0.4s                              // out
+  fmin v5.4s, v5.4s, v1.4s                               // out
+  str q5, [x13, #0]                                      // out
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out
   str q4, [x13, #16]                                     // out
   add x11, x11, #56
   add x12, x12, x10
@@ -849,16 +817,12 @@ L(tap_x_done):
   subs x9, x9, #1                                        // next tap_y
   b.hi L(tap_y)
 L(tap_y_done):
-  fcmgt v6.4s, v0.4s, v4.4s                              // out
-  bsl v6.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v6.4s, v1.4s                              // out
-  bsl v4.16b, v1.16b, v6.16b
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out
   str q4, [x7, #0]                                       // out
-  fcmgt v4.4s, v0.4s, v5.4s                              // out
-  bsl v4.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v4.4s, v1.4s                              // out
-  bsl v5.16b, v1.16b, v4.16b
-  str q5, [x7, #16]                                      // out
+  fmax v4.4s, v5.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out
+  str q4, [x7, #16]                                      // out
   add x5, x5, #8
   ldr x9, [x0, #8*13]                                    // dst_stride
   add x7, x7, x9
@@ -994,14 +958,10 @@ L(tap_x_2_done):
   subs x10, x10, #1                                      // next tap_y
   b.hi L(tap_y_2)
 L(tap_y_2_done):
-  fcmgt v6.4s, v0.4s, v4.4s                              // out
-  bsl v6.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v6.4s, v1.4s                              // out
-  bsl v4.16b, v1.16b, v6.16b
-  fcmgt v6.4s, v0.4s, v5.4s                              // out
-  bsl v6.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v1.4s                              // out
-  bsl v5.16b, v1.16b, v6.16b
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out
+  fmax v5.4s, v5.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v1.4s                               // out
   mov x10, #1
   cmp x4, x10                                            // unless n at_least 
   b.lo L(if_3_done)

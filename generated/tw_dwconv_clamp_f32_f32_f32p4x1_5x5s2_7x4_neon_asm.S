@@ -63,8 +63,7 @@ L(n):
   ld1r {v0.4s}, [x7]                                     // min
   ldr s1, [x7, #4]                                       // max
   dup v1.4s, v1.s[0]
-  mov x7, #16
-  mul x5, x5, x7
+  lsl x5, x5, #4
   add x5, x3, x5                                         // field
   ldr x7, [x0, #8*14]                                    // bias
   add x8, x7, x1
@@ -563,53 +562,39 @@ L(pixels):
   ldr q3, [x13, #0]                                      // x_0
   fmla v23.4s, v5.4s, v3.4s                              // acc
   add x12, x6, x12                                       // dst
-  fcmgt v3.4s, v0.4s, v17.4s                             // out
-  bsl v3.16b, v0.16b, v17.16b
-  fcmgt v4.4s, v3.4s, v1.4s                              // out
-  bsl v4.16b, v1.16b, v3.16b
-  str q4, [x12, #0]                                      // out
+  fmax v3.4s, v17.4s, v0.4s                              // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
+  str q3, [x12, #0]                                      // out
   ldr x13, [x0, #8*13]                                   // dst_stride
   add x12, x12, x13                                      // dst
-  fcmgt v3.4s, v0.4s, v18.4s                             // out
-  bsl v3.16b, v0.16b, v18.16b
-  fcmgt v4.4s, v3.4s, v1.4s                              // out
-  bsl v4.16b, v1.16b, v3.16b
-  str q4, [x12, #0]                                      // out
+  fmax v3.4s, v18.4s, v0.4s                              // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
+  str q3, [x12, #0]                                      // out
   ldr x13, [x0, #8*13]                                   // dst_stride
   add x12, x12, x13                                      // dst
-  fcmgt v3.4s, v0.4s, v19.4s                             // out
-  bsl v3.16b, v0.16b, v19.16b
-  fcmgt v4.4s, v3.4s, v1.4s                              // out
-  bsl v4.16b, v1.16b, v3.16b
-  str q4, [x12, #0]                                      // out
+  fmax v3.4s, v19.4s, v0.4s                              // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
+  str q3, [x12, #0]                                      // out
   ldr x13, [x0, #8*13]                                   // dst_stride
   add x12, x12, x13                                      // dst
-  fcmgt v3.4s, v0.4s, v20.4s                             // out
-  bsl v3.16b, v0.16b, v20.16b
-  fcmgt v4.4s, v3.4s, v1.4s                              // out
-  bsl v4.16b, v1.16b, v3.16b
-  str q4, [x12, #0]                                      // out
+  fmax v3.4s, v20.4s, v0.4s                              // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
+  str q3, [x12, #0]                                      // out
   ldr x13, [x0, #8*13]                                   // dst_stride
   add x12, x12, x13                                      // dst
-  fcmgt v3.4s, v0.4s, v21.4s                             // out
-  bsl v3.16b, v0.16b, v21.16b
-  fcmgt v4.4s, v3.4s, v1.4s                              // out
-  bsl v4.16b, v1.16b, v3.16b
-  str q4, [x12, #0]                                      // out
+  fmax v3.4s, v21.4s, v0.4s                              // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
+  str q3, [x12, #0]                                      // out
   ldr x13, [x0, #8*13]                                   // dst_stride
   add x12, x12, x13                                      // dst
-  fcmgt v3.4s, v0.4s, v22.4s                             // out
-  bsl v3.16b, v0.16b, v22.16b
-  fcmgt v4.4s, v3.4s, v1.4s                              // out
-  bsl v4.16b, v1.16b, v3.16b
-  str q4, [x12, #0]                                      // out
+  fmax v3.4s, v22.4s, v0.4s                              // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
+  str q3, [x12, #0]                                      // out
   ldr x13, [x0, #8*13]                                   // dst_stride
   add x12, x12, x13                                      // dst
-  fcmgt v3.4s, v0.4s, v23.4s                             // out
-  bsl v3.16b, v0.16b, v23.16b
-  fcmgt v4.4s, v3.4s, v1.4s                              // out
-  bsl v4.16b, v1.16b, v3.16b
-  str q4, [x12, #0]                                      // out
+  fmax v3.4s, v23.4s, v0.4s                              // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
+  str q3, [x12, #0]                                      // out
   add x10, x10, #112
   add x11, x11, x9
   subs x5, x5, #1                                        // next pixels
@@ -645,10 +630,8 @@ L(tap_x_done):
   subs x8, x8, #1                                        // next tap_y
   b.hi L(tap_y)
 L(tap_y_done):
-  fcmgt v4.4s, v0.4s, v3.4s                              // out
-  bsl v4.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v1.4s                              // out
-  bsl v3.16b, v1.16b, v4.16b
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
   str q3, [x6, #0]                                       // out
   add x5, x5, #16
   ldr x8, [x0, #8*13]                                    // dst_stride
@@ -734,10 +717,8 @@ L(tap_x_2_done):
   subs x9, x9, #1                                        // next tap_y
   b.hi L(tap_y_2)
 L(tap_y_2_done):
-  fcmgt v4.4s, v0.4s, v3.4s                              // out
-  bsl v4.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v1.4s                              // out
-  bsl v3.16b, v1.16b, v4.16b
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
   mov x9, #1
   cmp x4, x9                                             // unless n at_least 
   b.lo L(if_3_done)

@@ -43,10 +43,10 @@ void tw_dwconv_clamp_qai8_qai8_qsi8cxp1x1_5x5s1_4x1_scalar(const tw_args* args) 
     const float highest = (max - zero_2);
     const size_t s = column_bytes >> 2;
     size_t padded = (25 + 3) & (size_t)-4;
-    const uint8_t* field = rhs + (padded * 1 + 4);
+    const uint8_t* field = rhs + (padded + 4);
     const float scale_0 = tw_f32_of_bits(tw_load_i32(field));
     padded = (25 + 3) & (size_t)-4;
-    field = rhs + padded * 1;
+    field = rhs + padded;
     const uint8_t* bias = (const uint8_t*)args->bias;
     bias = bias == NULL ? field : bias + column_bytes;
     const int32_t bias_2 = tw_load_i32(bias);

@@ -73,16 +73,14 @@ L(n):
   add x8, x5, #3
   mov x9, #-4                                            // padded
   and x9, x9, x8
-  mov x8, #4
-  mul x8, x9, x8
+  lsl x8, x9, #2
   add x8, x8, #16
   add x8, x3, x8                                         // field
   ldr q3, [x8, #0]                                       // scale_0
   add x5, x5, #3
   mov x8, #-4                                            // padded
   and x8, x8, x5
-  mov x5, #4
-  mul x5, x8, x5
+  lsl x5, x8, #2
   add x5, x3, x5                                         // field
   ldr x8, [x0, #8*14]                                    // bias
   add x9, x8, x1

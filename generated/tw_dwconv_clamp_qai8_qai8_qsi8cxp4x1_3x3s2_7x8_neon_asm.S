@@ -92,12 +92,9 @@ tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_3x3s2_7x8_neon_asm:
 L(n):
   mov x5, #9
   ldr x6, [x0, #8*11]                                    // rhs_stride
-  mov x7, #4
-  subs x7, x4, x7
-  csel x7, x7, xzr, hs
   add x6, x3, x6
-  cmp x7, #0                                             // rhs_1
-  csel x6, x3, x6, eq
+  cmp x4, #4                                             // rhs_1
+  csel x6, x3, x6, ls
   ldr x7, [x0, #8*12]                                    // dst
   lsr x8, x1, #2
   add x7, x7, x8                                         // dst
@@ -114,8 +111,7 @@ L(n):
   add x9, x5, #3
   mov x10, #-4                                           // padded
   and x10, x10, x9
-  mov x9, #4
-  mul x9, x10, x9
+  lsl x9, x10, #2
   add x9, x9, #16
   add x10, x3, x9                                        // field
   add x9, x6, x9                                         // field
@@ -124,8 +120,7 @@ L(n):
   add x5, x5, #3
   mov x9, #-4                                            // padded
   and x9, x9, x5
-  mov x5, #4
-  mul x5, x9, x5
+  lsl x5, x9, #2
   add x9, x3, x5                                         // field
   add x5, x6, x5                                         // field
   ldr x10, [x0, #8*14]                                   // bias

@@ -216,28 +216,20 @@ L(block_done):
   ldr z16, [x9, #2, mul vl]                              // bias
   ldr z17, [x9, #3, mul vl]                              // bias
   fadd z0.s, z0.s, z6.s                                  // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_0
-  sel z0.s, p6, z5.s, z0.s
+  fmax z0.s, p7/m, z0.s, z4.s                            // out
+  fmin z0.s, p7/m, z0.s, z5.s                            // out_0_0
   str z0, [x6, #0, mul vl]                               // out_0_0
   fadd z0.s, z1.s, z7.s                                  // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_1
-  sel z0.s, p6, z5.s, z0.s
+  fmax z0.s, p7/m, z0.s, z4.s                            // out
+  fmin z0.s, p7/m, z0.s, z5.s                            // out_0_1
   str z0, [x6, #1, mul vl]                               // out_0_1
   fadd z0.s, z2.s, z16.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_2
-  sel z0.s, p6, z5.s, z0.s
+  fmax z0.s, p7/m, z0.s, z4.s                            // out
+  fmin z0.s, p7/m, z0.s, z5.s                            // out_0_2
   str z0, [x6, #2, mul vl]                               // out_0_2
   fadd z0.s, z3.s, z17.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_3
-  sel z0.s, p6, z5.s, z0.s
+  fmax z0.s, p7/m, z0.s, z4.s                            // out
+  fmin z0.s, p7/m, z0.s, z5.s                            // out_0_3
   str z0, [x6, #3, mul vl]                               // out_0_3
   b L(if_done)
 L(if_else):
@@ -263,28 +255,20 @@ L(if_else):
   ld1w {z16.s}, p2/z, [x9, #2, mul vl]                   // bias
   ld1w {z17.s}, p3/z, [x9, #3, mul vl]                   // bias
   fadd z0.s, z0.s, z6.s                                  // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_0
-  sel z0.s, p6, z5.s, z0.s
+  fmax z0.s, p7/m, z0.s, z4.s                            // out
+  fmin z0.s, p7/m, z0.s, z5.s                            // out_0_0
   st1w {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
   fadd z0.s, z1.s, z7.s                                  // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_1
-  sel z0.s, p6, z5.s, z0.s
+  fmax z0.s, p7/m, z0.s, z4.s                            // out
+  fmin z0.s, p7/m, z0.s, z5.s                            // out_0_1
   st1w {z0.s}, p1, [x6, #1, mul vl]                      // out_0_1
   fadd z0.s, z2.s, z16.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_2
-  sel z0.s, p6, z5.s, z0.s
+  fmax z0.s, p7/m, z0.s, z4.s                            // out
+  fmin z0.s, p7/m, z0.s, z5.s                            // out_0_2
   st1w {z0.s}, p2, [x6, #2, mul vl]                      // out_0_2
   fadd z0.s, z3.s, z17.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_3
-  sel z0.s, p6, z5.s, z0.s
+  fmax z0.s, p7/m, z0.s, z4.s                            // out
+  fmin z0.s, p7/m, z0.s, z5.s                            // out_0_3
   st1w {z0.s}, p3, [x6, #3, mul vl]                      // out_0_3
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride

@@ -144,36 +144,21 @@ L(m):
   ldr x10, [x0, #8*4]                                    // block
   udiv x9, x9, x10                                       // blocks
   mov x10, #8
-  mov x11, #1
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
-  add x12, x7, x10
-  cmp x11, #0                                            // lhs_1
-  csel x11, x7, x12, eq
-  mov x12, #2
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x10
-  cmp x12, #0                                            // lhs_2
-  csel x12, x11, x13, eq
-  mov x13, #3
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x10
-  cmp x13, #0                                            // lhs_3
-  csel x13, x12, x14, eq
-  mov x14, #4
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x10
-  cmp x14, #0                                            // lhs_4
-  csel x14, x13, x15, eq
-  mov x15, #5
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
+  add x11, x7, x10
+  cmp x8, #1                                             // lhs_1
+  csel x11, x7, x11, ls
+  add x12, x11, x10
+  cmp x8, #2                                             // lhs_2
+  csel x12, x11, x12, ls
+  add x13, x12, x10
+  cmp x8, #3                                             // lhs_3
+  csel x13, x12, x13, ls
+  add x14, x13, x10
+  cmp x8, #4                                             // lhs_4
+  csel x14, x13, x14, ls
   add x10, x14, x10
-  cmp x15, #0                                            // lhs_5
-  csel x10, x14, x10, eq
+  cmp x8, #5                                             // lhs_5
+  csel x10, x14, x10, ls
   mov z6.b, #0                                           // acc_0_0
   mov z7.b, #0                                           // acc_0_1
   mov z16.b, #0                                          // acc_0_2
@@ -566,36 +551,21 @@ L(block_done):
   ld1rw {z1.s}, p7/z, [x9, #4]                           // max
   rdvl x9, #1
   ldr x10, [x0, #8*13]                                   // dst_stride
-  mov x11, #1
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
-  add x12, x6, x10
-  cmp x11, #0                                            // dst_1
-  csel x11, x6, x12, eq
-  mov x12, #2
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x10
-  cmp x12, #0                                            // dst_2
-  csel x12, x11, x13, eq
-  mov x13, #3
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x10
-  cmp x13, #0                                            // dst_3
-  csel x13, x12, x14, eq
-  mov x14, #4
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x10
-  cmp x14, #0                                            // dst_4
-  csel x14, x13, x15, eq
-  mov x15, #5
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
+  add x11, x6, x10
+  cmp x8, #1                                             // dst_1
+  csel x11, x6, x11, ls
+  add x12, x11, x10
+  cmp x8, #2                                             // dst_2
+  csel x12, x11, x12, ls
+  add x13, x12, x10
+  cmp x8, #3                                             // dst_3
+  csel x13, x12, x13, ls
+  add x14, x13, x10
+  cmp x8, #4                                             // dst_4
+  csel x14, x13, x14, ls
   add x10, x14, x10
-  cmp x15, #0                                            // dst_5
-  csel x10, x14, x10, eq
+  cmp x8, #5                                             // dst_5
+  csel x10, x14, x10, ls
   mov x15, #0
   add x15, x3, x15                                       // field
   cmp x1, x9                                             // unless n_left at_least 
@@ -609,149 +579,101 @@ L(block_done):
   ldr z4, [x9, #2, mul vl]                               // bias
   ldr z5, [x9, #3, mul vl]                               // bias
   fadd z10.s, z10.s, z2.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z10.s                          // out
-  sel z10.s, p6, z0.s, z10.s
-  fcmgt p6.s, p7/z, z10.s, z1.s                          // out_5_0
-  sel z10.s, p6, z1.s, z10.s
+  fmax z10.s, p7/m, z10.s, z0.s                          // out
+  fmin z10.s, p7/m, z10.s, z1.s                          // out_5_0
   str z10, [x10, #0, mul vl]                             // out_5_0
   fadd z10.s, z11.s, z3.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z10.s                          // out
-  sel z10.s, p6, z0.s, z10.s
-  fcmgt p6.s, p7/z, z10.s, z1.s                          // out_5_1
-  sel z10.s, p6, z1.s, z10.s
+  fmax z10.s, p7/m, z10.s, z0.s                          // out
+  fmin z10.s, p7/m, z10.s, z1.s                          // out_5_1
   str z10, [x10, #1, mul vl]                             // out_5_1
   fadd z10.s, z12.s, z4.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z10.s                          // out
-  sel z10.s, p6, z0.s, z10.s
-  fcmgt p6.s, p7/z, z10.s, z1.s                          // out_5_2
-  sel z10.s, p6, z1.s, z10.s
+  fmax z10.s, p7/m, z10.s, z0.s                          // out
+  fmin z10.s, p7/m, z10.s, z1.s                          // out_5_2
   str z10, [x10, #2, mul vl]                             // out_5_2
   fadd z10.s, z13.s, z5.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z10.s                          // out
-  sel z10.s, p6, z0.s, z10.s
-  fcmgt p6.s, p7/z, z10.s, z1.s                          // out_5_3
-  sel z10.s, p6, z1.s, z10.s
+  fmax z10.s, p7/m, z10.s, z0.s                          // out
+  fmin z10.s, p7/m, z10.s, z1.s                          // out_5_3
   str z10, [x10, #3, mul vl]                             // out_5_3
   fadd z30.s, z30.s, z2.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z30.s                          // out
-  sel z30.s, p6, z0.s, z30.s
-  fcmgt p6.s, p7/z, z30.s, z1.s                          // out_4_0
-  sel z30.s, p6, z1.s, z30.s
+  fmax z30.s, p7/m, z30.s, z0.s                          // out
+  fmin z30.s, p7/m, z30.s, z1.s                          // out_4_0
   str z30, [x14, #0, mul vl]                             // out_4_0
   fadd z30.s, z31.s, z3.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z30.s                          // out
-  sel z30.s, p6, z0.s, z30.s
-  fcmgt p6.s, p7/z, z30.s, z1.s                          // out_4_1
-  sel z30.s, p6, z1.s, z30.s
+  fmax z30.s, p7/m, z30.s, z0.s                          // out
+  fmin z30.s, p7/m, z30.s, z1.s                          // out_4_1
   str z30, [x14, #1, mul vl]                             // out_4_1
   fadd z30.s, z8.s, z4.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z30.s                          // out
-  sel z30.s, p6, z0.s, z30.s
-  fcmgt p6.s, p7/z, z30.s, z1.s                          // out_4_2
-  sel z30.s, p6, z1.s, z30.s
+  fmax z30.s, p7/m, z30.s, z0.s                          // out
+  fmin z30.s, p7/m, z30.s, z1.s                          // out_4_2
   str z30, [x14, #2, mul vl]                             // out_4_2
   fadd z30.s, z9.s, z5.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z30.s                          // out
-  sel z30.s, p6, z0.s, z30.s
-  fcmgt p6.s, p7/z, z30.s, z1.s                          // out_4_3
-  sel z30.s, p6, z1.s, z30.s
+  fmax z30.s, p7/m, z30.s, z0.s                          // out
+  fmin z30.s, p7/m, z30.s, z1.s                          // out_4_3
   str z30, [x14, #3, mul vl]                             // out_4_3
   fadd z26.s, z26.s, z2.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z26.s                          // out
-  sel z26.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z26.s, z1.s                          // out_3_0
-  sel z26.s, p6, z1.s, z26.s
+  fmax z26.s, p7/m, z26.s, z0.s                          // out
+  fmin z26.s, p7/m, z26.s, z1.s                          // out_3_0
   str z26, [x13, #0, mul vl]                             // out_3_0
   fadd z26.s, z27.s, z3.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z26.s                          // out
-  sel z26.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z26.s, z1.s                          // out_3_1
-  sel z26.s, p6, z1.s, z26.s
+  fmax z26.s, p7/m, z26.s, z0.s                          // out
+  fmin z26.s, p7/m, z26.s, z1.s                          // out_3_1
   str z26, [x13, #1, mul vl]                             // out_3_1
   fadd z26.s, z28.s, z4.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z26.s                          // out
-  sel z26.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z26.s, z1.s                          // out_3_2
-  sel z26.s, p6, z1.s, z26.s
+  fmax z26.s, p7/m, z26.s, z0.s                          // out
+  fmin z26.s, p7/m, z26.s, z1.s                          // out_3_2
   str z26, [x13, #2, mul vl]                             // out_3_2
   fadd z26.s, z29.s, z5.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z26.s                          // out
-  sel z26.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z26.s, z1.s                          // out_3_3
-  sel z26.s, p6, z1.s, z26.s
+  fmax z26.s, p7/m, z26.s, z0.s                          // out
+  fmin z26.s, p7/m, z26.s, z1.s                          // out_3_3
   str z26, [x13, #3, mul vl]                             // out_3_3
   fadd z22.s, z22.s, z2.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z22.s                          // out
-  sel z22.s, p6, z0.s, z22.s
-  fcmgt p6.s, p7/z, z22.s, z1.s                          // out_2_0
-  sel z22.s, p6, z1.s, z22.s
+  fmax z22.s, p7/m, z22.s, z0.s                          // out
+  fmin z22.s, p7/m, z22.s, z1.s                          // out_2_0
   str z22, [x12, #0, mul vl]                             // out_2_0
   fadd z22.s, z23.s, z3.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z22.s                          // out
-  sel z22.s, p6, z0.s, z22.s
-  fcmgt p6.s, p7/z, z22.s, z1.s                          // out_2_1
-  sel z22.s, p6, z1.s, z22.s
+  fmax z22.s, p7/m, z22.s, z0.s                          // out
+  fmin z22.s, p7/m, z22.s, z1.s                          // out_2_1
   str z22, [x12, #1, mul vl]                             // out_2_1
   fadd z22.s, z24.s, z4.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z22.s                          // out
-  sel z22.s, p6, z0.s, z22.s
-  fcmgt p6.s, p7/z, z22.s, z1.s                          // out_2_2
-  sel z22.s, p6, z1.s, z22.s
+  fmax z22.s, p7/m, z22.s, z0.s                          // out
+  fmin z22.s, p7/m, z22.s, z1.s                          // out_2_2
   str z22, [x12, #2, mul vl]                             // out_2_2
   fadd z22.s, z25.s, z5.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z22.s                          // out
-  sel z22.s, p6, z0.s, z22.s
-  fcmgt p6.s, p7/z, z22.s, z1.s                          // out_2_3
-  sel z22.s, p6, z1.s, z22.s
+  fmax z22.s, p7/m, z22.s, z0.s                          // out
+  fmin z22.s, p7/m, z22.s, z1.s                          // out_2_3
   str z22, [x12, #3, mul vl]                             // out_2_3
   fadd z18.s, z18.s, z2.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z18.s, p6, z0.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z1.s                          // out_1_0
-  sel z18.s, p6, z1.s, z18.s
+  fmax z18.s, p7/m, z18.s, z0.s                          // out
+  fmin z18.s, p7/m, z18.s, z1.s                          // out_1_0
   str z18, [x11, #0, mul vl]                             // out_1_0
   fadd z18.s, z19.s, z3.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z18.s, p6, z0.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z1.s                          // out_1_1
-  sel z18.s, p6, z1.s, z18.s
+  fmax z18.s, p7/m, z18.s, z0.s                          // out
+  fmin z18.s, p7/m, z18.s, z1.s                          // out_1_1
   str z18, [x11, #1, mul vl]                             // out_1_1
   fadd z18.s, z20.s, z4.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z18.s, p6, z0.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z1.s                          // out_1_2
-  sel z18.s, p6, z1.s, z18.s
+  fmax z18.s, p7/m, z18.s, z0.s                          // out
+  fmin z18.s, p7/m, z18.s, z1.s                          // out_1_2
   str z18, [x11, #2, mul vl]                             // out_1_2
   fadd z18.s, z21.s, z5.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z18.s, p6, z0.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z1.s                          // out_1_3
-  sel z18.s, p6, z1.s, z18.s
+  fmax z18.s, p7/m, z18.s, z0.s                          // out
+  fmin z18.s, p7/m, z18.s, z1.s                          // out_1_3
   str z18, [x11, #3, mul vl]                             // out_1_3
   fadd z2.s, z6.s, z2.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z2.s, p6, z0.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_0
-  sel z2.s, p6, z1.s, z2.s
+  fmax z2.s, p7/m, z2.s, z0.s                            // out
+  fmin z2.s, p7/m, z2.s, z1.s                            // out_0_0
   str z2, [x6, #0, mul vl]                               // out_0_0
   fadd z2.s, z7.s, z3.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z2.s, p6, z0.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_1
-  sel z2.s, p6, z1.s, z2.s
+  fmax z2.s, p7/m, z2.s, z0.s                            // out
+  fmin z2.s, p7/m, z2.s, z1.s                            // out_0_1
   str z2, [x6, #1, mul vl]                               // out_0_1
   fadd z2.s, z16.s, z4.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z2.s, p6, z0.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_2
-  sel z2.s, p6, z1.s, z2.s
+  fmax z2.s, p7/m, z2.s, z0.s                            // out
+  fmin z2.s, p7/m, z2.s, z1.s                            // out_0_2
   str z2, [x6, #2, mul vl]                               // out_0_2
   fadd z2.s, z17.s, z5.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z0.s, p6, z0.s, z2.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out_0_3
-  sel z0.s, p6, z1.s, z0.s
-  str z0, [x6, #3, mul vl]                               // out_0_3
+  fmax z2.s, p7/m, z2.s, z0.s                            // out
+  fmin z2.s, p7/m, z2.s, z1.s                            // out_0_3
+  str z2, [x6, #3, mul vl]                               // out_0_3
   b L(if_done)
 L(if_else):
   whilelo p0.s, xzr, x1                                  // columns
@@ -776,149 +698,101 @@ L(if_else):
   ld1w {z4.s}, p2/z, [x9, #2, mul vl]                    // bias
   ld1w {z5.s}, p3/z, [x9, #3, mul vl]                    // bias
   fadd z10.s, z10.s, z2.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z10.s                          // out
-  sel z10.s, p6, z0.s, z10.s
-  fcmgt p6.s, p7/z, z10.s, z1.s                          // out_5_0
-  sel z10.s, p6, z1.s, z10.s
+  fmax z10.s, p7/m, z10.s, z0.s                          // out
+  fmin z10.s, p7/m, z10.s, z1.s                          // out_5_0
   st1w {z10.s}, p0, [x10, #0, mul vl]                    // out_5_0
   fadd z10.s, z11.s, z3.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z10.s                          // out
-  sel z10.s, p6, z0.s, z10.s
-  fcmgt p6.s, p7/z, z10.s, z1.s                          // out_5_1
-  sel z10.s, p6, z1.s, z10.s
+  fmax z10.s, p7/m, z10.s, z0.s                          // out
+  fmin z10.s, p7/m, z10.s, z1.s                          // out_5_1
   st1w {z10.s}, p1, [x10, #1, mul vl]                    // out_5_1
   fadd z10.s, z12.s, z4.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z10.s                          // out
-  sel z10.s, p6, z0.s, z10.s
-  fcmgt p6.s, p7/z, z10.s, z1.s                          // out_5_2
-  sel z10.s, p6, z1.s, z10.s
+  fmax z10.s, p7/m, z10.s, z0.s                          // out
+  fmin z10.s, p7/m, z10.s, z1.s                          // out_5_2
   st1w {z10.s}, p2, [x10, #2, mul vl]                    // out_5_2
   fadd z10.s, z13.s, z5.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z10.s                          // out
-  sel z10.s, p6, z0.s, z10.s
-  fcmgt p6.s, p7/z, z10.s, z1.s                          // out_5_3
-  sel z10.s, p6, z1.s, z10.s
+  fmax z10.s, p7/m, z10.s, z0.s                          // out
+  fmin z10.s, p7/m, z10.s, z1.s                          // out_5_3
   st1w {z10.s}, p3, [x10, #3, mul vl]                    // out_5_3
   fadd z30.s, z30.s, z2.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z30.s                          // out
-  sel z30.s, p6, z0.s, z30.s
-  fcmgt p6.s, p7/z, z30.s, z1.s                          // out_4_0
-  sel z30.s, p6, z1.s, z30.s
+  fmax z30.s, p7/m, z30.s, z0.s                          // out
+  fmin z30.s, p7/m, z30.s, z1.s                          // out_4_0
   st1w {z30.s}, p0, [x14, #0, mul vl]                    // out_4_0
   fadd z30.s, z31.s, z3.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z30.s                          // out
-  sel z30.s, p6, z0.s, z30.s
-  fcmgt p6.s, p7/z, z30.s, z1.s                          // out_4_1
-  sel z30.s, p6, z1.s, z30.s
+  fmax z30.s, p7/m, z30.s, z0.s                          // out
+  fmin z30.s, p7/m, z30.s, z1.s                          // out_4_1
   st1w {z30.s}, p1, [x14, #1, mul vl]                    // out_4_1
   fadd z30.s, z8.s, z4.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z30.s                          // out
-  sel z30.s, p6, z0.s, z30.s
-  fcmgt p6.s, p7/z, z30.s, z1.s                          // out_4_2
-  sel z30.s, p6, z1.s, z30.s
+  fmax z30.s, p7/m, z30.s, z0.s                          // out
+  fmin z30.s, p7/m, z30.s, z1.s                          // out_4_2
   st1w {z30.s}, p2, [x14, #2, mul vl]                    // out_4_2
   fadd z30.s, z9.s, z5.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z30.s                          // out
-  sel z30.s, p6, z0.s, z30.s
-  fcmgt p6.s, p7/z, z30.s, z1.s                          // out_4_3
-  sel z30.s, p6, z1.s, z30.s
+  fmax z30.s, p7/m, z30.s, z0.s                          // out
+  fmin z30.s, p7/m, z30.s, z1.s                          // out_4_3
   st1w {z30.s}, p3, [x14, #3, mul vl]                    // out_4_3
   fadd z26.s, z26.s, z2.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z26.s                          // out
-  sel z26.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z26.s, z1.s                          // out_3_0
-  sel z26.s, p6, z1.s, z26.s
+  fmax z26.s, p7/m, z26.s, z0.s                          // out
+  fmin z26.s, p7/m, z26.s, z1.s                          // out_3_0
   st1w {z26.s}, p0, [x13, #0, mul vl]                    // out_3_0
   fadd z26.s, z27.s, z3.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z26.s                          // out
-  sel z26.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z26.s, z1.s                          // out_3_1
-  sel z26.s, p6, z1.s, z26.s
+  fmax z26.s, p7/m, z26.s, z0.s                          // out
+  fmin z26.s, p7/m, z26.s, z1.s                          // out_3_1
   st1w {z26.s}, p1, [x13, #1, mul vl]                    // out_3_1
   fadd z26.s, z28.s, z4.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z26.s                          // out
-  sel z26.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z26.s, z1.s                          // out_3_2
-  sel z26.s, p6, z1.s, z26.s
+  fmax z26.s, p7/m, z26.s, z0.s                          // out
+  fmin z26.s, p7/m, z26.s, z1.s                          // out_3_2
   st1w {z26.s}, p2, [x13, #2, mul vl]                    // out_3_2
   fadd z26.s, z29.s, z5.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z26.s                          // out
-  sel z26.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z26.s, z1.s                          // out_3_3
-  sel z26.s, p6, z1.s, z26.s
+  fmax z26.s, p7/m, z26.s, z0.s                          // out
+  fmin z26.s, p7/m, z26.s, z1.s                          // out_3_3
   st1w {z26.s}, p3, [x13, #3, mul vl]                    // out_3_3
   fadd z22.s, z22.s, z2.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z22.s                          // out
-  sel z22.s, p6, z0.s, z22.s
-  fcmgt p6.s, p7/z, z22.s, z1.s                          // out_2_0
-  sel z22.s, p6, z1.s, z22.s
+  fmax z22.s, p7/m, z22.s, z0.s                          // out
+  fmin z22.s, p7/m, z22.s, z1.s                          // out_2_0
   st1w {z22.s}, p0, [x12, #0, mul vl]                    // out_2_0
   fadd z22.s, z23.s, z3.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z22.s                          // out
-  sel z22.s, p6, z0.s, z22.s
-  fcmgt p6.s, p7/z, z22.s, z1.s                          // out_2_1
-  sel z22.s, p6, z1.s, z22.s
+  fmax z22.s, p7/m, z22.s, z0.s                          // out
+  fmin z22.s, p7/m, z22.s, z1.s                          // out_2_1
   st1w {z22.s}, p1, [x12, #1, mul vl]                    // out_2_1
   fadd z22.s, z24.s, z4.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z22.s                          // out
-  sel z22.s, p6, z0.s, z22.s
-  fcmgt p6.s, p7/z, z22.s, z1.s                          // out_2_2
-  sel z22.s, p6, z1.s, z22.s
+  fmax z22.s, p7/m, z22.s, z0.s                          // out
+  fmin z22.s, p7/m, z22.s, z1.s                          // out_2_2
   st1w {z22.s}, p2, [x12, #2, mul vl]                    // out_2_2
   fadd z22.s, z25.s, z5.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z22.s                          // out
-  sel z22.s, p6, z0.s, z22.s
-  fcmgt p6.s, p7/z, z22.s, z1.s                          // out_2_3
-  sel z22.s, p6, z1.s, z22.s
+  fmax z22.s, p7/m, z22.s, z0.s                          // out
+  fmin z22.s, p7/m, z22.s, z1.s                          // out_2_3
   st1w {z22.s}, p3, [x12, #3, mul vl]                    // out_2_3
   fadd z18.s, z18.s, z2.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z18.s, p6, z0.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z1.s                          // out_1_0
-  sel z18.s, p6, z1.s, z18.s
+  fmax z18.s, p7/m, z18.s, z0.s                          // out
+  fmin z18.s, p7/m, z18.s, z1.s                          // out_1_0
   st1w {z18.s}, p0, [x11, #0, mul vl]                    // out_1_0
   fadd z18.s, z19.s, z3.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z18.s, p6, z0.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z1.s                          // out_1_1
-  sel z18.s, p6, z1.s, z18.s
+  fmax z18.s, p7/m, z18.s, z0.s                          // out
+  fmin z18.s, p7/m, z18.s, z1.s                          // out_1_1
   st1w {z18.s}, p1, [x11, #1, mul vl]                    // out_1_1
   fadd z18.s, z20.s, z4.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z18.s, p6, z0.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z1.s                          // out_1_2
-  sel z18.s, p6, z1.s, z18.s
+  fmax z18.s, p7/m, z18.s, z0.s                          // out
+  fmin z18.s, p7/m, z18.s, z1.s                          // out_1_2
   st1w {z18.s}, p2, [x11, #2, mul vl]                    // out_1_2
   fadd z18.s, z21.s, z5.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z18.s, p6, z0.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z1.s                          // out_1_3
-  sel z18.s, p6, z1.s, z18.s
+  fmax z18.s, p7/m, z18.s, z0.s                          // out
+  fmin z18.s, p7/m, z18.s, z1.s                          // out_1_3
   st1w {z18.s}, p3, [x11, #3, mul vl]                    // out_1_3
   fadd z2.s, z6.s, z2.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z2.s, p6, z0.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_0
-  sel z2.s, p6, z1.s, z2.s
+  fmax z2.s, p7/m, z2.s, z0.s                            // out
+  fmin z2.s, p7/m, z2.s, z1.s                            // out_0_0
   st1w {z2.s}, p0, [x6, #0, mul vl]                      // out_0_0
   fadd z2.s, z7.s, z3.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z2.s, p6, z0.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_1
-  sel z2.s, p6, z1.s, z2.s
+  fmax z2.s, p7/m, z2.s, z0.s                            // out
+  fmin z2.s, p7/m, z2.s, z1.s                            // out_0_1
   st1w {z2.s}, p1, [x6, #1, mul vl]                      // out_0_1
   fadd z2.s, z16.s, z4.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z2.s, p6, z0.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_2
-  sel z2.s, p6, z1.s, z2.s
+  fmax z2.s, p7/m, z2.s, z0.s                            // out
+  fmin z2.s, p7/m, z2.s, z1.s                            // out_0_2
   st1w {z2.s}, p2, [x6, #2, mul vl]                      // out_0_2
   fadd z2.s, z17.s, z5.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z0.s, p6, z0.s, z2.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out_0_3
-  sel z0.s, p6, z1.s, z0.s
-  st1w {z0.s}, p3, [x6, #3, mul vl]                      // out_0_3
+  fmax z2.s, p7/m, z2.s, z0.s                            // out
+  fmin z2.s, p7/m, z2.s, z1.s                            // out_0_3
+  st1w {z2.s}, p3, [x6, #3, mul vl]                      // out_0_3
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #6

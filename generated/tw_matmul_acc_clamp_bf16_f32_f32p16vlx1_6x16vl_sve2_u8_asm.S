@@ -114,36 +114,21 @@ L(n):
 L(m):
   ldr x9, [x0, #8*3]                                     // k
   ldr x10, [x0, #8*6]                                    // lhs_stride
-  mov x11, #1
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
-  add x12, x7, x10
-  cmp x11, #0                                            // lhs_1
-  csel x11, x7, x12, eq
-  mov x12, #2
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x10
-  cmp x12, #0                                            // lhs_2
-  csel x12, x11, x13, eq
-  mov x13, #3
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x10
-  cmp x13, #0                                            // lhs_3
-  csel x13, x12, x14, eq
-  mov x14, #4
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x10
-  cmp x14, #0                                            // lhs_4
-  csel x14, x13, x15, eq
-  mov x15, #5
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
+  add x11, x7, x10
+  cmp x8, #1                                             // lhs_1
+  csel x11, x7, x11, ls
+  add x12, x11, x10
+  cmp x8, #2                                             // lhs_2
+  csel x12, x11, x12, ls
+  add x13, x12, x10
+  cmp x8, #3                                             // lhs_3
+  csel x13, x12, x13, ls
+  add x14, x13, x10
+  cmp x8, #4                                             // lhs_4
+  csel x14, x13, x14, ls
   add x10, x14, x10
-  cmp x15, #0                                            // lhs_5
-  csel x10, x14, x10, eq
+  cmp x8, #5                                             // lhs_5
+  csel x10, x14, x10, ls
   mov z6.b, #0                                           // acc_0_0
   mov z7.b, #0                                           // acc_0_1
   mov z16.b, #0                                          // acc_0_2
@@ -478,36 +463,21 @@ L(k_rest_done):
   lsr z2.s, z2.s, #17                                    // below_half
   rdvl x10, #1
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x14, x13, x15, eq
-  mov x15, #4
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x11
-  cmp x15, #0                                            // dst_4
-  csel x15, x14, x16, eq
-  mov x16, #5
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
+  add x14, x13, x11
+  cmp x8, #3                                             // dst_3
+  csel x14, x13, x14, ls
+  add x15, x14, x11
+  cmp x8, #4                                             // dst_4
+  csel x15, x14, x15, ls
   add x11, x15, x11
-  cmp x16, #0                                            // dst_5
-  csel x11, x15, x11, eq
+  cmp x8, #5                                             // dst_5
+  csel x11, x15, x11, ls
   rdvl x16, #4
   mul x9, x9, x16
   add x9, x3, x9                                         // field
@@ -548,10 +518,8 @@ L(k_rest_done):
   ld1h {z17.s}, p7/z, [x11, #0, mul vl]                  // old
   lsl z17.s, z17.s, #16                                  // old
   fadd z4.s, z4.s, z17.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   lsr z17.s, z2.s, #14                                   // bits
   lsr z12.s, z4.s, #16                                   // bits
   and z17.d, z12.d, z17.d                                // odd
@@ -567,10 +535,8 @@ L(k_rest_done):
   ld1h {z17.s}, p7/z, [x11, #1, mul vl]                  // old
   lsl z17.s, z17.s, #16                                  // old
   fadd z17.s, z30.s, z17.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z17.s, p6, z0.s, z17.s
-  fcmgt p6.s, p7/z, z17.s, z1.s                          // out
-  sel z17.s, p6, z1.s, z17.s
+  fmax z17.s, p7/m, z17.s, z0.s                          // out
+  fmin z17.s, p7/m, z17.s, z1.s                          // out
   lsr z30.s, z2.s, #14                                   // bits
   lsr z12.s, z17.s, #16                                  // bits
   and z30.d, z12.d, z30.d                                // odd
@@ -586,10 +552,8 @@ L(k_rest_done):
   ld1h {z30.s}, p7/z, [x11, #2, mul vl]                  // old
   lsl z30.s, z30.s, #16                                  // old
   fadd z30.s, z10.s, z30.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z30.s                          // out
-  sel z30.s, p6, z0.s, z30.s
-  fcmgt p6.s, p7/z, z30.s, z1.s                          // out
-  sel z30.s, p6, z1.s, z30.s
+  fmax z30.s, p7/m, z30.s, z0.s                          // out
+  fmin z30.s, p7/m, z30.s, z1.s                          // out
   lsr z10.s, z2.s, #14                                   // bits
   lsr z12.s, z30.s, #16                                  // bits
   and z10.d, z12.d, z10.d                                // odd
@@ -605,10 +569,8 @@ L(k_rest_done):
   ld1h {z10.s}, p7/z, [x11, #3, mul vl]                  // old
   lsl z10.s, z10.s, #16                                  // old
   fadd z10.s, z11.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z10.s                          // out
-  sel z10.s, p6, z0.s, z10.s
-  fcmgt p6.s, p7/z, z10.s, z1.s                          // out
-  sel z10.s, p6, z1.s, z10.s
+  fmax z10.s, p7/m, z10.s, z0.s                          // out
+  fmin z10.s, p7/m, z10.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z10.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -624,10 +586,8 @@ L(k_rest_done):
   ld1h {z11.s}, p7/z, [x15, #0, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z5.s, z5.s, z11.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z5.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z1.s                           // out
-  sel z5.s, p6, z1.s, z5.s
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z1.s                            // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z5.s, #16                                   // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -643,10 +603,8 @@ L(k_rest_done):
   ld1h {z11.s}, p7/z, [x15, #1, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z31.s, z31.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z31.s                          // out
-  sel z31.s, p6, z0.s, z31.s
-  fcmgt p6.s, p7/z, z31.s, z1.s                          // out
-  sel z31.s, p6, z1.s, z31.s
+  fmax z31.s, p7/m, z31.s, z0.s                          // out
+  fmin z31.s, p7/m, z31.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z31.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -662,10 +620,8 @@ L(k_rest_done):
   ld1h {z11.s}, p7/z, [x15, #2, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z8.s, z8.s, z11.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z8.s                           // out
-  sel z8.s, p6, z0.s, z8.s
-  fcmgt p6.s, p7/z, z8.s, z1.s                           // out
-  sel z8.s, p6, z1.s, z8.s
+  fmax z8.s, p7/m, z8.s, z0.s                            // out
+  fmin z8.s, p7/m, z8.s, z1.s                            // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z8.s, #16                                   // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -681,10 +637,8 @@ L(k_rest_done):
   ld1h {z11.s}, p7/z, [x15, #3, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z9.s, z9.s, z11.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z9.s                           // out
-  sel z9.s, p6, z0.s, z9.s
-  fcmgt p6.s, p7/z, z9.s, z1.s                           // out
-  sel z9.s, p6, z1.s, z9.s
+  fmax z9.s, p7/m, z9.s, z0.s                            // out
+  fmin z9.s, p7/m, z9.s, z1.s                            // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z9.s, #16                                   // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -700,10 +654,8 @@ L(k_rest_done):
   ld1h {z11.s}, p7/z, [x14, #0, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z26.s, z26.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z26.s                          // out
-  sel z26.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z26.s, z1.s                          // out
-  sel z26.s, p6, z1.s, z26.s
+  fmax z26.s, p7/m, z26.s, z0.s                          // out
+  fmin z26.s, p7/m, z26.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z26.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -719,10 +671,8 @@ L(k_rest_done):
   ld1h {z11.s}, p7/z, [x14, #1, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z27.s, z27.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z27.s, p6, z0.s, z27.s
-  fcmgt p6.s, p7/z, z27.s, z1.s                          // out
-  sel z27.s, p6, z1.s, z27.s
+  fmax z27.s, p7/m, z27.s, z0.s                          // out
+  fmin z27.s, p7/m, z27.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z27.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -738,10 +688,8 @@ L(k_rest_done):
   ld1h {z11.s}, p7/z, [x14, #2, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z28.s, z28.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z28.s                          // out
-  sel z28.s, p6, z0.s, z28.s
-  fcmgt p6.s, p7/z, z28.s, z1.s                          // out
-  sel z28.s, p6, z1.s, z28.s
+  fmax z28.s, p7/m, z28.s, z0.s                          // out
+  fmin z28.s, p7/m, z28.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z28.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -757,10 +705,8 @@ L(k_rest_done):
   ld1h {z11.s}, p7/z, [x14, #3, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z29.s, z29.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z29.s                          // out
-  sel z29.s, p6, z0.s, z29.s
-  fcmgt p6.s, p7/z, z29.s, z1.s                          // out
-  sel z29.s, p6, z1.s, z29.s
+  fmax z29.s, p7/m, z29.s, z0.s                          // out
+  fmin z29.s, p7/m, z29.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z29.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -776,10 +722,8 @@ L(k_rest_done):
   ld1h {z11.s}, p7/z, [x13, #0, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z22.s, z22.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z22.s                          // out
-  sel z22.s, p6, z0.s, z22.s
-  fcmgt p6.s, p7/z, z22.s, z1.s                          // out
-  sel z22.s, p6, z1.s, z22.s
+  fmax z22.s, p7/m, z22.s, z0.s                          // out
+  fmin z22.s, p7/m, z22.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z22.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -795,10 +739,8 @@ L(k_rest_done):
   ld1h {z11.s}, p7/z, [x13, #1, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z23.s, z23.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z23.s                          // out
-  sel z23.s, p6, z0.s, z23.s
-  fcmgt p6.s, p7/z, z23.s, z1.s                          // out
-  sel z23.s, p6, z1.s, z23.s
+  fmax z23.s, p7/m, z23.s, z0.s                          // out
+  fmin z23.s, p7/m, z23.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z23.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -814,10 +756,8 @@ L(k_rest_done):
   ld1h {z11.s}, p7/z, [x13, #2, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z24.s, z24.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z24.s                          // out
-  sel z24.s, p6, z0.s, z24.s
-  fcmgt p6.s, p7/z, z24.s, z1.s                          // out
-  sel z24.s, p6, z1.s, z24.s
+  fmax z24.s, p7/m, z24.s, z0.s                          // out
+  fmin z24.s, p7/m, z24.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z24.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -833,10 +773,8 @@ L(k_rest_done):
   ld1h {z11.s}, p7/z, [x13, #3, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z25.s, z25.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out
-  sel z25.s, p6, z0.s, z25.s
-  fcmgt p6.s, p7/z, z25.s, z1.s                          // out
-  sel z25.s, p6, z1.s, z25.s
+  fmax z25.s, p7/m, z25.s, z0.s                          // out
+  fmin z25.s, p7/m, z25.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z25.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -852,10 +790,8 @@ L(k_rest_done):
   ld1h {z11.s}, p7/z, [x12, #0, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z18.s, z18.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z18.s, p6, z0.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z1.s                          // out
-  sel z18.s, p6, z1.s, z18.s
+  fmax z18.s, p7/m, z18.s, z0.s                          // out
+  fmin z18.s, p7/m, z18.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z18.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -871,10 +807,8 @@ L(k_rest_done):
   ld1h {z11.s}, p7/z, [x12, #1, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z19.s, z19.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
-  sel z19.s, p6, z0.s, z19.s
-  fcmgt p6.s, p7/z, z19.s, z1.s                          // out
-  sel z19.s, p6, z1.s, z19.s
+  fmax z19.s, p7/m, z19.s, z0.s                          // out
+  fmin z19.s, p7/m, z19.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z19.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -890,10 +824,8 @@ L(k_rest_done):
   ld1h {z11.s}, p7/z, [x12, #2, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z20.s, z20.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z20.s                          // out
-  sel z20.s, p6, z0.s, z20.s
-  fcmgt p6.s, p7/z, z20.s, z1.s                          // out
-  sel z20.s, p6, z1.s, z20.s
+  fmax z20.s, p7/m, z20.s, z0.s                          // out
+  fmin z20.s, p7/m, z20.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z20.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -909,10 +841,8 @@ L(k_rest_done):
   ld1h {z11.s}, p7/z, [x12, #3, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z21.s, z21.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z21.s                          // out
-  sel z21.s, p6, z0.s, z21.s
-  fcmgt p6.s, p7/z, z21.s, z1.s                          // out
-  sel z21.s, p6, z1.s, z21.s
+  fmax z21.s, p7/m, z21.s, z0.s                          // out
+  fmin z21.s, p7/m, z21.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z21.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -928,10 +858,8 @@ L(k_rest_done):
   ld1h {z11.s}, p7/z, [x6, #0, mul vl]                   // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z3.s, z3.s, z11.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z3.s, p6, z0.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z3.s, p6, z1.s, z3.s
+  fmax z3.s, p7/m, z3.s, z0.s                            // out
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z3.s, #16                                   // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -947,10 +875,8 @@ L(k_rest_done):
   ld1h {z11.s}, p7/z, [x6, #1, mul vl]                   // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z6.s, z6.s, z11.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z6.s                           // out
-  sel z6.s, p6, z0.s, z6.s
-  fcmgt p6.s, p7/z, z6.s, z1.s                           // out
-  sel z6.s, p6, z1.s, z6.s
+  fmax z6.s, p7/m, z6.s, z0.s                            // out
+  fmin z6.s, p7/m, z6.s, z1.s                            // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z6.s, #16                                   // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -966,10 +892,8 @@ L(k_rest_done):
   ld1h {z11.s}, p7/z, [x6, #2, mul vl]                   // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z7.s, z7.s, z11.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z7.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z1.s                           // out
-  sel z7.s, p6, z1.s, z7.s
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z1.s                            // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z7.s, #16                                   // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -985,21 +909,19 @@ L(k_rest_done):
   ld1h {z11.s}, p7/z, [x6, #3, mul vl]                   // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z16.s, z16.s, z11.s                               // out
+  fmax z16.s, p7/m, z16.s, z0.s                          // out
+  fmin z16.s, p7/m, z16.s, z1.s                          // out
+  lsr z0.s, z2.s, #14                                    // bits
+  lsr z1.s, z16.s, #16                                   // bits
+  and z0.d, z1.d, z0.d                                   // odd
+  add z1.s, z16.s, z2.s                                  // bits
+  add z0.s, z1.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
   fcmgt p6.s, p7/z, z0.s, z16.s                          // out
-  sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  lsr z1.s, z2.s, #14                                    // bits
-  lsr z16.s, z0.s, #16                                   // bits
-  and z1.d, z16.d, z1.d                                  // odd
-  add z2.s, z0.s, z2.s                                   // bits
-  add z1.s, z2.s, z1.s                                   // bits
-  lsr z1.s, z1.s, #16                                    // bits
-  lsl z1.s, z1.s, #16                                    // bits
+  sel z1.s, p6, z0.s, z16.s
   fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
+  sel z0.s, p6, z0.s, z1.s
   lsr z0.s, z0.s, #16                                    // out_0_3
   st1h {z4.s}, p7, [x11, #0, mul vl]                     // out_5_0
   st1h {z17.s}, p7, [x11, #1, mul vl]                    // out_5_1
@@ -1075,10 +997,8 @@ L(if_else):
   ld1h {z17.s}, p0/z, [x11, #0, mul vl]                  // old
   lsl z17.s, z17.s, #16                                  // old
   fadd z4.s, z4.s, z17.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   lsr z17.s, z2.s, #14                                   // bits
   lsr z12.s, z4.s, #16                                   // bits
   and z17.d, z12.d, z17.d                                // odd
@@ -1094,10 +1014,8 @@ L(if_else):
   ld1h {z17.s}, p1/z, [x11, #1, mul vl]                  // old
   lsl z17.s, z17.s, #16                                  // old
   fadd z17.s, z30.s, z17.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z17.s, p6, z0.s, z17.s
-  fcmgt p6.s, p7/z, z17.s, z1.s                          // out
-  sel z17.s, p6, z1.s, z17.s
+  fmax z17.s, p7/m, z17.s, z0.s                          // out
+  fmin z17.s, p7/m, z17.s, z1.s                          // out
   lsr z30.s, z2.s, #14                                   // bits
   lsr z12.s, z17.s, #16                                  // bits
   and z30.d, z12.d, z30.d                                // odd
@@ -1113,10 +1031,8 @@ L(if_else):
   ld1h {z30.s}, p2/z, [x11, #2, mul vl]                  // old
   lsl z30.s, z30.s, #16                                  // old
   fadd z30.s, z10.s, z30.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z30.s                          // out
-  sel z30.s, p6, z0.s, z30.s
-  fcmgt p6.s, p7/z, z30.s, z1.s                          // out
-  sel z30.s, p6, z1.s, z30.s
+  fmax z30.s, p7/m, z30.s, z0.s                          // out
+  fmin z30.s, p7/m, z30.s, z1.s                          // out
   lsr z10.s, z2.s, #14                                   // bits
   lsr z12.s, z30.s, #16                                  // bits
   and z10.d, z12.d, z10.d                                // odd
@@ -1132,10 +1048,8 @@ L(if_else):
   ld1h {z10.s}, p3/z, [x11, #3, mul vl]                  // old
   lsl z10.s, z10.s, #16                                  // old
   fadd z10.s, z11.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z10.s                          // out
-  sel z10.s, p6, z0.s, z10.s
-  fcmgt p6.s, p7/z, z10.s, z1.s                          // out
-  sel z10.s, p6, z1.s, z10.s
+  fmax z10.s, p7/m, z10.s, z0.s                          // out
+  fmin z10.s, p7/m, z10.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z10.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1151,10 +1065,8 @@ L(if_else):
   ld1h {z11.s}, p0/z, [x15, #0, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z5.s, z5.s, z11.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z5.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z1.s                           // out
-  sel z5.s, p6, z1.s, z5.s
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z1.s                            // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z5.s, #16                                   // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1170,10 +1082,8 @@ L(if_else):
   ld1h {z11.s}, p1/z, [x15, #1, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z31.s, z31.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z31.s                          // out
-  sel z31.s, p6, z0.s, z31.s
-  fcmgt p6.s, p7/z, z31.s, z1.s                          // out
-  sel z31.s, p6, z1.s, z31.s
+  fmax z31.s, p7/m, z31.s, z0.s                          // out
+  fmin z31.s, p7/m, z31.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z31.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1189,10 +1099,8 @@ L(if_else):
   ld1h {z11.s}, p2/z, [x15, #2, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z8.s, z8.s, z11.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z8.s                           // out
-  sel z8.s, p6, z0.s, z8.s
-  fcmgt p6.s, p7/z, z8.s, z1.s                           // out
-  sel z8.s, p6, z1.s, z8.s
+  fmax z8.s, p7/m, z8.s, z0.s                            // out
+  fmin z8.s, p7/m, z8.s, z1.s                            // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z8.s, #16                                   // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1208,10 +1116,8 @@ L(if_else):
   ld1h {z11.s}, p3/z, [x15, #3, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z9.s, z9.s, z11.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z9.s                           // out
-  sel z9.s, p6, z0.s, z9.s
-  fcmgt p6.s, p7/z, z9.s, z1.s                           // out
-  sel z9.s, p6, z1.s, z9.s
+  fmax z9.s, p7/m, z9.s, z0.s                            // out
+  fmin z9.s, p7/m, z9.s, z1.s                            // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z9.s, #16                                   // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1227,10 +1133,8 @@ L(if_else):
   ld1h {z11.s}, p0/z, [x14, #0, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z26.s, z26.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z26.s                          // out
-  sel z26.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z26.s, z1.s                          // out
-  sel z26.s, p6, z1.s, z26.s
+  fmax z26.s, p7/m, z26.s, z0.s                          // out
+  fmin z26.s, p7/m, z26.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z26.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1246,10 +1150,8 @@ L(if_else):
   ld1h {z11.s}, p1/z, [x14, #1, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z27.s, z27.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z27.s, p6, z0.s, z27.s
-  fcmgt p6.s, p7/z, z27.s, z1.s                          // out
-  sel z27.s, p6, z1.s, z27.s
+  fmax z27.s, p7/m, z27.s, z0.s                          // out
+  fmin z27.s, p7/m, z27.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z27.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1265,10 +1167,8 @@ L(if_else):
   ld1h {z11.s}, p2/z, [x14, #2, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z28.s, z28.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z28.s                          // out
-  sel z28.s, p6, z0.s, z28.s
-  fcmgt p6.s, p7/z, z28.s, z1.s                          // out
-  sel z28.s, p6, z1.s, z28.s
+  fmax z28.s, p7/m, z28.s, z0.s                          // out
+  fmin z28.s, p7/m, z28.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z28.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1284,10 +1184,8 @@ L(if_else):
   ld1h {z11.s}, p3/z, [x14, #3, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z29.s, z29.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z29.s                          // out
-  sel z29.s, p6, z0.s, z29.s
-  fcmgt p6.s, p7/z, z29.s, z1.s                          // out
-  sel z29.s, p6, z1.s, z29.s
+  fmax z29.s, p7/m, z29.s, z0.s                          // out
+  fmin z29.s, p7/m, z29.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z29.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1303,10 +1201,8 @@ L(if_else):
   ld1h {z11.s}, p0/z, [x13, #0, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z22.s, z22.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z22.s                          // out
-  sel z22.s, p6, z0.s, z22.s
-  fcmgt p6.s, p7/z, z22.s, z1.s                          // out
-  sel z22.s, p6, z1.s, z22.s
+  fmax z22.s, p7/m, z22.s, z0.s                          // out
+  fmin z22.s, p7/m, z22.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z22.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1322,10 +1218,8 @@ L(if_else):
   ld1h {z11.s}, p1/z, [x13, #1, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z23.s, z23.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z23.s                          // out
-  sel z23.s, p6, z0.s, z23.s
-  fcmgt p6.s, p7/z, z23.s, z1.s                          // out
-  sel z23.s, p6, z1.s, z23.s
+  fmax z23.s, p7/m, z23.s, z0.s                          // out
+  fmin z23.s, p7/m, z23.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z23.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1341,10 +1235,8 @@ L(if_else):
   ld1h {z11.s}, p2/z, [x13, #2, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z24.s, z24.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z24.s                          // out
-  sel z24.s, p6, z0.s, z24.s
-  fcmgt p6.s, p7/z, z24.s, z1.s                          // out
-  sel z24.s, p6, z1.s, z24.s
+  fmax z24.s, p7/m, z24.s, z0.s                          // out
+  fmin z24.s, p7/m, z24.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z24.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1360,10 +1252,8 @@ L(if_else):
   ld1h {z11.s}, p3/z, [x13, #3, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z25.s, z25.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out
-  sel z25.s, p6, z0.s, z25.s
-  fcmgt p6.s, p7/z, z25.s, z1.s                          // out
-  sel z25.s, p6, z1.s, z25.s
+  fmax z25.s, p7/m, z25.s, z0.s                          // out
+  fmin z25.s, p7/m, z25.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z25.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1379,10 +1269,8 @@ L(if_else):
   ld1h {z11.s}, p0/z, [x12, #0, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z18.s, z18.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z18.s, p6, z0.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z1.s                          // out
-  sel z18.s, p6, z1.s, z18.s
+  fmax z18.s, p7/m, z18.s, z0.s                          // out
+  fmin z18.s, p7/m, z18.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z18.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1398,10 +1286,8 @@ L(if_else):
   ld1h {z11.s}, p1/z, [x12, #1, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z19.s, z19.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
-  sel z19.s, p6, z0.s, z19.s
-  fcmgt p6.s, p7/z, z19.s, z1.s                          // out
-  sel z19.s, p6, z1.s, z19.s
+  fmax z19.s, p7/m, z19.s, z0.s                          // out
+  fmin z19.s, p7/m, z19.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z19.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1417,10 +1303,8 @@ L(if_else):
   ld1h {z11.s}, p2/z, [x12, #2, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z20.s, z20.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z20.s                          // out
-  sel z20.s, p6, z0.s, z20.s
-  fcmgt p6.s, p7/z, z20.s, z1.s                          // out
-  sel z20.s, p6, z1.s, z20.s
+  fmax z20.s, p7/m, z20.s, z0.s                          // out
+  fmin z20.s, p7/m, z20.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z20.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1436,10 +1320,8 @@ L(if_else):
   ld1h {z11.s}, p3/z, [x12, #3, mul vl]                  // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z21.s, z21.s, z11.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z21.s                          // out
-  sel z21.s, p6, z0.s, z21.s
-  fcmgt p6.s, p7/z, z21.s, z1.s                          // out
-  sel z21.s, p6, z1.s, z21.s
+  fmax z21.s, p7/m, z21.s, z0.s                          // out
+  fmin z21.s, p7/m, z21.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z21.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1455,10 +1337,8 @@ L(if_else):
   ld1h {z11.s}, p0/z, [x6, #0, mul vl]                   // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z3.s, z3.s, z11.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z3.s, p6, z0.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z3.s, p6, z1.s, z3.s
+  fmax z3.s, p7/m, z3.s, z0.s                            // out
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z3.s, #16                                   // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1474,10 +1354,8 @@ L(if_else):
   ld1h {z11.s}, p1/z, [x6, #1, mul vl]                   // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z6.s, z6.s, z11.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z6.s                           // out
-  sel z6.s, p6, z0.s, z6.s
-  fcmgt p6.s, p7/z, z6.s, z1.s                           // out
-  sel z6.s, p6, z1.s, z6.s
+  fmax z6.s, p7/m, z6.s, z0.s                            // out
+  fmin z6.s, p7/m, z6.s, z1.s                            // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z6.s, #16                                   // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1493,10 +1371,8 @@ L(if_else):
   ld1h {z11.s}, p2/z, [x6, #2, mul vl]                   // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z7.s, z7.s, z11.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z7.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z1.s                           // out
-  sel z7.s, p6, z1.s, z7.s
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z1.s                            // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z7.s, #16                                   // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1512,21 +1388,19 @@ L(if_else):
   ld1h {z11.s}, p3/z, [x6, #3, mul vl]                   // old
   lsl z11.s, z11.s, #16                                  // old
   fadd z16.s, z16.s, z11.s                               // out
+  fmax z16.s, p7/m, z16.s, z0.s                          // out
+  fmin z16.s, p7/m, z16.s, z1.s                          // out
+  lsr z0.s, z2.s, #14                                    // bits
+  lsr z1.s, z16.s, #16                                   // bits
+  and z0.d, z1.d, z0.d                                   // odd
+  add z1.s, z16.s, z2.s                                  // bits
+  add z0.s, z1.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
   fcmgt p6.s, p7/z, z0.s, z16.s                          // out
-  sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  lsr z1.s, z2.s, #14                                    // bits
-  lsr z16.s, z0.s, #16                                   // bits
-  and z1.d, z16.d, z1.d                                  // odd
-  add z2.s, z0.s, z2.s                                   // bits
-  add z1.s, z2.s, z1.s                                   // bits
-  lsr z1.s, z1.s, #16                                    // bits
-  lsl z1.s, z1.s, #16                                    // bits
+  sel z1.s, p6, z0.s, z16.s
   fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
+  sel z0.s, p6, z0.s, z1.s
   lsr z0.s, z0.s, #16                                    // out_0_3
   st1h {z4.s}, p0, [x11, #0, mul vl]                     // out_5_0
   st1h {z17.s}, p1, [x11, #1, mul vl]                    // out_5_1

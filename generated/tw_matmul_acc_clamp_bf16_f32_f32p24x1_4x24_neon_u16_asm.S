@@ -102,24 +102,15 @@ L(n):
 L(m):
   ldr x9, [x0, #8*3]                                     // k
   ldr x10, [x0, #8*6]                                    // lhs_stride
-  mov x11, #1
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
-  add x12, x7, x10
-  cmp x11, #0                                            // lhs_1
-  csel x11, x7, x12, eq
-  mov x12, #2
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x10
-  cmp x12, #0                                            // lhs_2
-  csel x12, x11, x13, eq
-  mov x13, #3
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
+  add x11, x7, x10
+  cmp x8, #1                                             // lhs_1
+  csel x11, x7, x11, ls
+  add x12, x11, x10
+  cmp x8, #2                                             // lhs_2
+  csel x12, x11, x12, ls
   add x10, x12, x10
-  cmp x13, #0                                            // lhs_3
-  csel x10, x12, x10, eq
+  cmp x8, #3                                             // lhs_3
+  csel x10, x12, x10, ls
   movi v0.2d, #0                                         // acc_0_0
   movi v1.2d, #0                                         // acc_0_1
   movi v2.2d, #0                                         // acc_0_2
@@ -710,24 +701,15 @@ L(k_rest_done):
   ushr v10.4s, v10.4s, #17                               // below_half
   mov x10, #24
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
   add x11, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x11, x13, x11, eq
+  cmp x8, #3                                             // dst_3
+  csel x11, x13, x11, ls
   mov x14, #96
   mul x9, x9, x14
   add x9, x3, x9                                         // field
@@ -770,10 +752,8 @@ L(k_rest_done):
   ldr d11, [x11, #0]                                     // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v26.4s, v26.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v26.4s                            // out
-  bsl v11.16b, v8.16b, v26.16b
-  fcmgt v26.4s, v11.4s, v9.4s                            // out
-  bsl v26.16b, v9.16b, v11.16b
+  fmax v26.4s, v26.4s, v8.4s                             // out
+  fmin v26.4s, v26.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v26.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -789,10 +769,8 @@ L(k_rest_done):
   ldr d11, [x11, #8]                                     // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v27.4s, v27.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v27.4s                            // out
-  bsl v11.16b, v8.16b, v27.16b
-  fcmgt v27.4s, v11.4s, v9.4s                            // out
-  bsl v27.16b, v9.16b, v11.16b
+  fmax v27.4s, v27.4s, v8.4s                             // out
+  fmin v27.4s, v27.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v27.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -808,10 +786,8 @@ L(k_rest_done):
   ldr d11, [x11, #16]                                    // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v28.4s, v28.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v28.4s                            // out
-  bsl v11.16b, v8.16b, v28.16b
-  fcmgt v28.4s, v11.4s, v9.4s                            // out
-  bsl v28.16b, v9.16b, v11.16b
+  fmax v28.4s, v28.4s, v8.4s                             // out
+  fmin v28.4s, v28.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v28.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -827,10 +803,8 @@ L(k_rest_done):
   ldr d11, [x11, #24]                                    // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v29.4s, v29.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v29.4s                            // out
-  bsl v11.16b, v8.16b, v29.16b
-  fcmgt v29.4s, v11.4s, v9.4s                            // out
-  bsl v29.16b, v9.16b, v11.16b
+  fmax v29.4s, v29.4s, v8.4s                             // out
+  fmin v29.4s, v29.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v29.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -846,10 +820,8 @@ L(k_rest_done):
   ldr d11, [x11, #32]                                    // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v30.4s, v30.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v30.4s                            // out
-  bsl v11.16b, v8.16b, v30.16b
-  fcmgt v30.4s, v11.4s, v9.4s                            // out
-  bsl v30.16b, v9.16b, v11.16b
+  fmax v30.4s, v30.4s, v8.4s                             // out
+  fmin v30.4s, v30.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v30.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -865,10 +837,8 @@ L(k_rest_done):
   ldr d11, [x11, #40]                                    // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v31.4s, v31.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v31.4s                            // out
-  bsl v11.16b, v8.16b, v31.16b
-  fcmgt v31.4s, v11.4s, v9.4s                            // out
-  bsl v31.16b, v9.16b, v11.16b
+  fmax v31.4s, v31.4s, v8.4s                             // out
+  fmin v31.4s, v31.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v31.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -884,10 +854,8 @@ L(k_rest_done):
   ldr d11, [x13, #0]                                     // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v20.4s, v20.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v20.4s                            // out
-  bsl v11.16b, v8.16b, v20.16b
-  fcmgt v20.4s, v11.4s, v9.4s                            // out
-  bsl v20.16b, v9.16b, v11.16b
+  fmax v20.4s, v20.4s, v8.4s                             // out
+  fmin v20.4s, v20.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v20.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -903,10 +871,8 @@ L(k_rest_done):
   ldr d11, [x13, #8]                                     // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v21.4s, v21.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v21.4s                            // out
-  bsl v11.16b, v8.16b, v21.16b
-  fcmgt v21.4s, v11.4s, v9.4s                            // out
-  bsl v21.16b, v9.16b, v11.16b
+  fmax v21.4s, v21.4s, v8.4s                             // out
+  fmin v21.4s, v21.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v21.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -922,10 +888,8 @@ L(k_rest_done):
   ldr d11, [x13, #16]                                    // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v22.4s, v22.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v22.4s                            // out
-  bsl v11.16b, v8.16b, v22.16b
-  fcmgt v22.4s, v11.4s, v9.4s                            // out
-  bsl v22.16b, v9.16b, v11.16b
+  fmax v22.4s, v22.4s, v8.4s                             // out
+  fmin v22.4s, v22.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v22.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -941,10 +905,8 @@ L(k_rest_done):
   ldr d11, [x13, #24]                                    // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v23.4s, v23.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v23.4s                            // out
-  bsl v11.16b, v8.16b, v23.16b
-  fcmgt v23.4s, v11.4s, v9.4s                            // out
-  bsl v23.16b, v9.16b, v11.16b
+  fmax v23.4s, v23.4s, v8.4s                             // out
+  fmin v23.4s, v23.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v23.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -960,10 +922,8 @@ L(k_rest_done):
   ldr d11, [x13, #32]                                    // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v24.4s, v24.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v24.4s                            // out
-  bsl v11.16b, v8.16b, v24.16b
-  fcmgt v24.4s, v11.4s, v9.4s                            // out
-  bsl v24.16b, v9.16b, v11.16b
+  fmax v24.4s, v24.4s, v8.4s                             // out
+  fmin v24.4s, v24.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v24.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -979,10 +939,8 @@ L(k_rest_done):
   ldr d11, [x13, #40]                                    // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v25.4s, v25.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v25.4s                            // out
-  bsl v11.16b, v8.16b, v25.16b
-  fcmgt v25.4s, v11.4s, v9.4s                            // out
-  bsl v25.16b, v9.16b, v11.16b
+  fmax v25.4s, v25.4s, v8.4s                             // out
+  fmin v25.4s, v25.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v25.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -998,10 +956,8 @@ L(k_rest_done):
   ldr d11, [x12, #0]                                     // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v6.4s, v6.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v6.4s                             // out
-  bsl v11.16b, v8.16b, v6.16b
-  fcmgt v6.4s, v11.4s, v9.4s                             // out
-  bsl v6.16b, v9.16b, v11.16b
+  fmax v6.4s, v6.4s, v8.4s                               // out
+  fmin v6.4s, v6.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v6.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1017,10 +973,8 @@ L(k_rest_done):
   ldr d11, [x12, #8]                                     // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v7.4s, v7.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v7.4s                             // out
-  bsl v11.16b, v8.16b, v7.16b
-  fcmgt v7.4s, v11.4s, v9.4s                             // out
-  bsl v7.16b, v9.16b, v11.16b
+  fmax v7.4s, v7.4s, v8.4s                               // out
+  fmin v7.4s, v7.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v7.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1036,10 +990,8 @@ L(k_rest_done):
   ldr d11, [x12, #16]                                    // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v16.4s, v16.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v16.4s                            // out
-  bsl v11.16b, v8.16b, v16.16b
-  fcmgt v16.4s, v11.4s, v9.4s                            // out
-  bsl v16.16b, v9.16b, v11.16b
+  fmax v16.4s, v16.4s, v8.4s                             // out
+  fmin v16.4s, v16.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v16.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1055,10 +1007,8 @@ L(k_rest_done):
   ldr d11, [x12, #24]                                    // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v17.4s, v17.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v17.4s                            // out
-  bsl v11.16b, v8.16b, v17.16b
-  fcmgt v17.4s, v11.4s, v9.4s                            // out
-  bsl v17.16b, v9.16b, v11.16b
+  fmax v17.4s, v17.4s, v8.4s                             // out
+  fmin v17.4s, v17.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v17.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1074,10 +1024,8 @@ L(k_rest_done):
   ldr d11, [x12, #32]                                    // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v18.4s, v18.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v18.4s                            // out
-  bsl v11.16b, v8.16b, v18.16b
-  fcmgt v18.4s, v11.4s, v9.4s                            // out
-  bsl v18.16b, v9.16b, v11.16b
+  fmax v18.4s, v18.4s, v8.4s                             // out
+  fmin v18.4s, v18.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v18.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1093,10 +1041,8 @@ L(k_rest_done):
   ldr d11, [x12, #40]                                    // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v19.4s, v19.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v19.4s                            // out
-  bsl v11.16b, v8.16b, v19.16b
-  fcmgt v19.4s, v11.4s, v9.4s                            // out
-  bsl v19.16b, v9.16b, v11.16b
+  fmax v19.4s, v19.4s, v8.4s                             // out
+  fmin v19.4s, v19.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v19.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1112,10 +1058,8 @@ L(k_rest_done):
   ldr d11, [x6, #0]                                      // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v0.4s, v0.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v0.4s                             // out
-  bsl v11.16b, v8.16b, v0.16b
-  fcmgt v0.4s, v11.4s, v9.4s                             // out
-  bsl v0.16b, v9.16b, v11.16b
+  fmax v0.4s, v0.4s, v8.4s                               // out
+  fmin v0.4s, v0.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v0.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1131,10 +1075,8 @@ L(k_rest_done):
   ldr d11, [x6, #8]                                      // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v1.4s, v1.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v1.4s                             // out
-  bsl v11.16b, v8.16b, v1.16b
-  fcmgt v1.4s, v11.4s, v9.4s                             // out
-  bsl v1.16b, v9.16b, v11.16b
+  fmax v1.4s, v1.4s, v8.4s                               // out
+  fmin v1.4s, v1.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v1.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1150,10 +1092,8 @@ L(k_rest_done):
   ldr d11, [x6, #16]                                     // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v2.4s, v2.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v2.4s                             // out
-  bsl v11.16b, v8.16b, v2.16b
-  fcmgt v2.4s, v11.4s, v9.4s                             // out
-  bsl v2.16b, v9.16b, v11.16b
+  fmax v2.4s, v2.4s, v8.4s                               // out
+  fmin v2.4s, v2.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v2.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1169,10 +1109,8 @@ L(k_rest_done):
   ldr d11, [x6, #24]                                     // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v3.4s, v3.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v3.4s                             // out
-  bsl v11.16b, v8.16b, v3.16b
-  fcmgt v3.4s, v11.4s, v9.4s                             // out
-  bsl v3.16b, v9.16b, v11.16b
+  fmax v3.4s, v3.4s, v8.4s                               // out
+  fmin v3.4s, v3.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v3.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1188,10 +1126,8 @@ L(k_rest_done):
   ldr d11, [x6, #32]                                     // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v4.4s, v4.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v4.4s                             // out
-  bsl v11.16b, v8.16b, v4.16b
-  fcmgt v4.4s, v11.4s, v9.4s                             // out
-  bsl v4.16b, v9.16b, v11.16b
+  fmax v4.4s, v4.4s, v8.4s                               // out
+  fmin v4.4s, v4.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v4.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1207,10 +1143,8 @@ L(k_rest_done):
   ldr d11, [x6, #40]                                     // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v5.4s, v5.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v5.4s                             // out
-  bsl v11.16b, v8.16b, v5.16b
-  fcmgt v5.4s, v11.4s, v9.4s                             // out
-  bsl v5.16b, v9.16b, v11.16b
+  fmax v5.4s, v5.4s, v8.4s                               // out
+  fmin v5.4s, v5.4s, v9.4s                               // out
   ushr v8.4s, v10.4s, #14                                // bits
   ushr v9.4s, v5.4s, #16                                 // bits
   and v8.16b, v9.16b, v8.16b                             // odd
@@ -1447,10 +1381,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v26.4s, v26.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v26.4s                            // out
-  bsl v11.16b, v8.16b, v26.16b
-  fcmgt v26.4s, v11.4s, v9.4s                            // out
-  bsl v26.16b, v9.16b, v11.16b
+  fmax v26.4s, v26.4s, v8.4s                             // out
+  fmin v26.4s, v26.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v26.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1489,10 +1421,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v27.4s, v27.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v27.4s                            // out
-  bsl v11.16b, v8.16b, v27.16b
-  fcmgt v27.4s, v11.4s, v9.4s                            // out
-  bsl v27.16b, v9.16b, v11.16b
+  fmax v27.4s, v27.4s, v8.4s                             // out
+  fmin v27.4s, v27.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v27.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1531,10 +1461,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v28.4s, v28.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v28.4s                            // out
-  bsl v11.16b, v8.16b, v28.16b
-  fcmgt v28.4s, v11.4s, v9.4s                            // out
-  bsl v28.16b, v9.16b, v11.16b
+  fmax v28.4s, v28.4s, v8.4s                             // out
+  fmin v28.4s, v28.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v28.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1573,10 +1501,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v29.4s, v29.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v29.4s                            // out
-  bsl v11.16b, v8.16b, v29.16b
-  fcmgt v29.4s, v11.4s, v9.4s                            // out
-  bsl v29.16b, v9.16b, v11.16b
+  fmax v29.4s, v29.4s, v8.4s                             // out
+  fmin v29.4s, v29.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v29.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1615,10 +1541,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v30.4s, v30.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v30.4s                            // out
-  bsl v11.16b, v8.16b, v30.16b
-  fcmgt v30.4s, v11.4s, v9.4s                            // out
-  bsl v30.16b, v9.16b, v11.16b
+  fmax v30.4s, v30.4s, v8.4s                             // out
+  fmin v30.4s, v30.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v30.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1657,10 +1581,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v31.4s, v31.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v31.4s                            // out
-  bsl v11.16b, v8.16b, v31.16b
-  fcmgt v31.4s, v11.4s, v9.4s                            // out
-  bsl v31.16b, v9.16b, v11.16b
+  fmax v31.4s, v31.4s, v8.4s                             // out
+  fmin v31.4s, v31.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v31.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1698,10 +1620,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v20.4s, v20.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v20.4s                            // out
-  bsl v11.16b, v8.16b, v20.16b
-  fcmgt v20.4s, v11.4s, v9.4s                            // out
-  bsl v20.16b, v9.16b, v11.16b
+  fmax v20.4s, v20.4s, v8.4s                             // out
+  fmin v20.4s, v20.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v20.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1740,10 +1660,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v21.4s, v21.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v21.4s                            // out
-  bsl v11.16b, v8.16b, v21.16b
-  fcmgt v21.4s, v11.4s, v9.4s                            // out
-  bsl v21.16b, v9.16b, v11.16b
+  fmax v21.4s, v21.4s, v8.4s                             // out
+  fmin v21.4s, v21.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v21.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1782,10 +1700,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v22.4s, v22.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v22.4s                            // out
-  bsl v11.16b, v8.16b, v22.16b
-  fcmgt v22.4s, v11.4s, v9.4s                            // out
-  bsl v22.16b, v9.16b, v11.16b
+  fmax v22.4s, v22.4s, v8.4s                             // out
+  fmin v22.4s, v22.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v22.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1824,10 +1740,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v23.4s, v23.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v23.4s                            // out
-  bsl v11.16b, v8.16b, v23.16b
-  fcmgt v23.4s, v11.4s, v9.4s                            // out
-  bsl v23.16b, v9.16b, v11.16b
+  fmax v23.4s, v23.4s, v8.4s                             // out
+  fmin v23.4s, v23.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v23.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1866,10 +1780,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v24.4s, v24.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v24.4s                            // out
-  bsl v11.16b, v8.16b, v24.16b
-  fcmgt v24.4s, v11.4s, v9.4s                            // out
-  bsl v24.16b, v9.16b, v11.16b
+  fmax v24.4s, v24.4s, v8.4s                             // out
+  fmin v24.4s, v24.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v24.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1908,10 +1820,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v25.4s, v25.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v25.4s                            // out
-  bsl v11.16b, v8.16b, v25.16b
-  fcmgt v25.4s, v11.4s, v9.4s                            // out
-  bsl v25.16b, v9.16b, v11.16b
+  fmax v25.4s, v25.4s, v8.4s                             // out
+  fmin v25.4s, v25.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v25.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1949,10 +1859,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v6.4s, v6.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v6.4s                             // out
-  bsl v11.16b, v8.16b, v6.16b
-  fcmgt v6.4s, v11.4s, v9.4s                             // out
-  bsl v6.16b, v9.16b, v11.16b
+  fmax v6.4s, v6.4s, v8.4s                               // out
+  fmin v6.4s, v6.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v6.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1991,10 +1899,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v7.4s, v7.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v7.4s                             // out
-  bsl v11.16b, v8.16b, v7.16b
-  fcmgt v7.4s, v11.4s, v9.4s                             // out
-  bsl v7.16b, v9.16b, v11.16b
+  fmax v7.4s, v7.4s, v8.4s                               // out
+  fmin v7.4s, v7.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v7.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -2033,10 +1939,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v16.4s, v16.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v16.4s                            // out
-  bsl v11.16b, v8.16b, v16.16b
-  fcmgt v16.4s, v11.4s, v9.4s                            // out
-  bsl v16.16b, v9.16b, v11.16b
+  fmax v16.4s, v16.4s, v8.4s                             // out
+  fmin v16.4s, v16.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v16.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -2075,10 +1979,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v17.4s, v17.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v17.4s                            // out
-  bsl v11.16b, v8.16b, v17.16b
-  fcmgt v17.4s, v11.4s, v9.4s                            // out
-  bsl v17.16b, v9.16b, v11.16b
+  fmax v17.4s, v17.4s, v8.4s                             // out
+  fmin v17.4s, v17.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v17.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -2117,10 +2019,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v18.4s, v18.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v18.4s                            // out
-  bsl v11.16b, v8.16b, v18.16b
-  fcmgt v18.4s, v11.4s, v9.4s                            // out
-  bsl v18.16b, v9.16b, v11.16b
+  fmax v18.4s, v18.4s, v8.4s                             // out
+  fmin v18.4s, v18.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v18.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -2159,10 +2059,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v19.4s, v19.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v19.4s                            // out
-  bsl v11.16b, v8.16b, v19.16b
-  fcmgt v19.4s, v11.4s, v9.4s                            // out
-  bsl v19.16b, v9.16b, v11.16b
+  fmax v19.4s, v19.4s, v8.4s                             // out
+  fmin v19.4s, v19.4s, v9.4s                             // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v19.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -2200,10 +2098,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v0.4s, v0.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v0.4s                             // out
-  bsl v11.16b, v8.16b, v0.16b
-  fcmgt v0.4s, v11.4s, v9.4s                             // out
-  bsl v0.16b, v9.16b, v11.16b
+  fmax v0.4s, v0.4s, v8.4s                               // out
+  fmin v0.4s, v0.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v0.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -2242,10 +2138,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v1.4s, v1.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v1.4s                             // out
-  bsl v11.16b, v8.16b, v1.16b
-  fcmgt v1.4s, v11.4s, v9.4s                             // out
-  bsl v1.16b, v9.16b, v11.16b
+  fmax v1.4s, v1.4s, v8.4s                               // out
+  fmin v1.4s, v1.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v1.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -2284,10 +2178,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v2.4s, v2.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v2.4s                             // out
-  bsl v11.16b, v8.16b, v2.16b
-  fcmgt v2.4s, v11.4s, v9.4s                             // out
-  bsl v2.16b, v9.16b, v11.16b
+  fmax v2.4s, v2.4s, v8.4s                               // out
+  fmin v2.4s, v2.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v2.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -2326,10 +2218,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v3.4s, v3.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v3.4s                             // out
-  bsl v11.16b, v8.16b, v3.16b
-  fcmgt v3.4s, v11.4s, v9.4s                             // out
-  bsl v3.16b, v9.16b, v11.16b
+  fmax v3.4s, v3.4s, v8.4s                               // out
+  fmin v3.4s, v3.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v3.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -2368,10 +2258,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v4.4s, v4.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v4.4s                             // out
-  bsl v11.16b, v8.16b, v4.16b
-  fcmgt v4.4s, v11.4s, v9.4s                             // out
-  bsl v4.16b, v9.16b, v11.16b
+  fmax v4.4s, v4.4s, v8.4s                               // out
+  fmin v4.4s, v4.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v4.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -2410,10 +2298,8 @@ L(if_else):
   ld1 {v11.h}[3], [x9]                                   // old
   shll v11.4s, v11.4h, #16                               // old
   fadd v5.4s, v5.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v5.4s                             // out
-  bsl v11.16b, v8.16b, v5.16b
-  fcmgt v5.4s, v11.4s, v9.4s                             // out
-  bsl v5.16b, v9.16b, v11.16b
+  fmax v5.4s, v5.4s, v8.4s                               // out
+  fmin v5.4s, v5.4s, v9.4s                               // out
   ushr v8.4s, v10.4s, #14                                // bits
   ushr v9.4s, v5.4s, #16                                 // bits
   and v8.16b, v9.16b, v8.16b                             // odd

@@ -242,10 +242,8 @@ L(row):
   ld1h {z6.s}, p0/z, [x11, #0, mul vl]                   // old
   lsl z6.s, z6.s, #16                                    // old
   fadd z5.s, z5.s, z6.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z5.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z1.s                           // out
-  sel z5.s, p6, z1.s, z5.s
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z1.s                            // out
   lsr z6.s, z2.s, #14                                    // bits
   lsr z7.s, z5.s, #16                                    // bits
   and z6.d, z7.d, z6.d                                   // odd
@@ -264,10 +262,8 @@ L(row):
   ld1h {z6.s}, p1/z, [x11, #1, mul vl]                   // old
   lsl z6.s, z6.s, #16                                    // old
   fadd z5.s, z5.s, z6.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z5.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z1.s                           // out
-  sel z5.s, p6, z1.s, z5.s
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z1.s                            // out
   lsr z6.s, z2.s, #14                                    // bits
   lsr z7.s, z5.s, #16                                    // bits
   and z6.d, z7.d, z6.d                                   // odd
@@ -301,10 +297,8 @@ L(row_2):
   ld1h {z6.s}, p0/z, [x11, #0, mul vl]                   // old
   lsl z6.s, z6.s, #16                                    // old
   fadd z5.s, z5.s, z6.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z5.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z1.s                           // out
-  sel z5.s, p6, z1.s, z5.s
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z1.s                            // out
   lsr z6.s, z2.s, #14                                    // bits
   lsr z7.s, z5.s, #16                                    // bits
   and z6.d, z7.d, z6.d                                   // odd
@@ -323,10 +317,8 @@ L(row_2):
   ld1h {z6.s}, p1/z, [x11, #1, mul vl]                   // old
   lsl z6.s, z6.s, #16                                    // old
   fadd z5.s, z5.s, z6.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z5.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z1.s                           // out
-  sel z5.s, p6, z1.s, z5.s
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z1.s                            // out
   lsr z6.s, z2.s, #14                                    // bits
   lsr z7.s, z5.s, #16                                    // bits
   and z6.d, z7.d, z6.d                                   // odd

@@ -165,8 +165,7 @@ L(k_rest_done):
   ldr s3, [x9, #4]                                       // max
   dup v3.4s, v3.s[0]
   mov x9, #8
-  mov x11, #16
-  mul x10, x10, x11
+  lsl x10, x10, #4
   add x10, x3, x10                                       // field
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_else)
@@ -180,18 +179,14 @@ L(k_rest_done):
   ldr d4, [x6, #0]                                       // old
   fcvtl v4.4s, v4.4h                                     // old
   fadd v0.4s, v0.4s, v4.4s                               // out
-  fcmgt v4.4s, v2.4s, v0.4s                              // out
-  bsl v4.16b, v2.16b, v0.16b
-  fcmgt v0.4s, v4.4s, v3.4s                              // out
-  bsl v0.16b, v3.16b, v4.16b
+  fmax v0.4s, v0.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out
   fcvtn v0.4h, v0.4s                                     // out_0_0
   ldr d4, [x6, #8]                                       // old
   fcvtl v4.4s, v4.4h                                     // old
   fadd v1.4s, v1.4s, v4.4s                               // out
-  fcmgt v4.4s, v2.4s, v1.4s                              // out
-  bsl v4.16b, v2.16b, v1.16b
-  fcmgt v1.4s, v4.4s, v3.4s                              // out
-  bsl v1.16b, v3.16b, v4.16b
+  fmax v1.4s, v1.4s, v2.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out
   fcvtn v1.4h, v1.4s                                     // out_0_1
   str d0, [x6, #0]                                       // out_0_0
   str d1, [x6, #8]                                       // out_0_1
@@ -277,10 +272,8 @@ L(if_else):
   ld1 {v4.h}[3], [x9]                                    // old
   fcvtl v4.4s, v4.4h                                     // old
   fadd v0.4s, v0.4s, v4.4s                               // out
-  fcmgt v4.4s, v2.4s, v0.4s                              // out
-  bsl v4.16b, v2.16b, v0.16b
-  fcmgt v0.4s, v4.4s, v3.4s                              // out
-  bsl v0.16b, v3.16b, v4.16b
+  fmax v0.4s, v0.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out
   fcvtn v0.4h, v0.4s                                     // out_0_0
   mov x9, #4
   subs x10, x10, x9
@@ -308,10 +301,8 @@ L(if_else):
   ld1 {v4.h}[3], [x9]                                    // old
   fcvtl v4.4s, v4.4h                                     // old
   fadd v1.4s, v1.4s, v4.4s                               // out
-  fcmgt v4.4s, v2.4s, v1.4s                              // out
-  bsl v4.16b, v2.16b, v1.16b
-  fcmgt v1.4s, v4.4s, v3.4s                              // out
-  bsl v1.16b, v3.16b, v4.16b
+  fmax v1.4s, v1.4s, v2.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out
   fcvtn v1.4h, v1.4s                                     // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 

@@ -285,10 +285,8 @@ L(row):
   ld1h {z5.s}, p0/z, [x10, #0, mul vl]                   // old
   fcvt z5.s, p7/m, z5.h                                  // old
   fadd z4.s, z4.s, z5.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   fcvt z4.h, p7/m, z4.s                                  // out_0
   st1h {z4.s}, p0, [x10, #0, mul vl]                     // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 4 // mov z4.s, p7/m, za1h.s[w12, 0] // sum_1
@@ -296,10 +294,8 @@ L(row):
   ld1h {z5.s}, p1/z, [x10, #1, mul vl]                   // old
   fcvt z5.s, p7/m, z5.h                                  // old
   fadd z4.s, z4.s, z5.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   fcvt z4.h, p7/m, z4.s                                  // out_1
   st1h {z4.s}, p1, [x10, #1, mul vl]                     // out_1
   add x12, x12, #1                                       // row
@@ -322,10 +318,8 @@ L(row_2):
   ld1h {z5.s}, p0/z, [x10, #0, mul vl]                   // old
   fcvt z5.s, p7/m, z5.h                                  // old
   fadd z4.s, z4.s, z5.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   fcvt z4.h, p7/m, z4.s                                  // out_0
   st1h {z4.s}, p0, [x10, #0, mul vl]                     // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (3 << 7) + 4 // mov z4.s, p7/m, za3h.s[w12, 0] // sum_1
@@ -333,10 +327,8 @@ L(row_2):
   ld1h {z5.s}, p1/z, [x10, #1, mul vl]                   // old
   fcvt z5.s, p7/m, z5.h                                  // old
   fadd z4.s, z4.s, z5.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   fcvt z4.h, p7/m, z4.s                                  // out_1
   st1h {z4.s}, p1, [x10, #1, mul vl]                     // out_1
   add x12, x12, #1                                       // row

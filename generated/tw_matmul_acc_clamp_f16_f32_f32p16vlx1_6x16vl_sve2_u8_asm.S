@@ -114,36 +114,21 @@ L(n):
 L(m):
   ldr x9, [x0, #8*3]                                     // k
   ldr x10, [x0, #8*6]                                    // lhs_stride
-  mov x11, #1
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
-  add x12, x7, x10
-  cmp x11, #0                                            // lhs_1
-  csel x11, x7, x12, eq
-  mov x12, #2
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x10
-  cmp x12, #0                                            // lhs_2
-  csel x12, x11, x13, eq
-  mov x13, #3
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x10
-  cmp x13, #0                                            // lhs_3
-  csel x13, x12, x14, eq
-  mov x14, #4
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x10
-  cmp x14, #0                                            // lhs_4
-  csel x14, x13, x15, eq
-  mov x15, #5
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
+  add x11, x7, x10
+  cmp x8, #1                                             // lhs_1
+  csel x11, x7, x11, ls
+  add x12, x11, x10
+  cmp x8, #2                                             // lhs_2
+  csel x12, x11, x12, ls
+  add x13, x12, x10
+  cmp x8, #3                                             // lhs_3
+  csel x13, x12, x13, ls
+  add x14, x13, x10
+  cmp x8, #4                                             // lhs_4
+  csel x14, x13, x14, ls
   add x10, x14, x10
-  cmp x15, #0                                            // lhs_5
-  csel x10, x14, x10, eq
+  cmp x8, #5                                             // lhs_5
+  csel x10, x14, x10, ls
   mov z6.b, #0                                           // acc_0_0
   mov z7.b, #0                                           // acc_0_1
   mov z16.b, #0                                          // acc_0_2
@@ -476,36 +461,21 @@ L(k_rest_done):
   ld1rw {z1.s}, p7/z, [x10, #4]                          // max
   rdvl x10, #1
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x14, x13, x15, eq
-  mov x15, #4
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x11
-  cmp x15, #0                                            // dst_4
-  csel x15, x14, x16, eq
-  mov x16, #5
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
+  add x14, x13, x11
+  cmp x8, #3                                             // dst_3
+  csel x14, x13, x14, ls
+  add x15, x14, x11
+  cmp x8, #4                                             // dst_4
+  csel x15, x14, x15, ls
   add x11, x15, x11
-  cmp x16, #0                                            // dst_5
-  csel x11, x15, x11, eq
+  cmp x8, #5                                             // dst_5
+  csel x11, x15, x11, ls
   rdvl x16, #4
   mul x9, x9, x16
   add x9, x3, x9                                         // field
@@ -546,195 +516,147 @@ L(k_rest_done):
   ld1h {z17.s}, p7/z, [x11, #0, mul vl]                  // old
   fcvt z17.s, p7/m, z17.h                                // old
   fadd z3.s, z3.s, z17.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z3.s, p6, z0.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z3.s, p6, z1.s, z3.s
+  fmax z3.s, p7/m, z3.s, z0.s                            // out
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   fcvt z3.h, p7/m, z3.s                                  // out_5_0
   ld1h {z17.s}, p7/z, [x11, #1, mul vl]                  // old
   fcvt z17.s, p7/m, z17.h                                // old
   fadd z17.s, z26.s, z17.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z17.s, p6, z0.s, z17.s
-  fcmgt p6.s, p7/z, z17.s, z1.s                          // out
-  sel z17.s, p6, z1.s, z17.s
+  fmax z17.s, p7/m, z17.s, z0.s                          // out
+  fmin z17.s, p7/m, z17.s, z1.s                          // out
   fcvt z17.h, p7/m, z17.s                                // out_5_1
   ld1h {z26.s}, p7/z, [x11, #2, mul vl]                  // old
   fcvt z26.s, p7/m, z26.h                                // old
   fadd z26.s, z31.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z26.s                          // out
-  sel z26.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z26.s, z1.s                          // out
-  sel z26.s, p6, z1.s, z26.s
+  fmax z26.s, p7/m, z26.s, z0.s                          // out
+  fmin z26.s, p7/m, z26.s, z1.s                          // out
   fcvt z26.h, p7/m, z26.s                                // out_5_2
   ld1h {z31.s}, p7/z, [x11, #3, mul vl]                  // old
   fcvt z31.s, p7/m, z31.h                                // old
   fadd z31.s, z10.s, z31.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z31.s                          // out
-  sel z31.s, p6, z0.s, z31.s
-  fcmgt p6.s, p7/z, z31.s, z1.s                          // out
-  sel z31.s, p6, z1.s, z31.s
+  fmax z31.s, p7/m, z31.s, z0.s                          // out
+  fmin z31.s, p7/m, z31.s, z1.s                          // out
   fcvt z31.h, p7/m, z31.s                                // out_5_3
   ld1h {z10.s}, p7/z, [x15, #0, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z4.s, z4.s, z10.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   fcvt z4.h, p7/m, z4.s                                  // out_4_0
   ld1h {z10.s}, p7/z, [x15, #1, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z30.s, z30.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z30.s                          // out
-  sel z30.s, p6, z0.s, z30.s
-  fcmgt p6.s, p7/z, z30.s, z1.s                          // out
-  sel z30.s, p6, z1.s, z30.s
+  fmax z30.s, p7/m, z30.s, z0.s                          // out
+  fmin z30.s, p7/m, z30.s, z1.s                          // out
   fcvt z30.h, p7/m, z30.s                                // out_4_1
   ld1h {z10.s}, p7/z, [x15, #2, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z8.s, z8.s, z10.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z8.s                           // out
-  sel z8.s, p6, z0.s, z8.s
-  fcmgt p6.s, p7/z, z8.s, z1.s                           // out
-  sel z8.s, p6, z1.s, z8.s
+  fmax z8.s, p7/m, z8.s, z0.s                            // out
+  fmin z8.s, p7/m, z8.s, z1.s                            // out
   fcvt z8.h, p7/m, z8.s                                  // out_4_2
   ld1h {z10.s}, p7/z, [x15, #3, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z9.s, z9.s, z10.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z9.s                           // out
-  sel z9.s, p6, z0.s, z9.s
-  fcmgt p6.s, p7/z, z9.s, z1.s                           // out
-  sel z9.s, p6, z1.s, z9.s
+  fmax z9.s, p7/m, z9.s, z0.s                            // out
+  fmin z9.s, p7/m, z9.s, z1.s                            // out
   fcvt z9.h, p7/m, z9.s                                  // out_4_3
   ld1h {z10.s}, p7/z, [x14, #0, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z5.s, z5.s, z10.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z5.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z1.s                           // out
-  sel z5.s, p6, z1.s, z5.s
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z1.s                            // out
   fcvt z5.h, p7/m, z5.s                                  // out_3_0
   ld1h {z10.s}, p7/z, [x14, #1, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z27.s, z27.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z27.s, p6, z0.s, z27.s
-  fcmgt p6.s, p7/z, z27.s, z1.s                          // out
-  sel z27.s, p6, z1.s, z27.s
+  fmax z27.s, p7/m, z27.s, z0.s                          // out
+  fmin z27.s, p7/m, z27.s, z1.s                          // out
   fcvt z27.h, p7/m, z27.s                                // out_3_1
   ld1h {z10.s}, p7/z, [x14, #2, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z28.s, z28.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z28.s                          // out
-  sel z28.s, p6, z0.s, z28.s
-  fcmgt p6.s, p7/z, z28.s, z1.s                          // out
-  sel z28.s, p6, z1.s, z28.s
+  fmax z28.s, p7/m, z28.s, z0.s                          // out
+  fmin z28.s, p7/m, z28.s, z1.s                          // out
   fcvt z28.h, p7/m, z28.s                                // out_3_2
   ld1h {z10.s}, p7/z, [x14, #3, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z29.s, z29.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z29.s                          // out
-  sel z29.s, p6, z0.s, z29.s
-  fcmgt p6.s, p7/z, z29.s, z1.s                          // out
-  sel z29.s, p6, z1.s, z29.s
+  fmax z29.s, p7/m, z29.s, z0.s                          // out
+  fmin z29.s, p7/m, z29.s, z1.s                          // out
   fcvt z29.h, p7/m, z29.s                                // out_3_3
   ld1h {z10.s}, p7/z, [x13, #0, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z22.s, z22.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z22.s                          // out
-  sel z22.s, p6, z0.s, z22.s
-  fcmgt p6.s, p7/z, z22.s, z1.s                          // out
-  sel z22.s, p6, z1.s, z22.s
+  fmax z22.s, p7/m, z22.s, z0.s                          // out
+  fmin z22.s, p7/m, z22.s, z1.s                          // out
   fcvt z22.h, p7/m, z22.s                                // out_2_0
   ld1h {z10.s}, p7/z, [x13, #1, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z23.s, z23.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z23.s                          // out
-  sel z23.s, p6, z0.s, z23.s
-  fcmgt p6.s, p7/z, z23.s, z1.s                          // out
-  sel z23.s, p6, z1.s, z23.s
+  fmax z23.s, p7/m, z23.s, z0.s                          // out
+  fmin z23.s, p7/m, z23.s, z1.s                          // out
   fcvt z23.h, p7/m, z23.s                                // out_2_1
   ld1h {z10.s}, p7/z, [x13, #2, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z24.s, z24.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z24.s                          // out
-  sel z24.s, p6, z0.s, z24.s
-  fcmgt p6.s, p7/z, z24.s, z1.s                          // out
-  sel z24.s, p6, z1.s, z24.s
+  fmax z24.s, p7/m, z24.s, z0.s                          // out
+  fmin z24.s, p7/m, z24.s, z1.s                          // out
   fcvt z24.h, p7/m, z24.s                                // out_2_2
   ld1h {z10.s}, p7/z, [x13, #3, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z25.s, z25.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out
-  sel z25.s, p6, z0.s, z25.s
-  fcmgt p6.s, p7/z, z25.s, z1.s                          // out
-  sel z25.s, p6, z1.s, z25.s
+  fmax z25.s, p7/m, z25.s, z0.s                          // out
+  fmin z25.s, p7/m, z25.s, z1.s                          // out
   fcvt z25.h, p7/m, z25.s                                // out_2_3
   ld1h {z10.s}, p7/z, [x12, #0, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z18.s, z18.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z18.s, p6, z0.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z1.s                          // out
-  sel z18.s, p6, z1.s, z18.s
+  fmax z18.s, p7/m, z18.s, z0.s                          // out
+  fmin z18.s, p7/m, z18.s, z1.s                          // out
   fcvt z18.h, p7/m, z18.s                                // out_1_0
   ld1h {z10.s}, p7/z, [x12, #1, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z19.s, z19.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
-  sel z19.s, p6, z0.s, z19.s
-  fcmgt p6.s, p7/z, z19.s, z1.s                          // out
-  sel z19.s, p6, z1.s, z19.s
+  fmax z19.s, p7/m, z19.s, z0.s                          // out
+  fmin z19.s, p7/m, z19.s, z1.s                          // out
   fcvt z19.h, p7/m, z19.s                                // out_1_1
   ld1h {z10.s}, p7/z, [x12, #2, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z20.s, z20.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z20.s                          // out
-  sel z20.s, p6, z0.s, z20.s
-  fcmgt p6.s, p7/z, z20.s, z1.s                          // out
-  sel z20.s, p6, z1.s, z20.s
+  fmax z20.s, p7/m, z20.s, z0.s                          // out
+  fmin z20.s, p7/m, z20.s, z1.s                          // out
   fcvt z20.h, p7/m, z20.s                                // out_1_2
   ld1h {z10.s}, p7/z, [x12, #3, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z21.s, z21.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z21.s                          // out
-  sel z21.s, p6, z0.s, z21.s
-  fcmgt p6.s, p7/z, z21.s, z1.s                          // out
-  sel z21.s, p6, z1.s, z21.s
+  fmax z21.s, p7/m, z21.s, z0.s                          // out
+  fmin z21.s, p7/m, z21.s, z1.s                          // out
   fcvt z21.h, p7/m, z21.s                                // out_1_3
   ld1h {z10.s}, p7/z, [x6, #0, mul vl]                   // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z2.s, z2.s, z10.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z2.s, p6, z0.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out
-  sel z2.s, p6, z1.s, z2.s
+  fmax z2.s, p7/m, z2.s, z0.s                            // out
+  fmin z2.s, p7/m, z2.s, z1.s                            // out
   fcvt z2.h, p7/m, z2.s                                  // out_0_0
   ld1h {z10.s}, p7/z, [x6, #1, mul vl]                   // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z6.s, z6.s, z10.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z6.s                           // out
-  sel z6.s, p6, z0.s, z6.s
-  fcmgt p6.s, p7/z, z6.s, z1.s                           // out
-  sel z6.s, p6, z1.s, z6.s
+  fmax z6.s, p7/m, z6.s, z0.s                            // out
+  fmin z6.s, p7/m, z6.s, z1.s                            // out
   fcvt z6.h, p7/m, z6.s                                  // out_0_1
   ld1h {z10.s}, p7/z, [x6, #2, mul vl]                   // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z7.s, z7.s, z10.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z7.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z1.s                           // out
-  sel z7.s, p6, z1.s, z7.s
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z1.s                            // out
   fcvt z7.h, p7/m, z7.s                                  // out_0_2
   ld1h {z10.s}, p7/z, [x6, #3, mul vl]                   // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z16.s, z16.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z16.s                          // out
-  sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_0_3
+  fmax z16.s, p7/m, z16.s, z0.s                          // out
+  fmin z16.s, p7/m, z16.s, z1.s                          // out
+  fcvt z0.h, p7/m, z16.s                                 // out_0_3
   st1h {z3.s}, p7, [x11, #0, mul vl]                     // out_5_0
   st1h {z17.s}, p7, [x11, #1, mul vl]                    // out_5_1
   st1h {z26.s}, p7, [x11, #2, mul vl]                    // out_5_2
@@ -809,195 +731,147 @@ L(if_else):
   ld1h {z17.s}, p0/z, [x11, #0, mul vl]                  // old
   fcvt z17.s, p7/m, z17.h                                // old
   fadd z3.s, z3.s, z17.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z3.s, p6, z0.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z3.s, p6, z1.s, z3.s
+  fmax z3.s, p7/m, z3.s, z0.s                            // out
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   fcvt z3.h, p7/m, z3.s                                  // out_5_0
   ld1h {z17.s}, p1/z, [x11, #1, mul vl]                  // old
   fcvt z17.s, p7/m, z17.h                                // old
   fadd z17.s, z26.s, z17.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z17.s, p6, z0.s, z17.s
-  fcmgt p6.s, p7/z, z17.s, z1.s                          // out
-  sel z17.s, p6, z1.s, z17.s
+  fmax z17.s, p7/m, z17.s, z0.s                          // out
+  fmin z17.s, p7/m, z17.s, z1.s                          // out
   fcvt z17.h, p7/m, z17.s                                // out_5_1
   ld1h {z26.s}, p2/z, [x11, #2, mul vl]                  // old
   fcvt z26.s, p7/m, z26.h                                // old
   fadd z26.s, z31.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z26.s                          // out
-  sel z26.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z26.s, z1.s                          // out
-  sel z26.s, p6, z1.s, z26.s
+  fmax z26.s, p7/m, z26.s, z0.s                          // out
+  fmin z26.s, p7/m, z26.s, z1.s                          // out
   fcvt z26.h, p7/m, z26.s                                // out_5_2
   ld1h {z31.s}, p3/z, [x11, #3, mul vl]                  // old
   fcvt z31.s, p7/m, z31.h                                // old
   fadd z31.s, z10.s, z31.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z31.s                          // out
-  sel z31.s, p6, z0.s, z31.s
-  fcmgt p6.s, p7/z, z31.s, z1.s                          // out
-  sel z31.s, p6, z1.s, z31.s
+  fmax z31.s, p7/m, z31.s, z0.s                          // out
+  fmin z31.s, p7/m, z31.s, z1.s                          // out
   fcvt z31.h, p7/m, z31.s                                // out_5_3
   ld1h {z10.s}, p0/z, [x15, #0, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z4.s, z4.s, z10.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   fcvt z4.h, p7/m, z4.s                                  // out_4_0
   ld1h {z10.s}, p1/z, [x15, #1, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z30.s, z30.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z30.s                          // out
-  sel z30.s, p6, z0.s, z30.s
-  fcmgt p6.s, p7/z, z30.s, z1.s                          // out
-  sel z30.s, p6, z1.s, z30.s
+  fmax z30.s, p7/m, z30.s, z0.s                          // out
+  fmin z30.s, p7/m, z30.s, z1.s                          // out
   fcvt z30.h, p7/m, z30.s                                // out_4_1
   ld1h {z10.s}, p2/z, [x15, #2, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z8.s, z8.s, z10.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z8.s                           // out
-  sel z8.s, p6, z0.s, z8.s
-  fcmgt p6.s, p7/z, z8.s, z1.s                           // out
-  sel z8.s, p6, z1.s, z8.s
+  fmax z8.s, p7/m, z8.s, z0.s                            // out
+  fmin z8.s, p7/m, z8.s, z1.s                            // out
   fcvt z8.h, p7/m, z8.s                                  // out_4_2
   ld1h {z10.s}, p3/z, [x15, #3, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z9.s, z9.s, z10.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z9.s                           // out
-  sel z9.s, p6, z0.s, z9.s
-  fcmgt p6.s, p7/z, z9.s, z1.s                           // out
-  sel z9.s, p6, z1.s, z9.s
+  fmax z9.s, p7/m, z9.s, z0.s                            // out
+  fmin z9.s, p7/m, z9.s, z1.s                            // out
   fcvt z9.h, p7/m, z9.s                                  // out_4_3
   ld1h {z10.s}, p0/z, [x14, #0, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z5.s, z5.s, z10.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z5.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z1.s                           // out
-  sel z5.s, p6, z1.s, z5.s
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z1.s                            // out
   fcvt z5.h, p7/m, z5.s                                  // out_3_0
   ld1h {z10.s}, p1/z, [x14, #1, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z27.s, z27.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z27.s, p6, z0.s, z27.s
-  fcmgt p6.s, p7/z, z27.s, z1.s                          // out
-  sel z27.s, p6, z1.s, z27.s
+  fmax z27.s, p7/m, z27.s, z0.s                          // out
+  fmin z27.s, p7/m, z27.s, z1.s                          // out
   fcvt z27.h, p7/m, z27.s                                // out_3_1
   ld1h {z10.s}, p2/z, [x14, #2, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z28.s, z28.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z28.s                          // out
-  sel z28.s, p6, z0.s, z28.s
-  fcmgt p6.s, p7/z, z28.s, z1.s                          // out
-  sel z28.s, p6, z1.s, z28.s
+  fmax z28.s, p7/m, z28.s, z0.s                          // out
+  fmin z28.s, p7/m, z28.s, z1.s                          // out
   fcvt z28.h, p7/m, z28.s                                // out_3_2
   ld1h {z10.s}, p3/z, [x14, #3, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z29.s, z29.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z29.s                          // out
-  sel z29.s, p6, z0.s, z29.s
-  fcmgt p6.s, p7/z, z29.s, z1.s                          // out
-  sel z29.s, p6, z1.s, z29.s
+  fmax z29.s, p7/m, z29.s, z0.s                          // out
+  fmin z29.s, p7/m, z29.s, z1.s                          // out
   fcvt z29.h, p7/m, z29.s                                // out_3_3
   ld1h {z10.s}, p0/z, [x13, #0, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z22.s, z22.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z22.s                          // out
-  sel z22.s, p6, z0.s, z22.s
-  fcmgt p6.s, p7/z, z22.s, z1.s                          // out
-  sel z22.s, p6, z1.s, z22.s
+  fmax z22.s, p7/m, z22.s, z0.s                          // out
+  fmin z22.s, p7/m, z22.s, z1.s                          // out
   fcvt z22.h, p7/m, z22.s                                // out_2_0
   ld1h {z10.s}, p1/z, [x13, #1, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z23.s, z23.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z23.s                          // out
-  sel z23.s, p6, z0.s, z23.s
-  fcmgt p6.s, p7/z, z23.s, z1.s                          // out
-  sel z23.s, p6, z1.s, z23.s
+  fmax z23.s, p7/m, z23.s, z0.s                          // out
+  fmin z23.s, p7/m, z23.s, z1.s                          // out
   fcvt z23.h, p7/m, z23.s                                // out_2_1
   ld1h {z10.s}, p2/z, [x13, #2, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z24.s, z24.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z24.s                          // out
-  sel z24.s, p6, z0.s, z24.s
-  fcmgt p6.s, p7/z, z24.s, z1.s                          // out
-  sel z24.s, p6, z1.s, z24.s
+  fmax z24.s, p7/m, z24.s, z0.s                          // out
+  fmin z24.s, p7/m, z24.s, z1.s                          // out
   fcvt z24.h, p7/m, z24.s                                // out_2_2
   ld1h {z10.s}, p3/z, [x13, #3, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z25.s, z25.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out
-  sel z25.s, p6, z0.s, z25.s
-  fcmgt p6.s, p7/z, z25.s, z1.s                          // out
-  sel z25.s, p6, z1.s, z25.s
+  fmax z25.s, p7/m, z25.s, z0.s                          // out
+  fmin z25.s, p7/m, z25.s, z1.s                          // out
   fcvt z25.h, p7/m, z25.s                                // out_2_3
   ld1h {z10.s}, p0/z, [x12, #0, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z18.s, z18.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z18.s, p6, z0.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z1.s                          // out
-  sel z18.s, p6, z1.s, z18.s
+  fmax z18.s, p7/m, z18.s, z0.s                          // out
+  fmin z18.s, p7/m, z18.s, z1.s                          // out
   fcvt z18.h, p7/m, z18.s                                // out_1_0
   ld1h {z10.s}, p1/z, [x12, #1, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z19.s, z19.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
-  sel z19.s, p6, z0.s, z19.s
-  fcmgt p6.s, p7/z, z19.s, z1.s                          // out
-  sel z19.s, p6, z1.s, z19.s
+  fmax z19.s, p7/m, z19.s, z0.s                          // out
+  fmin z19.s, p7/m, z19.s, z1.s                          // out
   fcvt z19.h, p7/m, z19.s                                // out_1_1
   ld1h {z10.s}, p2/z, [x12, #2, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z20.s, z20.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z20.s                          // out
-  sel z20.s, p6, z0.s, z20.s
-  fcmgt p6.s, p7/z, z20.s, z1.s                          // out
-  sel z20.s, p6, z1.s, z20.s
+  fmax z20.s, p7/m, z20.s, z0.s                          // out
+  fmin z20.s, p7/m, z20.s, z1.s                          // out
   fcvt z20.h, p7/m, z20.s                                // out_1_2
   ld1h {z10.s}, p3/z, [x12, #3, mul vl]                  // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z21.s, z21.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z21.s                          // out
-  sel z21.s, p6, z0.s, z21.s
-  fcmgt p6.s, p7/z, z21.s, z1.s                          // out
-  sel z21.s, p6, z1.s, z21.s
+  fmax z21.s, p7/m, z21.s, z0.s                          // out
+  fmin z21.s, p7/m, z21.s, z1.s                          // out
   fcvt z21.h, p7/m, z21.s                                // out_1_3
   ld1h {z10.s}, p0/z, [x6, #0, mul vl]                   // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z2.s, z2.s, z10.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z2.s, p6, z0.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out
-  sel z2.s, p6, z1.s, z2.s
+  fmax z2.s, p7/m, z2.s, z0.s                            // out
+  fmin z2.s, p7/m, z2.s, z1.s                            // out
   fcvt z2.h, p7/m, z2.s                                  // out_0_0
   ld1h {z10.s}, p1/z, [x6, #1, mul vl]                   // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z6.s, z6.s, z10.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z6.s                           // out
-  sel z6.s, p6, z0.s, z6.s
-  fcmgt p6.s, p7/z, z6.s, z1.s                           // out
-  sel z6.s, p6, z1.s, z6.s
+  fmax z6.s, p7/m, z6.s, z0.s                            // out
+  fmin z6.s, p7/m, z6.s, z1.s                            // out
   fcvt z6.h, p7/m, z6.s                                  // out_0_1
   ld1h {z10.s}, p2/z, [x6, #2, mul vl]                   // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z7.s, z7.s, z10.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z7.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z1.s                           // out
-  sel z7.s, p6, z1.s, z7.s
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z1.s                            // out
   fcvt z7.h, p7/m, z7.s                                  // out_0_2
   ld1h {z10.s}, p3/z, [x6, #3, mul vl]                   // old
   fcvt z10.s, p7/m, z10.h                                // old
   fadd z16.s, z16.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z16.s                          // out
-  sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_0_3
+  fmax z16.s, p7/m, z16.s, z0.s                          // out
+  fmin z16.s, p7/m, z16.s, z1.s                          // out
+  fcvt z0.h, p7/m, z16.s                                 // out_0_3
   st1h {z3.s}, p0, [x11, #0, mul vl]                     // out_5_0
   st1h {z17.s}, p1, [x11, #1, mul vl]                    // out_5_1
   st1h {z26.s}, p2, [x11, #2, mul vl]                    // out_5_2

@@ -265,21 +265,15 @@ L(k_rest_done):
   fadd v2.4s, v2.4s, v5.4s                               // out
   ldr q5, [x6, #0]                                       // old
   fadd v0.4s, v0.4s, v5.4s                               // out
-  fcmgt v5.4s, v3.4s, v0.4s                              // out
-  bsl v5.16b, v3.16b, v0.16b
-  fcmgt v0.4s, v5.4s, v4.4s                              // out_0_0
-  bsl v0.16b, v4.16b, v5.16b
+  fmax v0.4s, v0.4s, v3.4s                               // out
+  fmin v0.4s, v0.4s, v4.4s                               // out_0_0
   ldp q6, q5, [x6, #16]                                  // old, old
   fadd v1.4s, v1.4s, v6.4s                               // out
-  fcmgt v6.4s, v3.4s, v1.4s                              // out
-  bsl v6.16b, v3.16b, v1.16b
-  fcmgt v1.4s, v6.4s, v4.4s                              // out_0_1
-  bsl v1.16b, v4.16b, v6.16b
+  fmax v1.4s, v1.4s, v3.4s                               // out
+  fmin v1.4s, v1.4s, v4.4s                               // out_0_1
   fadd v2.4s, v2.4s, v5.4s                               // out
-  fcmgt v5.4s, v3.4s, v2.4s                              // out
-  bsl v5.16b, v3.16b, v2.16b
-  fcmgt v2.4s, v5.4s, v4.4s                              // out_0_2
-  bsl v2.16b, v4.16b, v5.16b
+  fmax v2.4s, v2.4s, v3.4s                               // out
+  fmin v2.4s, v2.4s, v4.4s                               // out_0_2
   str q0, [x6, #0]                                       // out_0_0
   str q1, [x6, #16]                                      // out_0_1
   str q2, [x6, #32]                                      // out_0_2
@@ -389,10 +383,8 @@ L(if_else):
   add x9, x9, x11, lsl #2
   ld1 {v5.s}[3], [x9]                                    // old
   fadd v0.4s, v0.4s, v5.4s                               // out
-  fcmgt v5.4s, v3.4s, v0.4s                              // out
-  bsl v5.16b, v3.16b, v0.16b
-  fcmgt v0.4s, v5.4s, v4.4s                              // out_0_0
-  bsl v0.16b, v4.16b, v5.16b
+  fmax v0.4s, v0.4s, v3.4s                               // out
+  fmin v0.4s, v0.4s, v4.4s                               // out_0_0
   mov x9, #4
   subs x11, x10, x9
   csel x11, x11, xzr, hs
@@ -418,10 +410,8 @@ L(if_else):
   add x9, x9, x11, lsl #2
   ld1 {v5.s}[3], [x9]                                    // old
   fadd v1.4s, v1.4s, v5.4s                               // out
-  fcmgt v5.4s, v3.4s, v1.4s                              // out
-  bsl v5.16b, v3.16b, v1.16b
-  fcmgt v1.4s, v5.4s, v4.4s                              // out_0_1
-  bsl v1.16b, v4.16b, v5.16b
+  fmax v1.4s, v1.4s, v3.4s                               // out
+  fmin v1.4s, v1.4s, v4.4s                               // out_0_1
   mov x9, #8
   subs x10, x10, x9
   csel x10, x10, xzr, hs
@@ -447,10 +437,8 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v5.s}[3], [x9]                                    // old
   fadd v2.4s, v2.4s, v5.4s                               // out
-  fcmgt v5.4s, v3.4s, v2.4s                              // out
-  bsl v5.16b, v3.16b, v2.16b
-  fcmgt v2.4s, v5.4s, v4.4s                              // out_0_2
-  bsl v2.16b, v4.16b, v5.16b
+  fmax v2.4s, v2.4s, v3.4s                               // out
+  fmin v2.4s, v2.4s, v4.4s                               // out_0_2
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

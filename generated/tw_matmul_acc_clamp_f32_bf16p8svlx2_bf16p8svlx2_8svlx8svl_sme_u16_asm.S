@@ -283,19 +283,15 @@ L(row):
   fadd z4.s, z4.s, z2.s                                  // out
   ld1w {z5.s}, p0/z, [x10, #0, mul vl]                   // old
   fadd z4.s, z4.s, z5.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out_0
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out_0
   st1w {z4.s}, p0, [x10, #0, mul vl]                     // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 4 // mov z4.s, p7/m, za1h.s[w12, 0] // sum_1
   fadd z4.s, z4.s, z3.s                                  // out
   ld1w {z5.s}, p1/z, [x10, #1, mul vl]                   // old
   fadd z4.s, z4.s, z5.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out_1
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out_1
   st1w {z4.s}, p1, [x10, #1, mul vl]                     // out_1
   add x12, x12, #1                                       // row
   ldr x11, [x0, #8*13]                                   // dst_stride
@@ -316,19 +312,15 @@ L(row_2):
   fadd z4.s, z4.s, z2.s                                  // out
   ld1w {z5.s}, p0/z, [x10, #0, mul vl]                   // old
   fadd z4.s, z4.s, z5.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out_0
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out_0
   st1w {z4.s}, p0, [x10, #0, mul vl]                     // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (3 << 7) + 4 // mov z4.s, p7/m, za3h.s[w12, 0] // sum_1
   fadd z4.s, z4.s, z3.s                                  // out
   ld1w {z5.s}, p1/z, [x10, #1, mul vl]                   // old
   fadd z4.s, z4.s, z5.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out_1
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out_1
   st1w {z4.s}, p1, [x10, #1, mul vl]                     // out_1
   add x12, x12, #1                                       // row
   ldr x11, [x0, #8*13]                                   // dst_stride

@@ -237,48 +237,27 @@ L(k_done):
   dup v9.4s, v9.s[0]
   mov x9, #12
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x14, x13, x15, eq
-  mov x15, #4
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x11
-  cmp x15, #0                                            // dst_4
-  csel x15, x14, x16, eq
-  mov x16, #5
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x11
-  cmp x16, #0                                            // dst_5
-  csel x16, x15, x17, eq
-  mov x17, #6
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
-  add x19, x16, x11
-  cmp x17, #0                                            // dst_6
-  csel x17, x16, x19, eq
-  mov x19, #7
-  subs x19, x8, x19
-  csel x19, x19, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
+  add x14, x13, x11
+  cmp x8, #3                                             // dst_3
+  csel x14, x13, x14, ls
+  add x15, x14, x11
+  cmp x8, #4                                             // dst_4
+  csel x15, x14, x15, ls
+  add x16, x15, x11
+  cmp x8, #5                                             // dst_5
+  csel x16, x15, x16, ls
+  add x17, x16, x11
+  cmp x8, #6                                             // dst_6
+  csel x17, x16, x17, ls
   add x11, x17, x11
-  cmp x19, #0                                            // dst_7
-  csel x11, x17, x11, eq
+  cmp x8, #7                                             // dst_7
+  csel x11, x17, x11, ls
   mov x19, #24
   mul x10, x10, x19
   add x10, x3, x10                                       // field
@@ -316,140 +295,92 @@ L(k_done):
   fadd v4.4s, v4.4s, v10.4s                              // out
   ldr q10, [x11, #0]                                     // old
   fadd v27.4s, v27.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v27.4s                            // out
-  bsl v10.16b, v8.16b, v27.16b
-  fcmgt v27.4s, v10.4s, v9.4s                            // out_7_0
-  bsl v27.16b, v9.16b, v10.16b
+  fmax v27.4s, v27.4s, v8.4s                             // out
+  fmin v27.4s, v27.4s, v9.4s                             // out_7_0
   ldp q11, q10, [x11, #16]                               // old, old
   fadd v29.4s, v29.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v29.4s                            // out
-  bsl v11.16b, v8.16b, v29.16b
-  fcmgt v29.4s, v11.4s, v9.4s                            // out_7_1
-  bsl v29.16b, v9.16b, v11.16b
+  fmax v29.4s, v29.4s, v8.4s                             // out
+  fmin v29.4s, v29.4s, v9.4s                             // out_7_1
   fadd v31.4s, v31.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v31.4s                            // out
-  bsl v10.16b, v8.16b, v31.16b
-  fcmgt v31.4s, v10.4s, v9.4s                            // out_7_2
-  bsl v31.16b, v9.16b, v10.16b
+  fmax v31.4s, v31.4s, v8.4s                             // out
+  fmin v31.4s, v31.4s, v9.4s                             // out_7_2
   ldr q10, [x17, #0]                                     // old
   fadd v26.4s, v26.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v26.4s                            // out
-  bsl v10.16b, v8.16b, v26.16b
-  fcmgt v26.4s, v10.4s, v9.4s                            // out_6_0
-  bsl v26.16b, v9.16b, v10.16b
+  fmax v26.4s, v26.4s, v8.4s                             // out
+  fmin v26.4s, v26.4s, v9.4s                             // out_6_0
   ldp q11, q10, [x17, #16]                               // old, old
   fadd v28.4s, v28.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v28.4s                            // out
-  bsl v11.16b, v8.16b, v28.16b
-  fcmgt v28.4s, v11.4s, v9.4s                            // out_6_1
-  bsl v28.16b, v9.16b, v11.16b
+  fmax v28.4s, v28.4s, v8.4s                             // out
+  fmin v28.4s, v28.4s, v9.4s                             // out_6_1
   fadd v30.4s, v30.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v30.4s                            // out
-  bsl v10.16b, v8.16b, v30.16b
-  fcmgt v30.4s, v10.4s, v9.4s                            // out_6_2
-  bsl v30.16b, v9.16b, v10.16b
+  fmax v30.4s, v30.4s, v8.4s                             // out
+  fmin v30.4s, v30.4s, v9.4s                             // out_6_2
   ldr q10, [x16, #0]                                     // old
   fadd v21.4s, v21.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v21.4s                            // out
-  bsl v10.16b, v8.16b, v21.16b
-  fcmgt v21.4s, v10.4s, v9.4s                            // out_5_0
-  bsl v21.16b, v9.16b, v10.16b
+  fmax v21.4s, v21.4s, v8.4s                             // out
+  fmin v21.4s, v21.4s, v9.4s                             // out_5_0
   ldp q11, q10, [x16, #16]                               // old, old
   fadd v23.4s, v23.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v23.4s                            // out
-  bsl v11.16b, v8.16b, v23.16b
-  fcmgt v23.4s, v11.4s, v9.4s                            // out_5_1
-  bsl v23.16b, v9.16b, v11.16b
+  fmax v23.4s, v23.4s, v8.4s                             // out
+  fmin v23.4s, v23.4s, v9.4s                             // out_5_1
   fadd v25.4s, v25.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v25.4s                            // out
-  bsl v10.16b, v8.16b, v25.16b
-  fcmgt v25.4s, v10.4s, v9.4s                            // out_5_2
-  bsl v25.16b, v9.16b, v10.16b
+  fmax v25.4s, v25.4s, v8.4s                             // out
+  fmin v25.4s, v25.4s, v9.4s                             // out_5_2
   ldr q10, [x15, #0]                                     // old
   fadd v20.4s, v20.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v20.4s                            // out
-  bsl v10.16b, v8.16b, v20.16b
-  fcmgt v20.4s, v10.4s, v9.4s                            // out_4_0
-  bsl v20.16b, v9.16b, v10.16b
+  fmax v20.4s, v20.4s, v8.4s                             // out
+  fmin v20.4s, v20.4s, v9.4s                             // out_4_0
   ldp q11, q10, [x15, #16]                               // old, old
   fadd v22.4s, v22.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v22.4s                            // out
-  bsl v11.16b, v8.16b, v22.16b
-  fcmgt v22.4s, v11.4s, v9.4s                            // out_4_1
-  bsl v22.16b, v9.16b, v11.16b
+  fmax v22.4s, v22.4s, v8.4s                             // out
+  fmin v22.4s, v22.4s, v9.4s                             // out_4_1
   fadd v24.4s, v24.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v24.4s                            // out
-  bsl v10.16b, v8.16b, v24.16b
-  fcmgt v24.4s, v10.4s, v9.4s                            // out_4_2
-  bsl v24.16b, v9.16b, v10.16b
+  fmax v24.4s, v24.4s, v8.4s                             // out
+  fmin v24.4s, v24.4s, v9.4s                             // out_4_2
   ldr q10, [x14, #0]                                     // old
   fadd v7.4s, v7.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v7.4s                             // out
-  bsl v10.16b, v8.16b, v7.16b
-  fcmgt v7.4s, v10.4s, v9.4s                             // out_3_0
-  bsl v7.16b, v9.16b, v10.16b
+  fmax v7.4s, v7.4s, v8.4s                               // out
+  fmin v7.4s, v7.4s, v9.4s                               // out_3_0
   ldp q11, q10, [x14, #16]                               // old, old
   fadd v17.4s, v17.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v17.4s                            // out
-  bsl v11.16b, v8.16b, v17.16b
-  fcmgt v17.4s, v11.4s, v9.4s                            // out_3_1
-  bsl v17.16b, v9.16b, v11.16b
+  fmax v17.4s, v17.4s, v8.4s                             // out
+  fmin v17.4s, v17.4s, v9.4s                             // out_3_1
   fadd v19.4s, v19.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v19.4s                            // out
-  bsl v10.16b, v8.16b, v19.16b
-  fcmgt v19.4s, v10.4s, v9.4s                            // out_3_2
-  bsl v19.16b, v9.16b, v10.16b
+  fmax v19.4s, v19.4s, v8.4s                             // out
+  fmin v19.4s, v19.4s, v9.4s                             // out_3_2
   ldr q10, [x13, #0]                                     // old
   fadd v6.4s, v6.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v6.4s                             // out
-  bsl v10.16b, v8.16b, v6.16b
-  fcmgt v6.4s, v10.4s, v9.4s                             // out_2_0
-  bsl v6.16b, v9.16b, v10.16b
+  fmax v6.4s, v6.4s, v8.4s                               // out
+  fmin v6.4s, v6.4s, v9.4s                               // out_2_0
   ldp q11, q10, [x13, #16]                               // old, old
   fadd v16.4s, v16.4s, v11.4s                            // out
-  fcmgt v11.4s, v8.4s, v16.4s                            // out
-  bsl v11.16b, v8.16b, v16.16b
-  fcmgt v16.4s, v11.4s, v9.4s                            // out_2_1
-  bsl v16.16b, v9.16b, v11.16b
+  fmax v16.4s, v16.4s, v8.4s                             // out
+  fmin v16.4s, v16.4s, v9.4s                             // out_2_1
   fadd v18.4s, v18.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v18.4s                            // out
-  bsl v10.16b, v8.16b, v18.16b
-  fcmgt v18.4s, v10.4s, v9.4s                            // out_2_2
-  bsl v18.16b, v9.16b, v10.16b
+  fmax v18.4s, v18.4s, v8.4s                             // out
+  fmin v18.4s, v18.4s, v9.4s                             // out_2_2
   ldr q10, [x12, #0]                                     // old
   fadd v1.4s, v1.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v1.4s                             // out
-  bsl v10.16b, v8.16b, v1.16b
-  fcmgt v1.4s, v10.4s, v9.4s                             // out_1_0
-  bsl v1.16b, v9.16b, v10.16b
+  fmax v1.4s, v1.4s, v8.4s                               // out
+  fmin v1.4s, v1.4s, v9.4s                               // out_1_0
   ldp q11, q10, [x12, #16]                               // old, old
   fadd v3.4s, v3.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v3.4s                             // out
-  bsl v11.16b, v8.16b, v3.16b
-  fcmgt v3.4s, v11.4s, v9.4s                             // out_1_1
-  bsl v3.16b, v9.16b, v11.16b
+  fmax v3.4s, v3.4s, v8.4s                               // out
+  fmin v3.4s, v3.4s, v9.4s                               // out_1_1
   fadd v5.4s, v5.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v5.4s                             // out
-  bsl v10.16b, v8.16b, v5.16b
-  fcmgt v5.4s, v10.4s, v9.4s                             // out_1_2
-  bsl v5.16b, v9.16b, v10.16b
+  fmax v5.4s, v5.4s, v8.4s                               // out
+  fmin v5.4s, v5.4s, v9.4s                               // out_1_2
   ldr q10, [x6, #0]                                      // old
   fadd v0.4s, v0.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v0.4s                             // out
-  bsl v10.16b, v8.16b, v0.16b
-  fcmgt v0.4s, v10.4s, v9.4s                             // out_0_0
-  bsl v0.16b, v9.16b, v10.16b
+  fmax v0.4s, v0.4s, v8.4s                               // out
+  fmin v0.4s, v0.4s, v9.4s                               // out_0_0
   ldp q11, q10, [x6, #16]                                // old, old
   fadd v2.4s, v2.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v2.4s                             // out
-  bsl v11.16b, v8.16b, v2.16b
-  fcmgt v2.4s, v11.4s, v9.4s                             // out_0_1
-  bsl v2.16b, v9.16b, v11.16b
+  fmax v2.4s, v2.4s, v8.4s                               // out
+  fmin v2.4s, v2.4s, v9.4s                               // out_0_1
   fadd v4.4s, v4.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v4.4s                             // out
-  bsl v10.16b, v8.16b, v4.16b
-  fcmgt v4.4s, v10.4s, v9.4s                             // out_0_2
-  bsl v4.16b, v9.16b, v10.16b
+  fmax v4.4s, v4.4s, v8.4s                               // out
+  fmin v4.4s, v4.4s, v9.4s                               // out_0_2
   str q27, [x11, #0]                                     // out_7_0
   str q29, [x11, #16]                                    // out_7_1
   str q31, [x11, #32]                                    // out_7_2
@@ -601,10 +532,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v27.4s, v27.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v27.4s                            // out
-  bsl v10.16b, v8.16b, v27.16b
-  fcmgt v27.4s, v10.4s, v9.4s                            // out_7_0
-  bsl v27.16b, v9.16b, v10.16b
+  fmax v27.4s, v27.4s, v8.4s                             // out
+  fmin v27.4s, v27.4s, v9.4s                             // out_7_0
   mov x9, #4
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -630,10 +559,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v29.4s, v29.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v29.4s                            // out
-  bsl v10.16b, v8.16b, v29.16b
-  fcmgt v29.4s, v10.4s, v9.4s                            // out_7_1
-  bsl v29.16b, v9.16b, v10.16b
+  fmax v29.4s, v29.4s, v8.4s                             // out
+  fmin v29.4s, v29.4s, v9.4s                             // out_7_1
   mov x9, #8
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -659,10 +586,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v31.4s, v31.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v31.4s                            // out
-  bsl v10.16b, v8.16b, v31.16b
-  fcmgt v31.4s, v10.4s, v9.4s                            // out_7_2
-  bsl v31.16b, v9.16b, v10.16b
+  fmax v31.4s, v31.4s, v8.4s                             // out
+  fmin v31.4s, v31.4s, v9.4s                             // out_7_2
   mov x9, #0
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -687,10 +612,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v26.4s, v26.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v26.4s                            // out
-  bsl v10.16b, v8.16b, v26.16b
-  fcmgt v26.4s, v10.4s, v9.4s                            // out_6_0
-  bsl v26.16b, v9.16b, v10.16b
+  fmax v26.4s, v26.4s, v8.4s                             // out
+  fmin v26.4s, v26.4s, v9.4s                             // out_6_0
   mov x9, #4
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -716,10 +639,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v28.4s, v28.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v28.4s                            // out
-  bsl v10.16b, v8.16b, v28.16b
-  fcmgt v28.4s, v10.4s, v9.4s                            // out_6_1
-  bsl v28.16b, v9.16b, v10.16b
+  fmax v28.4s, v28.4s, v8.4s                             // out
+  fmin v28.4s, v28.4s, v9.4s                             // out_6_1
   mov x9, #8
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -745,10 +666,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v30.4s, v30.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v30.4s                            // out
-  bsl v10.16b, v8.16b, v30.16b
-  fcmgt v30.4s, v10.4s, v9.4s                            // out_6_2
-  bsl v30.16b, v9.16b, v10.16b
+  fmax v30.4s, v30.4s, v8.4s                             // out
+  fmin v30.4s, v30.4s, v9.4s                             // out_6_2
   mov x9, #0
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -773,10 +692,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v21.4s, v21.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v21.4s                            // out
-  bsl v10.16b, v8.16b, v21.16b
-  fcmgt v21.4s, v10.4s, v9.4s                            // out_5_0
-  bsl v21.16b, v9.16b, v10.16b
+  fmax v21.4s, v21.4s, v8.4s                             // out
+  fmin v21.4s, v21.4s, v9.4s                             // out_5_0
   mov x9, #4
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -802,10 +719,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v23.4s, v23.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v23.4s                            // out
-  bsl v10.16b, v8.16b, v23.16b
-  fcmgt v23.4s, v10.4s, v9.4s                            // out_5_1
-  bsl v23.16b, v9.16b, v10.16b
+  fmax v23.4s, v23.4s, v8.4s                             // out
+  fmin v23.4s, v23.4s, v9.4s                             // out_5_1
   mov x9, #8
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -831,10 +746,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v25.4s, v25.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v25.4s                            // out
-  bsl v10.16b, v8.16b, v25.16b
-  fcmgt v25.4s, v10.4s, v9.4s                            // out_5_2
-  bsl v25.16b, v9.16b, v10.16b
+  fmax v25.4s, v25.4s, v8.4s                             // out
+  fmin v25.4s, v25.4s, v9.4s                             // out_5_2
   mov x9, #0
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -859,10 +772,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v20.4s, v20.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v20.4s                            // out
-  bsl v10.16b, v8.16b, v20.16b
-  fcmgt v20.4s, v10.4s, v9.4s                            // out_4_0
-  bsl v20.16b, v9.16b, v10.16b
+  fmax v20.4s, v20.4s, v8.4s                             // out
+  fmin v20.4s, v20.4s, v9.4s                             // out_4_0
   mov x9, #4
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -888,10 +799,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v22.4s, v22.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v22.4s                            // out
-  bsl v10.16b, v8.16b, v22.16b
-  fcmgt v22.4s, v10.4s, v9.4s                            // out_4_1
-  bsl v22.16b, v9.16b, v10.16b
+  fmax v22.4s, v22.4s, v8.4s                             // out
+  fmin v22.4s, v22.4s, v9.4s                             // out_4_1
   mov x9, #8
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -917,10 +826,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v24.4s, v24.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v24.4s                            // out
-  bsl v10.16b, v8.16b, v24.16b
-  fcmgt v24.4s, v10.4s, v9.4s                            // out_4_2
-  bsl v24.16b, v9.16b, v10.16b
+  fmax v24.4s, v24.4s, v8.4s                             // out
+  fmin v24.4s, v24.4s, v9.4s                             // out_4_2
   mov x9, #0
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -945,10 +852,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v7.4s, v7.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v7.4s                             // out
-  bsl v10.16b, v8.16b, v7.16b
-  fcmgt v7.4s, v10.4s, v9.4s                             // out_3_0
-  bsl v7.16b, v9.16b, v10.16b
+  fmax v7.4s, v7.4s, v8.4s                               // out
+  fmin v7.4s, v7.4s, v9.4s                               // out_3_0
   mov x9, #4
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -974,10 +879,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v17.4s, v17.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v17.4s                            // out
-  bsl v10.16b, v8.16b, v17.16b
-  fcmgt v17.4s, v10.4s, v9.4s                            // out_3_1
-  bsl v17.16b, v9.16b, v10.16b
+  fmax v17.4s, v17.4s, v8.4s                             // out
+  fmin v17.4s, v17.4s, v9.4s                             // out_3_1
   mov x9, #8
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -1003,10 +906,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v19.4s, v19.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v19.4s                            // out
-  bsl v10.16b, v8.16b, v19.16b
-  fcmgt v19.4s, v10.4s, v9.4s                            // out_3_2
-  bsl v19.16b, v9.16b, v10.16b
+  fmax v19.4s, v19.4s, v8.4s                             // out
+  fmin v19.4s, v19.4s, v9.4s                             // out_3_2
   mov x9, #0
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -1031,10 +932,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v6.4s, v6.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v6.4s                             // out
-  bsl v10.16b, v8.16b, v6.16b
-  fcmgt v6.4s, v10.4s, v9.4s                             // out_2_0
-  bsl v6.16b, v9.16b, v10.16b
+  fmax v6.4s, v6.4s, v8.4s                               // out
+  fmin v6.4s, v6.4s, v9.4s                               // out_2_0
   mov x9, #4
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -1060,10 +959,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v16.4s, v16.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v16.4s                            // out
-  bsl v10.16b, v8.16b, v16.16b
-  fcmgt v16.4s, v10.4s, v9.4s                            // out_2_1
-  bsl v16.16b, v9.16b, v10.16b
+  fmax v16.4s, v16.4s, v8.4s                             // out
+  fmin v16.4s, v16.4s, v9.4s                             // out_2_1
   mov x9, #8
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -1089,10 +986,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v18.4s, v18.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v18.4s                            // out
-  bsl v10.16b, v8.16b, v18.16b
-  fcmgt v18.4s, v10.4s, v9.4s                            // out_2_2
-  bsl v18.16b, v9.16b, v10.16b
+  fmax v18.4s, v18.4s, v8.4s                             // out
+  fmin v18.4s, v18.4s, v9.4s                             // out_2_2
   mov x9, #0
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -1117,10 +1012,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v1.4s, v1.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v1.4s                             // out
-  bsl v10.16b, v8.16b, v1.16b
-  fcmgt v1.4s, v10.4s, v9.4s                             // out_1_0
-  bsl v1.16b, v9.16b, v10.16b
+  fmax v1.4s, v1.4s, v8.4s                               // out
+  fmin v1.4s, v1.4s, v9.4s                               // out_1_0
   mov x9, #4
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -1146,10 +1039,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v3.4s, v3.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v3.4s                             // out
-  bsl v10.16b, v8.16b, v3.16b
-  fcmgt v3.4s, v10.4s, v9.4s                             // out_1_1
-  bsl v3.16b, v9.16b, v10.16b
+  fmax v3.4s, v3.4s, v8.4s                               // out
+  fmin v3.4s, v3.4s, v9.4s                               // out_1_1
   mov x9, #8
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -1175,10 +1066,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v5.4s, v5.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v5.4s                             // out
-  bsl v10.16b, v8.16b, v5.16b
-  fcmgt v5.4s, v10.4s, v9.4s                             // out_1_2
-  bsl v5.16b, v9.16b, v10.16b
+  fmax v5.4s, v5.4s, v8.4s                               // out
+  fmin v5.4s, v5.4s, v9.4s                               // out_1_2
   mov x9, #0
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -1203,10 +1092,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v0.4s, v0.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v0.4s                             // out
-  bsl v10.16b, v8.16b, v0.16b
-  fcmgt v0.4s, v10.4s, v9.4s                             // out_0_0
-  bsl v0.16b, v9.16b, v10.16b
+  fmax v0.4s, v0.4s, v8.4s                               // out
+  fmin v0.4s, v0.4s, v9.4s                               // out_0_0
   mov x9, #4
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -1232,10 +1119,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v2.4s, v2.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v2.4s                             // out
-  bsl v10.16b, v8.16b, v2.16b
-  fcmgt v2.4s, v10.4s, v9.4s                             // out_0_1
-  bsl v2.16b, v9.16b, v10.16b
+  fmax v2.4s, v2.4s, v8.4s                               // out
+  fmin v2.4s, v2.4s, v9.4s                               // out_0_1
   mov x9, #8
   subs x10, x10, x9
   csel x10, x10, xzr, hs
@@ -1261,10 +1146,8 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v4.4s, v4.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v4.4s                             // out
-  bsl v10.16b, v8.16b, v4.16b
-  fcmgt v4.4s, v10.4s, v9.4s                             // out_0_2
-  bsl v4.16b, v9.16b, v10.16b
+  fmax v4.4s, v4.4s, v8.4s                               // out
+  fmin v4.4s, v4.4s, v9.4s                               // out_0_2
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

@@ -65,12 +65,9 @@ L(n):
 L(m):
   ldr x9, [x0, #8*3]                                     // k
   ldr x10, [x0, #8*11]                                   // rhs_stride
-  mov x11, #8
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x10, x3, x10
-  cmp x11, #0                                            // rhs_1
-  csel x10, x3, x10, eq
+  cmp x4, #8                                             // rhs_1
+  csel x10, x3, x10, ls
   movi v0.2d, #0                                         // acc0_0_0
   movi v1.2d, #0                                         // acc0_0_1
   movi v2.2d, #0                                         // acc0_0_2
@@ -222,8 +219,7 @@ L(k_rest_done):
   ldr s5, [x11, #4]                                      // max
   dup v5.4s, v5.s[0]
   mov x11, #16
-  mov x12, #16
-  mul x9, x9, x12
+  lsl x9, x9, #4
   add x12, x3, x9                                        // field
   add x9, x10, x9                                        // field
   cmp x4, x11                                            // unless n_left at_least 
@@ -245,25 +241,17 @@ L(k_rest_done):
   fadd v17.4s, v3.4s, v0.4s                              // out
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x6]             // old, old, old, old
   fadd v0.4s, v7.4s, v0.4s                               // out
-  fcmgt v7.4s, v4.4s, v0.4s                              // out
-  bsl v7.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v7.4s, v5.4s                              // out_0_0
-  bsl v0.16b, v5.16b, v7.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_0
   fadd v1.4s, v6.4s, v1.4s                               // out
-  fcmgt v6.4s, v4.4s, v1.4s                              // out
-  bsl v6.16b, v4.16b, v1.16b
-  fcmgt v1.4s, v6.4s, v5.4s                              // out_0_1
-  bsl v1.16b, v5.16b, v6.16b
+  fmax v1.4s, v1.4s, v4.4s                               // out
+  fmin v1.4s, v1.4s, v5.4s                               // out_0_1
   fadd v2.4s, v16.4s, v2.4s                              // out
-  fcmgt v6.4s, v4.4s, v2.4s                              // out
-  bsl v6.16b, v4.16b, v2.16b
-  fcmgt v2.4s, v6.4s, v5.4s                              // out_0_2
-  bsl v2.16b, v5.16b, v6.16b
+  fmax v2.4s, v2.4s, v4.4s                               // out
+  fmin v2.4s, v2.4s, v5.4s                               // out_0_2
   fadd v3.4s, v17.4s, v3.4s                              // out
-  fcmgt v6.4s, v4.4s, v3.4s                              // out
-  bsl v6.16b, v4.16b, v3.16b
-  fcmgt v3.4s, v6.4s, v5.4s                              // out_0_3
-  bsl v3.16b, v5.16b, v6.16b
+  fmax v3.4s, v3.4s, v4.4s                               // out
+  fmin v3.4s, v3.4s, v5.4s                               // out_0_3
   str q0, [x6, #0]                                       // out_0_0
   str q1, [x6, #16]                                      // out_0_1
   str q2, [x6, #32]                                      // out_0_2
@@ -403,10 +391,8 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v6.s}[3], [x9]                                    // old
   fadd v0.4s, v0.4s, v6.4s                               // out
-  fcmgt v6.4s, v4.4s, v0.4s                              // out
-  bsl v6.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v6.4s, v5.4s                              // out_0_0
-  bsl v0.16b, v5.16b, v6.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_0
   mov x9, #4
   subs x10, x11, x9
   csel x10, x10, xzr, hs
@@ -432,10 +418,8 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v6.s}[3], [x9]                                    // old
   fadd v1.4s, v1.4s, v6.4s                               // out
-  fcmgt v6.4s, v4.4s, v1.4s                              // out
-  bsl v6.16b, v4.16b, v1.16b
-  fcmgt v1.4s, v6.4s, v5.4s                              // out_0_1
-  bsl v1.16b, v5.16b, v6.16b
+  fmax v1.4s, v1.4s, v4.4s                               // out
+  fmin v1.4s, v1.4s, v5.4s                               // out_0_1
   mov x9, #8
   subs x10, x11, x9
   csel x10, x10, xzr, hs
@@ -461,10 +445,8 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v6.s}[3], [x9]                                    // old
   fadd v2.4s, v2.4s, v6.4s                               // out
-  fcmgt v6.4s, v4.4s, v2.4s                              // out
-  bsl v6.16b, v4.16b, v2.16b
-  fcmgt v2.4s, v6.4s, v5.4s                              // out_0_2
-  bsl v2.16b, v5.16b, v6.16b
+  fmax v2.4s, v2.4s, v4.4s                               // out
+  fmin v2.4s, v2.4s, v5.4s                               // out_0_2
   mov x9, #12
   subs x10, x11, x9
   csel x10, x10, xzr, hs
@@ -490,10 +472,8 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v6.s}[3], [x9]                                    // old
   fadd v3.4s, v3.4s, v6.4s                               // out
-  fcmgt v6.4s, v4.4s, v3.4s                              // out
-  bsl v6.16b, v4.16b, v3.16b
-  fcmgt v3.4s, v6.4s, v5.4s                              // out_0_3
-  bsl v3.16b, v5.16b, v6.16b
+  fmax v3.4s, v3.4s, v4.4s                               // out
+  fmin v3.4s, v3.4s, v5.4s                               // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

@@ -88,48 +88,27 @@ L(n):
 L(m):
   ldr x9, [x0, #8*3]                                     // k
   ldr x10, [x0, #8*6]                                    // lhs_stride
-  mov x11, #1
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
-  add x12, x7, x10
-  cmp x11, #0                                            // lhs_1
-  csel x11, x7, x12, eq
-  mov x12, #2
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x10
-  cmp x12, #0                                            // lhs_2
-  csel x12, x11, x13, eq
-  mov x13, #3
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x10
-  cmp x13, #0                                            // lhs_3
-  csel x13, x12, x14, eq
-  mov x14, #4
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x10
-  cmp x14, #0                                            // lhs_4
-  csel x14, x13, x15, eq
-  mov x15, #5
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x10
-  cmp x15, #0                                            // lhs_5
-  csel x15, x14, x16, eq
-  mov x16, #6
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x10
-  cmp x16, #0                                            // lhs_6
-  csel x16, x15, x17, eq
-  mov x17, #7
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
+  add x11, x7, x10
+  cmp x8, #1                                             // lhs_1
+  csel x11, x7, x11, ls
+  add x12, x11, x10
+  cmp x8, #2                                             // lhs_2
+  csel x12, x11, x12, ls
+  add x13, x12, x10
+  cmp x8, #3                                             // lhs_3
+  csel x13, x12, x13, ls
+  add x14, x13, x10
+  cmp x8, #4                                             // lhs_4
+  csel x14, x13, x14, ls
+  add x15, x14, x10
+  cmp x8, #5                                             // lhs_5
+  csel x15, x14, x15, ls
+  add x16, x15, x10
+  cmp x8, #6                                             // lhs_6
+  csel x16, x15, x16, ls
   add x10, x16, x10
-  cmp x17, #0                                            // lhs_7
-  csel x10, x16, x10, eq
+  cmp x8, #7                                             // lhs_7
+  csel x10, x16, x10, ls
   movi v0.2d, #0                                         // acc_0_0
   movi v1.2d, #0                                         // acc_0_1
   movi v2.2d, #0                                         // acc_1_0
@@ -384,50 +363,28 @@ L(k_rest_done):
   dup v25.4s, v25.s[0]
   mov x10, #8
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x14, x13, x15, eq
-  mov x15, #4
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x11
-  cmp x15, #0                                            // dst_4
-  csel x15, x14, x16, eq
-  mov x16, #5
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x11
-  cmp x16, #0                                            // dst_5
-  csel x16, x15, x17, eq
-  mov x17, #6
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
-  add x19, x16, x11
-  cmp x17, #0                                            // dst_6
-  csel x17, x16, x19, eq
-  mov x19, #7
-  subs x19, x8, x19
-  csel x19, x19, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
+  add x14, x13, x11
+  cmp x8, #3                                             // dst_3
+  csel x14, x13, x14, ls
+  add x15, x14, x11
+  cmp x8, #4                                             // dst_4
+  csel x15, x14, x15, ls
+  add x16, x15, x11
+  cmp x8, #5                                             // dst_5
+  csel x16, x15, x16, ls
+  add x17, x16, x11
+  cmp x8, #6                                             // dst_6
+  csel x17, x16, x17, ls
   add x11, x17, x11
-  cmp x19, #0                                            // dst_7
-  csel x11, x17, x11, eq
-  mov x19, #16
-  mul x9, x9, x19
+  cmp x8, #7                                             // dst_7
+  csel x11, x17, x11, ls
+  lsl x9, x9, #4
   add x9, x3, x9                                         // field
   cmp x4, x10                                            // unless n_left at_least 
   b.lo L(if_else)
@@ -454,92 +411,60 @@ L(k_rest_done):
   fadd v1.4s, v1.4s, v26.4s                              // out
   ldp q27, q26, [x11, #0]                                // old, old
   fadd v22.4s, v22.4s, v27.4s                            // out
-  fcmgt v27.4s, v24.4s, v22.4s                           // out
-  bsl v27.16b, v24.16b, v22.16b
-  fcmgt v22.4s, v27.4s, v25.4s                           // out_7_0
-  bsl v22.16b, v25.16b, v27.16b
+  fmax v22.4s, v22.4s, v24.4s                            // out
+  fmin v22.4s, v22.4s, v25.4s                            // out_7_0
   fadd v23.4s, v23.4s, v26.4s                            // out
-  fcmgt v26.4s, v24.4s, v23.4s                           // out
-  bsl v26.16b, v24.16b, v23.16b
-  fcmgt v23.4s, v26.4s, v25.4s                           // out_7_1
-  bsl v23.16b, v25.16b, v26.16b
+  fmax v23.4s, v23.4s, v24.4s                            // out
+  fmin v23.4s, v23.4s, v25.4s                            // out_7_1
   ldp q27, q26, [x17, #0]                                // old, old
   fadd v20.4s, v20.4s, v27.4s                            // out
-  fcmgt v27.4s, v24.4s, v20.4s                           // out
-  bsl v27.16b, v24.16b, v20.16b
-  fcmgt v20.4s, v27.4s, v25.4s                           // out_6_0
-  bsl v20.16b, v25.16b, v27.16b
+  fmax v20.4s, v20.4s, v24.4s                            // out
+  fmin v20.4s, v20.4s, v25.4s                            // out_6_0
   fadd v21.4s, v21.4s, v26.4s                            // out
-  fcmgt v26.4s, v24.4s, v21.4s                           // out
-  bsl v26.16b, v24.16b, v21.16b
-  fcmgt v21.4s, v26.4s, v25.4s                           // out_6_1
-  bsl v21.16b, v25.16b, v26.16b
+  fmax v21.4s, v21.4s, v24.4s                            // out
+  fmin v21.4s, v21.4s, v25.4s                            // out_6_1
   ldp q27, q26, [x16, #0]                                // old, old
   fadd v18.4s, v18.4s, v27.4s                            // out
-  fcmgt v27.4s, v24.4s, v18.4s                           // out
-  bsl v27.16b, v24.16b, v18.16b
-  fcmgt v18.4s, v27.4s, v25.4s                           // out_5_0
-  bsl v18.16b, v25.16b, v27.16b
+  fmax v18.4s, v18.4s, v24.4s                            // out
+  fmin v18.4s, v18.4s, v25.4s                            // out_5_0
   fadd v19.4s, v19.4s, v26.4s                            // out
-  fcmgt v26.4s, v24.4s, v19.4s                           // out
-  bsl v26.16b, v24.16b, v19.16b
-  fcmgt v19.4s, v26.4s, v25.4s                           // out_5_1
-  bsl v19.16b, v25.16b, v26.16b
+  fmax v19.4s, v19.4s, v24.4s                            // out
+  fmin v19.4s, v19.4s, v25.4s                            // out_5_1
   ldp q27, q26, [x15, #0]                                // old, old
   fadd v16.4s, v16.4s, v27.4s                            // out
-  fcmgt v27.4s, v24.4s, v16.4s                           // out
-  bsl v27.16b, v24.16b, v16.16b
-  fcmgt v16.4s, v27.4s, v25.4s                           // out_4_0
-  bsl v16.16b, v25.16b, v27.16b
+  fmax v16.4s, v16.4s, v24.4s                            // out
+  fmin v16.4s, v16.4s, v25.4s                            // out_4_0
   fadd v17.4s, v17.4s, v26.4s                            // out
-  fcmgt v26.4s, v24.4s, v17.4s                           // out
-  bsl v26.16b, v24.16b, v17.16b
-  fcmgt v17.4s, v26.4s, v25.4s                           // out_4_1
-  bsl v17.16b, v25.16b, v26.16b
+  fmax v17.4s, v17.4s, v24.4s                            // out
+  fmin v17.4s, v17.4s, v25.4s                            // out_4_1
   ldp q27, q26, [x14, #0]                                // old, old
   fadd v6.4s, v6.4s, v27.4s                              // out
-  fcmgt v27.4s, v24.4s, v6.4s                            // out
-  bsl v27.16b, v24.16b, v6.16b
-  fcmgt v6.4s, v27.4s, v25.4s                            // out_3_0
-  bsl v6.16b, v25.16b, v27.16b
+  fmax v6.4s, v6.4s, v24.4s                              // out
+  fmin v6.4s, v6.4s, v25.4s                              // out_3_0
   fadd v7.4s, v7.4s, v26.4s                              // out
-  fcmgt v26.4s, v24.4s, v7.4s                            // out
-  bsl v26.16b, v24.16b, v7.16b
-  fcmgt v7.4s, v26.4s, v25.4s                            // out_3_1
-  bsl v7.16b, v25.16b, v26.16b
+  fmax v7.4s, v7.4s, v24.4s                              // out
+  fmin v7.4s, v7.4s, v25.4s                              // out_3_1
   ldp q27, q26, [x13, #0]                                // old, old
   fadd v4.4s, v4.4s, v27.4s                              // out
-  fcmgt v27.4s, v24.4s, v4.4s                            // out
-  bsl v27.16b, v24.16b, v4.16b
-  fcmgt v4.4s, v27.4s, v25.4s                            // out_2_0
-  bsl v4.16b, v25.16b, v27.16b
+  fmax v4.4s, v4.4s, v24.4s                              // out
+  fmin v4.4s, v4.4s, v25.4s                              // out_2_0
   fadd v5.4s, v5.4s, v26.4s                              // out
-  fcmgt v26.4s, v24.4s, v5.4s                            // out
-  bsl v26.16b, v24.16b, v5.16b
-  fcmgt v5.4s, v26.4s, v25.4s                            // out_2_1
-  bsl v5.16b, v25.16b, v26.16b
+  fmax v5.4s, v5.4s, v24.4s                              // out
+  fmin v5.4s, v5.4s, v25.4s                              // out_2_1
   ldp q27, q26, [x12, #0]                                // old, old
   fadd v2.4s, v2.4s, v27.4s                              // out
-  fcmgt v27.4s, v24.4s, v2.4s                            // out
-  bsl v27.16b, v24.16b, v2.16b
-  fcmgt v2.4s, v27.4s, v25.4s                            // out_1_0
-  bsl v2.16b, v25.16b, v27.16b
+  fmax v2.4s, v2.4s, v24.4s                              // out
+  fmin v2.4s, v2.4s, v25.4s                              // out_1_0
   fadd v3.4s, v3.4s, v26.4s                              // out
-  fcmgt v26.4s, v24.4s, v3.4s                            // out
-  bsl v26.16b, v24.16b, v3.16b
-  fcmgt v3.4s, v26.4s, v25.4s                            // out_1_1
-  bsl v3.16b, v25.16b, v26.16b
+  fmax v3.4s, v3.4s, v24.4s                              // out
+  fmin v3.4s, v3.4s, v25.4s                              // out_1_1
   ldp q27, q26, [x6, #0]                                 // old, old
   fadd v0.4s, v0.4s, v27.4s                              // out
-  fcmgt v27.4s, v24.4s, v0.4s                            // out
-  bsl v27.16b, v24.16b, v0.16b
-  fcmgt v0.4s, v27.4s, v25.4s                            // out_0_0
-  bsl v0.16b, v25.16b, v27.16b
+  fmax v0.4s, v0.4s, v24.4s                              // out
+  fmin v0.4s, v0.4s, v25.4s                              // out_0_0
   fadd v1.4s, v1.4s, v26.4s                              // out
-  fcmgt v26.4s, v24.4s, v1.4s                            // out
-  bsl v26.16b, v24.16b, v1.16b
-  fcmgt v1.4s, v26.4s, v25.4s                            // out_0_1
-  bsl v1.16b, v25.16b, v26.16b
+  fmax v1.4s, v1.4s, v24.4s                              // out
+  fmin v1.4s, v1.4s, v25.4s                              // out_0_1
   str q22, [x11, #0]                                     // out_7_0
   str q23, [x11, #16]                                    // out_7_1
   str q20, [x17, #0]                                     // out_6_0
@@ -651,10 +576,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v26.s}[3], [x9]                                   // old
   fadd v22.4s, v22.4s, v26.4s                            // out
-  fcmgt v26.4s, v24.4s, v22.4s                           // out
-  bsl v26.16b, v24.16b, v22.16b
-  fcmgt v22.4s, v26.4s, v25.4s                           // out_7_0
-  bsl v22.16b, v25.16b, v26.16b
+  fmax v22.4s, v22.4s, v24.4s                            // out
+  fmin v22.4s, v22.4s, v25.4s                            // out_7_0
   mov x9, #4
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -680,10 +603,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v26.s}[3], [x9]                                   // old
   fadd v23.4s, v23.4s, v26.4s                            // out
-  fcmgt v26.4s, v24.4s, v23.4s                           // out
-  bsl v26.16b, v24.16b, v23.16b
-  fcmgt v23.4s, v26.4s, v25.4s                           // out_7_1
-  bsl v23.16b, v25.16b, v26.16b
+  fmax v23.4s, v23.4s, v24.4s                            // out
+  fmin v23.4s, v23.4s, v25.4s                            // out_7_1
   mov x9, #0
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -708,10 +629,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v26.s}[3], [x9]                                   // old
   fadd v20.4s, v20.4s, v26.4s                            // out
-  fcmgt v26.4s, v24.4s, v20.4s                           // out
-  bsl v26.16b, v24.16b, v20.16b
-  fcmgt v20.4s, v26.4s, v25.4s                           // out_6_0
-  bsl v20.16b, v25.16b, v26.16b
+  fmax v20.4s, v20.4s, v24.4s                            // out
+  fmin v20.4s, v20.4s, v25.4s                            // out_6_0
   mov x9, #4
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -737,10 +656,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v26.s}[3], [x9]                                   // old
   fadd v21.4s, v21.4s, v26.4s                            // out
-  fcmgt v26.4s, v24.4s, v21.4s                           // out
-  bsl v26.16b, v24.16b, v21.16b
-  fcmgt v21.4s, v26.4s, v25.4s                           // out_6_1
-  bsl v21.16b, v25.16b, v26.16b
+  fmax v21.4s, v21.4s, v24.4s                            // out
+  fmin v21.4s, v21.4s, v25.4s                            // out_6_1
   mov x9, #0
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -765,10 +682,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v26.s}[3], [x9]                                   // old
   fadd v18.4s, v18.4s, v26.4s                            // out
-  fcmgt v26.4s, v24.4s, v18.4s                           // out
-  bsl v26.16b, v24.16b, v18.16b
-  fcmgt v18.4s, v26.4s, v25.4s                           // out_5_0
-  bsl v18.16b, v25.16b, v26.16b
+  fmax v18.4s, v18.4s, v24.4s                            // out
+  fmin v18.4s, v18.4s, v25.4s                            // out_5_0
   mov x9, #4
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -794,10 +709,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v26.s}[3], [x9]                                   // old
   fadd v19.4s, v19.4s, v26.4s                            // out
-  fcmgt v26.4s, v24.4s, v19.4s                           // out
-  bsl v26.16b, v24.16b, v19.16b
-  fcmgt v19.4s, v26.4s, v25.4s                           // out_5_1
-  bsl v19.16b, v25.16b, v26.16b
+  fmax v19.4s, v19.4s, v24.4s                            // out
+  fmin v19.4s, v19.4s, v25.4s                            // out_5_1
   mov x9, #0
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -822,10 +735,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v26.s}[3], [x9]                                   // old
   fadd v16.4s, v16.4s, v26.4s                            // out
-  fcmgt v26.4s, v24.4s, v16.4s                           // out
-  bsl v26.16b, v24.16b, v16.16b
-  fcmgt v16.4s, v26.4s, v25.4s                           // out_4_0
-  bsl v16.16b, v25.16b, v26.16b
+  fmax v16.4s, v16.4s, v24.4s                            // out
+  fmin v16.4s, v16.4s, v25.4s                            // out_4_0
   mov x9, #4
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -851,10 +762,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v26.s}[3], [x9]                                   // old
   fadd v17.4s, v17.4s, v26.4s                            // out
-  fcmgt v26.4s, v24.4s, v17.4s                           // out
-  bsl v26.16b, v24.16b, v17.16b
-  fcmgt v17.4s, v26.4s, v25.4s                           // out_4_1
-  bsl v17.16b, v25.16b, v26.16b
+  fmax v17.4s, v17.4s, v24.4s                            // out
+  fmin v17.4s, v17.4s, v25.4s                            // out_4_1
   mov x9, #0
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -879,10 +788,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v26.s}[3], [x9]                                   // old
   fadd v6.4s, v6.4s, v26.4s                              // out
-  fcmgt v26.4s, v24.4s, v6.4s                            // out
-  bsl v26.16b, v24.16b, v6.16b
-  fcmgt v6.4s, v26.4s, v25.4s                            // out_3_0
-  bsl v6.16b, v25.16b, v26.16b
+  fmax v6.4s, v6.4s, v24.4s                              // out
+  fmin v6.4s, v6.4s, v25.4s                              // out_3_0
   mov x9, #4
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -908,10 +815,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v26.s}[3], [x9]                                   // old
   fadd v7.4s, v7.4s, v26.4s                              // out
-  fcmgt v26.4s, v24.4s, v7.4s                            // out
-  bsl v26.16b, v24.16b, v7.16b
-  fcmgt v7.4s, v26.4s, v25.4s                            // out_3_1
-  bsl v7.16b, v25.16b, v26.16b
+  fmax v7.4s, v7.4s, v24.4s                              // out
+  fmin v7.4s, v7.4s, v25.4s                              // out_3_1
   mov x9, #0
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -936,10 +841,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v26.s}[3], [x9]                                   // old
   fadd v4.4s, v4.4s, v26.4s                              // out
-  fcmgt v26.4s, v24.4s, v4.4s                            // out
-  bsl v26.16b, v24.16b, v4.16b
-  fcmgt v4.4s, v26.4s, v25.4s                            // out_2_0
-  bsl v4.16b, v25.16b, v26.16b
+  fmax v4.4s, v4.4s, v24.4s                              // out
+  fmin v4.4s, v4.4s, v25.4s                              // out_2_0
   mov x9, #4
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -965,10 +868,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v26.s}[3], [x9]                                   // old
   fadd v5.4s, v5.4s, v26.4s                              // out
-  fcmgt v26.4s, v24.4s, v5.4s                            // out
-  bsl v26.16b, v24.16b, v5.16b
-  fcmgt v5.4s, v26.4s, v25.4s                            // out_2_1
-  bsl v5.16b, v25.16b, v26.16b
+  fmax v5.4s, v5.4s, v24.4s                              // out
+  fmin v5.4s, v5.4s, v25.4s                              // out_2_1
   mov x9, #0
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -993,10 +894,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v26.s}[3], [x9]                                   // old
   fadd v2.4s, v2.4s, v26.4s                              // out
-  fcmgt v26.4s, v24.4s, v2.4s                            // out
-  bsl v26.16b, v24.16b, v2.16b
-  fcmgt v2.4s, v26.4s, v25.4s                            // out_1_0
-  bsl v2.16b, v25.16b, v26.16b
+  fmax v2.4s, v2.4s, v24.4s                              // out
+  fmin v2.4s, v2.4s, v25.4s                              // out_1_0
   mov x9, #4
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -1022,10 +921,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v26.s}[3], [x9]                                   // old
   fadd v3.4s, v3.4s, v26.4s                              // out
-  fcmgt v26.4s, v24.4s, v3.4s                            // out
-  bsl v26.16b, v24.16b, v3.16b
-  fcmgt v3.4s, v26.4s, v25.4s                            // out_1_1
-  bsl v3.16b, v25.16b, v26.16b
+  fmax v3.4s, v3.4s, v24.4s                              // out
+  fmin v3.4s, v3.4s, v25.4s                              // out_1_1
   mov x9, #0
   subs x19, x10, x9
   csel x19, x19, xzr, hs
@@ -1050,10 +947,8 @@ L(if_else):
   add x9, x9, x19, lsl #2
   ld1 {v26.s}[3], [x9]                                   // old
   fadd v0.4s, v0.4s, v26.4s                              // out
-  fcmgt v26.4s, v24.4s, v0.4s                            // out
-  bsl v26.16b, v24.16b, v0.16b
-  fcmgt v0.4s, v26.4s, v25.4s                            // out_0_0
-  bsl v0.16b, v25.16b, v26.16b
+  fmax v0.4s, v0.4s, v24.4s                              // out
+  fmin v0.4s, v0.4s, v25.4s                              // out_0_0
   mov x9, #4
   subs x10, x10, x9
   csel x10, x10, xzr, hs
@@ -1079,10 +974,8 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v26.s}[3], [x9]                                   // old
   fadd v1.4s, v1.4s, v26.4s                              // out
-  fcmgt v26.4s, v24.4s, v1.4s                            // out
-  bsl v26.16b, v24.16b, v1.16b
-  fcmgt v1.4s, v26.4s, v25.4s                            // out_0_1
-  bsl v1.16b, v25.16b, v26.16b
+  fmax v1.4s, v1.4s, v24.4s                              // out
+  fmin v1.4s, v1.4s, v25.4s                              // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

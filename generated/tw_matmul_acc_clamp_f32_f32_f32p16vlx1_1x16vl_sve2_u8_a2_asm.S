@@ -205,28 +205,20 @@ L(k_rest_done):
   fadd z3.s, z3.s, z6.s                                  // out
   ldr z6, [x6, #0, mul vl]                               // old
   fadd z0.s, z0.s, z6.s                                  // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_0
-  sel z0.s, p6, z5.s, z0.s
+  fmax z0.s, p7/m, z0.s, z4.s                            // out
+  fmin z0.s, p7/m, z0.s, z5.s                            // out_0_0
   ldr z6, [x6, #1, mul vl]                               // old
   fadd z1.s, z1.s, z6.s                                  // out
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z1.s, p6, z4.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out_0_1
-  sel z1.s, p6, z5.s, z1.s
+  fmax z1.s, p7/m, z1.s, z4.s                            // out
+  fmin z1.s, p7/m, z1.s, z5.s                            // out_0_1
   ldr z6, [x6, #2, mul vl]                               // old
   fadd z2.s, z2.s, z6.s                                  // out
-  fcmgt p6.s, p7/z, z4.s, z2.s                           // out
-  sel z2.s, p6, z4.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z5.s                           // out_0_2
-  sel z2.s, p6, z5.s, z2.s
+  fmax z2.s, p7/m, z2.s, z4.s                            // out
+  fmin z2.s, p7/m, z2.s, z5.s                            // out_0_2
   ldr z6, [x6, #3, mul vl]                               // old
   fadd z3.s, z3.s, z6.s                                  // out
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z3.s, p6, z4.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z5.s                           // out_0_3
-  sel z3.s, p6, z5.s, z3.s
+  fmax z3.s, p7/m, z3.s, z4.s                            // out
+  fmin z3.s, p7/m, z3.s, z5.s                            // out_0_3
   str z0, [x6, #0, mul vl]                               // out_0_0
   str z1, [x6, #1, mul vl]                               // out_0_1
   str z2, [x6, #2, mul vl]                               // out_0_2
@@ -260,28 +252,20 @@ L(if_else):
   fadd z3.s, z3.s, z6.s                                  // out
   ld1w {z6.s}, p0/z, [x6, #0, mul vl]                    // old
   fadd z0.s, z0.s, z6.s                                  // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_0
-  sel z0.s, p6, z5.s, z0.s
+  fmax z0.s, p7/m, z0.s, z4.s                            // out
+  fmin z0.s, p7/m, z0.s, z5.s                            // out_0_0
   ld1w {z6.s}, p1/z, [x6, #1, mul vl]                    // old
   fadd z1.s, z1.s, z6.s                                  // out
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z1.s, p6, z4.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out_0_1
-  sel z1.s, p6, z5.s, z1.s
+  fmax z1.s, p7/m, z1.s, z4.s                            // out
+  fmin z1.s, p7/m, z1.s, z5.s                            // out_0_1
   ld1w {z6.s}, p2/z, [x6, #2, mul vl]                    // old
   fadd z2.s, z2.s, z6.s                                  // out
-  fcmgt p6.s, p7/z, z4.s, z2.s                           // out
-  sel z2.s, p6, z4.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z5.s                           // out_0_2
-  sel z2.s, p6, z5.s, z2.s
+  fmax z2.s, p7/m, z2.s, z4.s                            // out
+  fmin z2.s, p7/m, z2.s, z5.s                            // out_0_2
   ld1w {z6.s}, p3/z, [x6, #3, mul vl]                    // old
   fadd z3.s, z3.s, z6.s                                  // out
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z3.s, p6, z4.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z5.s                           // out_0_3
-  sel z3.s, p6, z5.s, z3.s
+  fmax z3.s, p7/m, z3.s, z4.s                            // out
+  fmin z3.s, p7/m, z3.s, z5.s                            // out_0_3
   st1w {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
   st1w {z1.s}, p1, [x6, #1, mul vl]                      // out_0_1
   st1w {z2.s}, p2, [x6, #2, mul vl]                      // out_0_2

@@ -197,36 +197,24 @@ L(k_rest_done):
   fadd v17.4s, v17.4s, v0.4s                             // out
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x6]             // old, old, old, old
   fadd v0.4s, v4.4s, v0.4s                               // out
-  fcmgt v4.4s, v18.4s, v0.4s                             // out
-  bsl v4.16b, v18.16b, v0.16b
-  fcmgt v0.4s, v4.4s, v19.4s                             // out_0_0
-  bsl v0.16b, v19.16b, v4.16b
+  fmax v0.4s, v0.4s, v18.4s                              // out
+  fmin v0.4s, v0.4s, v19.4s                              // out_0_0
   fadd v1.4s, v5.4s, v1.4s                               // out
-  fcmgt v4.4s, v18.4s, v1.4s                             // out
-  bsl v4.16b, v18.16b, v1.16b
-  fcmgt v1.4s, v4.4s, v19.4s                             // out_0_1
-  bsl v1.16b, v19.16b, v4.16b
+  fmax v1.4s, v1.4s, v18.4s                              // out
+  fmin v1.4s, v1.4s, v19.4s                              // out_0_1
   fadd v2.4s, v6.4s, v2.4s                               // out
-  fcmgt v4.4s, v18.4s, v2.4s                             // out
-  bsl v4.16b, v18.16b, v2.16b
-  fcmgt v2.4s, v4.4s, v19.4s                             // out_0_2
-  bsl v2.16b, v19.16b, v4.16b
+  fmax v2.4s, v2.4s, v18.4s                              // out
+  fmin v2.4s, v2.4s, v19.4s                              // out_0_2
   fadd v3.4s, v7.4s, v3.4s                               // out
-  fcmgt v4.4s, v18.4s, v3.4s                             // out
-  bsl v4.16b, v18.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v19.4s                             // out_0_3
-  bsl v3.16b, v19.16b, v4.16b
+  fmax v3.4s, v3.4s, v18.4s                              // out
+  fmin v3.4s, v3.4s, v19.4s                              // out_0_3
   ldp q5, q4, [x6, #64]                                  // old, old
   fadd v5.4s, v16.4s, v5.4s                              // out
-  fcmgt v6.4s, v18.4s, v5.4s                             // out
-  bsl v6.16b, v18.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v19.4s                             // out_0_4
-  bsl v5.16b, v19.16b, v6.16b
+  fmax v5.4s, v5.4s, v18.4s                              // out
+  fmin v5.4s, v5.4s, v19.4s                              // out_0_4
   fadd v4.4s, v17.4s, v4.4s                              // out
-  fcmgt v6.4s, v18.4s, v4.4s                             // out
-  bsl v6.16b, v18.16b, v4.16b
-  fcmgt v4.4s, v6.4s, v19.4s                             // out_0_5
-  bsl v4.16b, v19.16b, v6.16b
+  fmax v4.4s, v4.4s, v18.4s                              // out
+  fmin v4.4s, v4.4s, v19.4s                              // out_0_5
   str q0, [x6, #0]                                       // out_0_0
   str q1, [x6, #16]                                      // out_0_1
   str q2, [x6, #32]                                      // out_0_2
@@ -414,10 +402,8 @@ L(if_else):
   add x9, x9, x11, lsl #2
   ld1 {v6.s}[3], [x9]                                    // old
   fadd v0.4s, v0.4s, v6.4s                               // out
-  fcmgt v6.4s, v18.4s, v0.4s                             // out
-  bsl v6.16b, v18.16b, v0.16b
-  fcmgt v0.4s, v6.4s, v19.4s                             // out_0_0
-  bsl v0.16b, v19.16b, v6.16b
+  fmax v0.4s, v0.4s, v18.4s                              // out
+  fmin v0.4s, v0.4s, v19.4s                              // out_0_0
   mov x9, #4
   subs x11, x10, x9
   csel x11, x11, xzr, hs
@@ -443,10 +429,8 @@ L(if_else):
   add x9, x9, x11, lsl #2
   ld1 {v6.s}[3], [x9]                                    // old
   fadd v1.4s, v1.4s, v6.4s                               // out
-  fcmgt v6.4s, v18.4s, v1.4s                             // out
-  bsl v6.16b, v18.16b, v1.16b
-  fcmgt v1.4s, v6.4s, v19.4s                             // out_0_1
-  bsl v1.16b, v19.16b, v6.16b
+  fmax v1.4s, v1.4s, v18.4s                              // out
+  fmin v1.4s, v1.4s, v19.4s                              // out_0_1
   mov x9, #8
   subs x11, x10, x9
   csel x11, x11, xzr, hs
@@ -472,10 +456,8 @@ L(if_else):
   add x9, x9, x11, lsl #2
   ld1 {v6.s}[3], [x9]                                    // old
   fadd v2.4s, v2.4s, v6.4s                               // out
-  fcmgt v6.4s, v18.4s, v2.4s                             // out
-  bsl v6.16b, v18.16b, v2.16b
-  fcmgt v2.4s, v6.4s, v19.4s                             // out_0_2
-  bsl v2.16b, v19.16b, v6.16b
+  fmax v2.4s, v2.4s, v18.4s                              // out
+  fmin v2.4s, v2.4s, v19.4s                              // out_0_2
   mov x9, #12
   subs x11, x10, x9
   csel x11, x11, xzr, hs
@@ -501,10 +483,8 @@ L(if_else):
   add x9, x9, x11, lsl #2
   ld1 {v6.s}[3], [x9]                                    // old
   fadd v3.4s, v3.4s, v6.4s                               // out
-  fcmgt v6.4s, v18.4s, v3.4s                             // out
-  bsl v6.16b, v18.16b, v3.16b
-  fcmgt v3.4s, v6.4s, v19.4s                             // out_0_3
-  bsl v3.16b, v19.16b, v6.16b
+  fmax v3.4s, v3.4s, v18.4s                              // out
+  fmin v3.4s, v3.4s, v19.4s                              // out_0_3
   mov x9, #16
   subs x11, x10, x9
   csel x11, x11, xzr, hs
@@ -530,10 +510,8 @@ L(if_else):
   add x9, x9, x11, lsl #2
   ld1 {v6.s}[3], [x9]                                    // old
   fadd v4.4s, v4.4s, v6.4s                               // out
-  fcmgt v6.4s, v18.4s, v4.4s                             // out
-  bsl v6.16b, v18.16b, v4.16b
-  fcmgt v4.4s, v6.4s, v19.4s                             // out_0_4
-  bsl v4.16b, v19.16b, v6.16b
+  fmax v4.4s, v4.4s, v18.4s                              // out
+  fmin v4.4s, v4.4s, v19.4s                              // out_0_4
   mov x9, #20
   subs x10, x10, x9
   csel x10, x10, xzr, hs
@@ -559,10 +537,8 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v6.s}[3], [x9]                                    // old
   fadd v5.4s, v5.4s, v6.4s                               // out
-  fcmgt v6.4s, v18.4s, v5.4s                             // out
-  bsl v6.16b, v18.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v19.4s                             // out_0_5
-  bsl v5.16b, v19.16b, v6.16b
+  fmax v5.4s, v5.4s, v18.4s                              // out
+  fmin v5.4s, v5.4s, v19.4s                              // out_0_5
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

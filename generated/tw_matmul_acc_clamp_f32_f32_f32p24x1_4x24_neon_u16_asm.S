@@ -101,24 +101,15 @@ L(n):
 L(m):
   ldr x9, [x0, #8*3]                                     // k
   ldr x10, [x0, #8*6]                                    // lhs_stride
-  mov x11, #1
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
-  add x12, x7, x10
-  cmp x11, #0                                            // lhs_1
-  csel x11, x7, x12, eq
-  mov x12, #2
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x10
-  cmp x12, #0                                            // lhs_2
-  csel x12, x11, x13, eq
-  mov x13, #3
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
+  add x11, x7, x10
+  cmp x8, #1                                             // lhs_1
+  csel x11, x7, x11, ls
+  add x12, x11, x10
+  cmp x8, #2                                             // lhs_2
+  csel x12, x11, x12, ls
   add x10, x12, x10
-  cmp x13, #0                                            // lhs_3
-  csel x10, x12, x10, eq
+  cmp x8, #3                                             // lhs_3
+  csel x10, x12, x10, ls
   movi v0.2d, #0                                         // acc_0_0
   movi v1.2d, #0                                         // acc_0_1
   movi v2.2d, #0                                         // acc_0_2
@@ -707,24 +698,15 @@ L(k_rest_done):
   dup v9.4s, v9.s[0]
   mov x10, #24
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
   add x11, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x11, x13, x11, eq
+  cmp x8, #3                                             // dst_3
+  csel x11, x13, x11, ls
   mov x14, #96
   mul x9, x9, x14
   add x9, x3, x9                                         // field
@@ -766,148 +748,100 @@ L(k_rest_done):
   fadd v5.4s, v5.4s, v10.4s                              // out
   ldr q10, [x11, #0]                                     // old
   fadd v26.4s, v26.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v26.4s                            // out
-  bsl v10.16b, v8.16b, v26.16b
-  fcmgt v26.4s, v10.4s, v9.4s                            // out_3_0
-  bsl v26.16b, v9.16b, v10.16b
+  fmax v26.4s, v26.4s, v8.4s                             // out
+  fmin v26.4s, v26.4s, v9.4s                             // out_3_0
   ldr q10, [x11, #16]                                    // old
   fadd v27.4s, v27.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v27.4s                            // out
-  bsl v10.16b, v8.16b, v27.16b
-  fcmgt v27.4s, v10.4s, v9.4s                            // out_3_1
-  bsl v27.16b, v9.16b, v10.16b
+  fmax v27.4s, v27.4s, v8.4s                             // out
+  fmin v27.4s, v27.4s, v9.4s                             // out_3_1
   ldr q10, [x11, #32]                                    // old
   fadd v28.4s, v28.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v28.4s                            // out
-  bsl v10.16b, v8.16b, v28.16b
-  fcmgt v28.4s, v10.4s, v9.4s                            // out_3_2
-  bsl v28.16b, v9.16b, v10.16b
+  fmax v28.4s, v28.4s, v8.4s                             // out
+  fmin v28.4s, v28.4s, v9.4s                             // out_3_2
   ldr q10, [x11, #48]                                    // old
   fadd v29.4s, v29.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v29.4s                            // out
-  bsl v10.16b, v8.16b, v29.16b
-  fcmgt v29.4s, v10.4s, v9.4s                            // out_3_3
-  bsl v29.16b, v9.16b, v10.16b
+  fmax v29.4s, v29.4s, v8.4s                             // out
+  fmin v29.4s, v29.4s, v9.4s                             // out_3_3
   ldr q10, [x11, #64]                                    // old
   fadd v30.4s, v30.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v30.4s                            // out
-  bsl v10.16b, v8.16b, v30.16b
-  fcmgt v30.4s, v10.4s, v9.4s                            // out_3_4
-  bsl v30.16b, v9.16b, v10.16b
+  fmax v30.4s, v30.4s, v8.4s                             // out
+  fmin v30.4s, v30.4s, v9.4s                             // out_3_4
   ldr q10, [x11, #80]                                    // old
   fadd v31.4s, v31.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v31.4s                            // out
-  bsl v10.16b, v8.16b, v31.16b
-  fcmgt v31.4s, v10.4s, v9.4s                            // out_3_5
-  bsl v31.16b, v9.16b, v10.16b
+  fmax v31.4s, v31.4s, v8.4s                             // out
+  fmin v31.4s, v31.4s, v9.4s                             // out_3_5
   ldr q10, [x13, #0]                                     // old
   fadd v20.4s, v20.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v20.4s                            // out
-  bsl v10.16b, v8.16b, v20.16b
-  fcmgt v20.4s, v10.4s, v9.4s                            // out_2_0
-  bsl v20.16b, v9.16b, v10.16b
+  fmax v20.4s, v20.4s, v8.4s                             // out
+  fmin v20.4s, v20.4s, v9.4s                             // out_2_0
   ldr q10, [x13, #16]                                    // old
   fadd v21.4s, v21.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v21.4s                            // out
-  bsl v10.16b, v8.16b, v21.16b
-  fcmgt v21.4s, v10.4s, v9.4s                            // out_2_1
-  bsl v21.16b, v9.16b, v10.16b
+  fmax v21.4s, v21.4s, v8.4s                             // out
+  fmin v21.4s, v21.4s, v9.4s                             // out_2_1
   ldr q10, [x13, #32]                                    // old
   fadd v22.4s, v22.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v22.4s                            // out
-  bsl v10.16b, v8.16b, v22.16b
-  fcmgt v22.4s, v10.4s, v9.4s                            // out_2_2
-  bsl v22.16b, v9.16b, v10.16b
+  fmax v22.4s, v22.4s, v8.4s                             // out
+  fmin v22.4s, v22.4s, v9.4s                             // out_2_2
   ldr q10, [x13, #48]                                    // old
   fadd v23.4s, v23.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v23.4s                            // out
-  bsl v10.16b, v8.16b, v23.16b
-  fcmgt v23.4s, v10.4s, v9.4s                            // out_2_3
-  bsl v23.16b, v9.16b, v10.16b
+  fmax v23.4s, v23.4s, v8.4s                             // out
+  fmin v23.4s, v23.4s, v9.4s                             // out_2_3
   ldr q10, [x13, #64]                                    // old
   fadd v24.4s, v24.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v24.4s                            // out
-  bsl v10.16b, v8.16b, v24.16b
-  fcmgt v24.4s, v10.4s, v9.4s                            // out_2_4
-  bsl v24.16b, v9.16b, v10.16b
+  fmax v24.4s, v24.4s, v8.4s                             // out
+  fmin v24.4s, v24.4s, v9.4s                             // out_2_4
   ldr q10, [x13, #80]                                    // old
   fadd v25.4s, v25.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v25.4s                            // out
-  bsl v10.16b, v8.16b, v25.16b
-  fcmgt v25.4s, v10.4s, v9.4s                            // out_2_5
-  bsl v25.16b, v9.16b, v10.16b
+  fmax v25.4s, v25.4s, v8.4s                             // out
+  fmin v25.4s, v25.4s, v9.4s                             // out_2_5
   ldr q10, [x12, #0]                                     // old
   fadd v6.4s, v6.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v6.4s                             // out
-  bsl v10.16b, v8.16b, v6.16b
-  fcmgt v6.4s, v10.4s, v9.4s                             // out_1_0
-  bsl v6.16b, v9.16b, v10.16b
+  fmax v6.4s, v6.4s, v8.4s                               // out
+  fmin v6.4s, v6.4s, v9.4s                               // out_1_0
   ldr q10, [x12, #16]                                    // old
   fadd v7.4s, v7.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v7.4s                             // out
-  bsl v10.16b, v8.16b, v7.16b
-  fcmgt v7.4s, v10.4s, v9.4s                             // out_1_1
-  bsl v7.16b, v9.16b, v10.16b
+  fmax v7.4s, v7.4s, v8.4s                               // out
+  fmin v7.4s, v7.4s, v9.4s                               // out_1_1
   ldr q10, [x12, #32]                                    // old
   fadd v16.4s, v16.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v16.4s                            // out
-  bsl v10.16b, v8.16b, v16.16b
-  fcmgt v16.4s, v10.4s, v9.4s                            // out_1_2
-  bsl v16.16b, v9.16b, v10.16b
+  fmax v16.4s, v16.4s, v8.4s                             // out
+  fmin v16.4s, v16.4s, v9.4s                             // out_1_2
   ldr q10, [x12, #48]                                    // old
   fadd v17.4s, v17.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v17.4s                            // out
-  bsl v10.16b, v8.16b, v17.16b
-  fcmgt v17.4s, v10.4s, v9.4s                            // out_1_3
-  bsl v17.16b, v9.16b, v10.16b
+  fmax v17.4s, v17.4s, v8.4s                             // out
+  fmin v17.4s, v17.4s, v9.4s                             // out_1_3
   ldr q10, [x12, #64]                                    // old
   fadd v18.4s, v18.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v18.4s                            // out
-  bsl v10.16b, v8.16b, v18.16b
-  fcmgt v18.4s, v10.4s, v9.4s                            // out_1_4
-  bsl v18.16b, v9.16b, v10.16b
+  fmax v18.4s, v18.4s, v8.4s                             // out
+  fmin v18.4s, v18.4s, v9.4s                             // out_1_4
   ldr q10, [x12, #80]                                    // old
   fadd v19.4s, v19.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v19.4s                            // out
-  bsl v10.16b, v8.16b, v19.16b
-  fcmgt v19.4s, v10.4s, v9.4s                            // out_1_5
-  bsl v19.16b, v9.16b, v10.16b
+  fmax v19.4s, v19.4s, v8.4s                             // out
+  fmin v19.4s, v19.4s, v9.4s                             // out_1_5
   ldr q10, [x6, #0]                                      // old
   fadd v0.4s, v0.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v0.4s                             // out
-  bsl v10.16b, v8.16b, v0.16b
-  fcmgt v0.4s, v10.4s, v9.4s                             // out_0_0
-  bsl v0.16b, v9.16b, v10.16b
+  fmax v0.4s, v0.4s, v8.4s                               // out
+  fmin v0.4s, v0.4s, v9.4s                               // out_0_0
   ldr q10, [x6, #16]                                     // old
   fadd v1.4s, v1.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v1.4s                             // out
-  bsl v10.16b, v8.16b, v1.16b
-  fcmgt v1.4s, v10.4s, v9.4s                             // out_0_1
-  bsl v1.16b, v9.16b, v10.16b
+  fmax v1.4s, v1.4s, v8.4s                               // out
+  fmin v1.4s, v1.4s, v9.4s                               // out_0_1
   ldr q10, [x6, #32]                                     // old
   fadd v2.4s, v2.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v2.4s                             // out
-  bsl v10.16b, v8.16b, v2.16b
-  fcmgt v2.4s, v10.4s, v9.4s                             // out_0_2
-  bsl v2.16b, v9.16b, v10.16b
+  fmax v2.4s, v2.4s, v8.4s                               // out
+  fmin v2.4s, v2.4s, v9.4s                               // out_0_2
   ldr q10, [x6, #48]                                     // old
   fadd v3.4s, v3.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v3.4s                             // out
-  bsl v10.16b, v8.16b, v3.16b
-  fcmgt v3.4s, v10.4s, v9.4s                             // out_0_3
-  bsl v3.16b, v9.16b, v10.16b
+  fmax v3.4s, v3.4s, v8.4s                               // out
+  fmin v3.4s, v3.4s, v9.4s                               // out_0_3
   ldr q10, [x6, #64]                                     // old
   fadd v4.4s, v4.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v4.4s                             // out
-  bsl v10.16b, v8.16b, v4.16b
-  fcmgt v4.4s, v10.4s, v9.4s                             // out_0_4
-  bsl v4.16b, v9.16b, v10.16b
+  fmax v4.4s, v4.4s, v8.4s                               // out
+  fmin v4.4s, v4.4s, v9.4s                               // out_0_4
   ldr q10, [x6, #80]                                     // old
   fadd v5.4s, v5.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v5.4s                             // out
-  bsl v10.16b, v8.16b, v5.16b
-  fcmgt v5.4s, v10.4s, v9.4s                             // out_0_5
-  bsl v5.16b, v9.16b, v10.16b
+  fmax v5.4s, v5.4s, v8.4s                               // out
+  fmin v5.4s, v5.4s, v9.4s                               // out_0_5
   str q26, [x11, #0]                                     // out_3_0
   str q27, [x11, #16]                                    // out_3_1
   str q28, [x11, #32]                                    // out_3_2
@@ -1131,10 +1065,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v26.4s, v26.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v26.4s                            // out
-  bsl v10.16b, v8.16b, v26.16b
-  fcmgt v26.4s, v10.4s, v9.4s                            // out_3_0
-  bsl v26.16b, v9.16b, v10.16b
+  fmax v26.4s, v26.4s, v8.4s                             // out
+  fmin v26.4s, v26.4s, v9.4s                             // out_3_0
   mov x9, #4
   subs x14, x10, x9
   csel x14, x14, xzr, hs
@@ -1160,10 +1092,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v27.4s, v27.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v27.4s                            // out
-  bsl v10.16b, v8.16b, v27.16b
-  fcmgt v27.4s, v10.4s, v9.4s                            // out_3_1
-  bsl v27.16b, v9.16b, v10.16b
+  fmax v27.4s, v27.4s, v8.4s                             // out
+  fmin v27.4s, v27.4s, v9.4s                             // out_3_1
   mov x9, #8
   subs x14, x10, x9
   csel x14, x14, xzr, hs
@@ -1189,10 +1119,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v28.4s, v28.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v28.4s                            // out
-  bsl v10.16b, v8.16b, v28.16b
-  fcmgt v28.4s, v10.4s, v9.4s                            // out_3_2
-  bsl v28.16b, v9.16b, v10.16b
+  fmax v28.4s, v28.4s, v8.4s                             // out
+  fmin v28.4s, v28.4s, v9.4s                             // out_3_2
   mov x9, #12
   subs x14, x10, x9
   csel x14, x14, xzr, hs
@@ -1218,10 +1146,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v29.4s, v29.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v29.4s                            // out
-  bsl v10.16b, v8.16b, v29.16b
-  fcmgt v29.4s, v10.4s, v9.4s                            // out_3_3
-  bsl v29.16b, v9.16b, v10.16b
+  fmax v29.4s, v29.4s, v8.4s                             // out
+  fmin v29.4s, v29.4s, v9.4s                             // out_3_3
   mov x9, #16
   subs x14, x10, x9
   csel x14, x14, xzr, hs
@@ -1247,10 +1173,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v30.4s, v30.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v30.4s                            // out
-  bsl v10.16b, v8.16b, v30.16b
-  fcmgt v30.4s, v10.4s, v9.4s                            // out_3_4
-  bsl v30.16b, v9.16b, v10.16b
+  fmax v30.4s, v30.4s, v8.4s                             // out
+  fmin v30.4s, v30.4s, v9.4s                             // out_3_4
   mov x9, #20
   subs x14, x10, x9
   csel x14, x14, xzr, hs
@@ -1276,10 +1200,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v31.4s, v31.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v31.4s                            // out
-  bsl v10.16b, v8.16b, v31.16b
-  fcmgt v31.4s, v10.4s, v9.4s                            // out_3_5
-  bsl v31.16b, v9.16b, v10.16b
+  fmax v31.4s, v31.4s, v8.4s                             // out
+  fmin v31.4s, v31.4s, v9.4s                             // out_3_5
   mov x9, #0
   subs x14, x10, x9
   csel x14, x14, xzr, hs
@@ -1304,10 +1226,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v20.4s, v20.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v20.4s                            // out
-  bsl v10.16b, v8.16b, v20.16b
-  fcmgt v20.4s, v10.4s, v9.4s                            // out_2_0
-  bsl v20.16b, v9.16b, v10.16b
+  fmax v20.4s, v20.4s, v8.4s                             // out
+  fmin v20.4s, v20.4s, v9.4s                             // out_2_0
   mov x9, #4
   subs x14, x10, x9
   csel x14, x14, xzr, hs
@@ -1333,10 +1253,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v21.4s, v21.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v21.4s                            // out
-  bsl v10.16b, v8.16b, v21.16b
-  fcmgt v21.4s, v10.4s, v9.4s                            // out_2_1
-  bsl v21.16b, v9.16b, v10.16b
+  fmax v21.4s, v21.4s, v8.4s                             // out
+  fmin v21.4s, v21.4s, v9.4s                             // out_2_1
   mov x9, #8
   subs x14, x10, x9
   csel x14, x14, xzr, hs
@@ -1362,10 +1280,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v22.4s, v22.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v22.4s                            // out
-  bsl v10.16b, v8.16b, v22.16b
-  fcmgt v22.4s, v10.4s, v9.4s                            // out_2_2
-  bsl v22.16b, v9.16b, v10.16b
+  fmax v22.4s, v22.4s, v8.4s                             // out
+  fmin v22.4s, v22.4s, v9.4s                             // out_2_2
   mov x9, #12
   subs x14, x10, x9
   csel x14, x14, xzr, hs
@@ -1391,10 +1307,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v23.4s, v23.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v23.4s                            // out
-  bsl v10.16b, v8.16b, v23.16b
-  fcmgt v23.4s, v10.4s, v9.4s                            // out_2_3
-  bsl v23.16b, v9.16b, v10.16b
+  fmax v23.4s, v23.4s, v8.4s                             // out
+  fmin v23.4s, v23.4s, v9.4s                             // out_2_3
   mov x9, #16
   subs x14, x10, x9
   csel x14, x14, xzr, hs
@@ -1420,10 +1334,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v24.4s, v24.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v24.4s                            // out
-  bsl v10.16b, v8.16b, v24.16b
-  fcmgt v24.4s, v10.4s, v9.4s                            // out_2_4
-  bsl v24.16b, v9.16b, v10.16b
+  fmax v24.4s, v24.4s, v8.4s                             // out
+  fmin v24.4s, v24.4s, v9.4s                             // out_2_4
   mov x9, #20
   subs x14, x10, x9
   csel x14, x14, xzr, hs
@@ -1449,10 +1361,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v25.4s, v25.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v25.4s                            // out
-  bsl v10.16b, v8.16b, v25.16b
-  fcmgt v25.4s, v10.4s, v9.4s                            // out_2_5
-  bsl v25.16b, v9.16b, v10.16b
+  fmax v25.4s, v25.4s, v8.4s                             // out
+  fmin v25.4s, v25.4s, v9.4s                             // out_2_5
   mov x9, #0
   subs x14, x10, x9
   csel x14, x14, xzr, hs
@@ -1477,10 +1387,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v6.4s, v6.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v6.4s                             // out
-  bsl v10.16b, v8.16b, v6.16b
-  fcmgt v6.4s, v10.4s, v9.4s                             // out_1_0
-  bsl v6.16b, v9.16b, v10.16b
+  fmax v6.4s, v6.4s, v8.4s                               // out
+  fmin v6.4s, v6.4s, v9.4s                               // out_1_0
   mov x9, #4
   subs x14, x10, x9
   csel x14, x14, xzr, hs
@@ -1506,10 +1414,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v7.4s, v7.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v7.4s                             // out
-  bsl v10.16b, v8.16b, v7.16b
-  fcmgt v7.4s, v10.4s, v9.4s                             // out_1_1
-  bsl v7.16b, v9.16b, v10.16b
+  fmax v7.4s, v7.4s, v8.4s                               // out
+  fmin v7.4s, v7.4s, v9.4s                               // out_1_1
   mov x9, #8
   subs x14, x10, x9
   csel x14, x14, xzr, hs
@@ -1535,10 +1441,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v16.4s, v16.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v16.4s                            // out
-  bsl v10.16b, v8.16b, v16.16b
-  fcmgt v16.4s, v10.4s, v9.4s                            // out_1_2
-  bsl v16.16b, v9.16b, v10.16b
+  fmax v16.4s, v16.4s, v8.4s                             // out
+  fmin v16.4s, v16.4s, v9.4s                             // out_1_2
   mov x9, #12
   subs x14, x10, x9
   csel x14, x14, xzr, hs
@@ -1564,10 +1468,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v17.4s, v17.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v17.4s                            // out
-  bsl v10.16b, v8.16b, v17.16b
-  fcmgt v17.4s, v10.4s, v9.4s                            // out_1_3
-  bsl v17.16b, v9.16b, v10.16b
+  fmax v17.4s, v17.4s, v8.4s                             // out
+  fmin v17.4s, v17.4s, v9.4s                             // out_1_3
   mov x9, #16
   subs x14, x10, x9
   csel x14, x14, xzr, hs
@@ -1593,10 +1495,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v18.4s, v18.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v18.4s                            // out
-  bsl v10.16b, v8.16b, v18.16b
-  fcmgt v18.4s, v10.4s, v9.4s                            // out_1_4
-  bsl v18.16b, v9.16b, v10.16b
+  fmax v18.4s, v18.4s, v8.4s                             // out
+  fmin v18.4s, v18.4s, v9.4s                             // out_1_4
   mov x9, #20
   subs x14, x10, x9
   csel x14, x14, xzr, hs
@@ -1622,10 +1522,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v19.4s, v19.4s, v10.4s                            // out
-  fcmgt v10.4s, v8.4s, v19.4s                            // out
-  bsl v10.16b, v8.16b, v19.16b
-  fcmgt v19.4s, v10.4s, v9.4s                            // out_1_5
-  bsl v19.16b, v9.16b, v10.16b
+  fmax v19.4s, v19.4s, v8.4s                             // out
+  fmin v19.4s, v19.4s, v9.4s                             // out_1_5
   mov x9, #0
   subs x14, x10, x9
   csel x14, x14, xzr, hs
@@ -1650,10 +1548,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v0.4s, v0.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v0.4s                             // out
-  bsl v10.16b, v8.16b, v0.16b
-  fcmgt v0.4s, v10.4s, v9.4s                             // out_0_0
-  bsl v0.16b, v9.16b, v10.16b
+  fmax v0.4s, v0.4s, v8.4s                               // out
+  fmin v0.4s, v0.4s, v9.4s                               // out_0_0
   mov x9, #4
   subs x14, x10, x9
   csel x14, x14, xzr, hs
@@ -1679,10 +1575,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v1.4s, v1.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v1.4s                             // out
-  bsl v10.16b, v8.16b, v1.16b
-  fcmgt v1.4s, v10.4s, v9.4s                             // out_0_1
-  bsl v1.16b, v9.16b, v10.16b
+  fmax v1.4s, v1.4s, v8.4s                               // out
+  fmin v1.4s, v1.4s, v9.4s                               // out_0_1
   mov x9, #8
   subs x14, x10, x9
   csel x14, x14, xzr, hs
@@ -1708,10 +1602,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v2.4s, v2.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v2.4s                             // out
-  bsl v10.16b, v8.16b, v2.16b
-  fcmgt v2.4s, v10.4s, v9.4s                             // out_0_2
-  bsl v2.16b, v9.16b, v10.16b
+  fmax v2.4s, v2.4s, v8.4s                               // out
+  fmin v2.4s, v2.4s, v9.4s                               // out_0_2
   mov x9, #12
   subs x14, x10, x9
   csel x14, x14, xzr, hs
@@ -1737,10 +1629,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v3.4s, v3.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v3.4s                             // out
-  bsl v10.16b, v8.16b, v3.16b
-  fcmgt v3.4s, v10.4s, v9.4s                             // out_0_3
-  bsl v3.16b, v9.16b, v10.16b
+  fmax v3.4s, v3.4s, v8.4s                               // out
+  fmin v3.4s, v3.4s, v9.4s                               // out_0_3
   mov x9, #16
   subs x14, x10, x9
   csel x14, x14, xzr, hs
@@ -1766,10 +1656,8 @@ L(if_else):
   add x9, x9, x14, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v4.4s, v4.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v4.4s                             // out
-  bsl v10.16b, v8.16b, v4.16b
-  fcmgt v4.4s, v10.4s, v9.4s                             // out_0_4
-  bsl v4.16b, v9.16b, v10.16b
+  fmax v4.4s, v4.4s, v8.4s                               // out
+  fmin v4.4s, v4.4s, v9.4s                               // out_0_4
   mov x9, #20
   subs x10, x10, x9
   csel x10, x10, xzr, hs
@@ -1795,10 +1683,8 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v10.s}[3], [x9]                                   // old
   fadd v5.4s, v5.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v5.4s                             // out
-  bsl v10.16b, v8.16b, v5.16b
-  fcmgt v5.4s, v10.4s, v9.4s                             // out_0_5
-  bsl v5.16b, v9.16b, v10.16b
+  fmax v5.4s, v5.4s, v8.4s                               // out
+  fmin v5.4s, v5.4s, v9.4s                               // out_0_5
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

@@ -678,22 +678,18 @@ L(k_rest_done):
   csel x26, x12, x15, eq
   cntw x12, all, mul #1
   mul x27, x5, x12
-  cntw x12, all, mul #1
-  mul x13, x5, x12
-  mov x12, #1
-  mul x12, x5, x12
-  mov x15, #1
-  mul x5, x5, x15
-  ldr x15, [sp, #24]                                     // lhs_panel
-  add x12, x15, x12                                      // field
+  ldr x12, [sp, #24]                                     // lhs_panel
+  add x12, x12, x5                                       // field
   ld1rw {z0.s}, p7/z, [x12, #0]                          // zero
   mov x12, #0
   lsr x12, x12, #2                                       // row
-  ldr x15, [sp, #16]                                     // rhs_panel
-  add x15, x15, x27                                      // field
+  ldr x13, [sp, #16]                                     // rhs_panel
+  add x15, x13, x27                                      // field
   .inst 0xc0821c00 + ((12 - 12) << 13) + (0 << 7) + 1 // mov z1.s, p7/m, za0h.s[w12, 0] // sum_0
   ldr z2, [x15, #0, mul vl]                              // colsum
   mla z1.s, p7/m, z2.s, z0.s                             // sum
+  cntw x13, all, mul #1
+  mul x13, x5, x13
   addvl x28, x13, #2
   add x5, x5, #4
   ldr x13, [sp, #24]                                     // lhs_panel
@@ -713,10 +709,8 @@ L(k_rest_done):
   add x13, x0, #8*15                                     // clamp
   ld1rw {z3.s}, p7/z, [x13, #0]                          // min
   ld1rw {z4.s}, p7/z, [x13, #4]                          // max
-  fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z1.s, p6, z3.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z4.s                           // out_0
-  sel z1.s, p6, z4.s, z1.s
+  fmax z1.s, p7/m, z1.s, z3.s                            // out
+  fmin z1.s, p7/m, z1.s, z4.s                            // out_0
   ldr x13, [sp, #32]                                     // dst_tile
   st1w {z1.s}, p0, [x13, #0, mul vl]                     // out_0
   cntw x13, all, mul #1
@@ -736,10 +730,8 @@ L(k_rest_done):
   ldr x5, [sp, #32]                                      // dst_tile
   ld1w {z1.s}, p0/z, [x5, #1, mul vl]                    // old
   fadd z1.s, z6.s, z1.s                                  // out
-  fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z1.s, p6, z3.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z4.s                           // out_1
-  sel z1.s, p6, z4.s, z1.s
+  fmax z1.s, p7/m, z1.s, z3.s                            // out
+  fmin z1.s, p7/m, z1.s, z4.s                            // out_1
   ldr x5, [sp, #32]                                      // dst_tile
   st1w {z1.s}, p0, [x5, #1, mul vl]                      // out_1
   cnth x5, all, mul #1
@@ -761,10 +753,8 @@ L(k_rest_done):
   ldr x15, [sp, #32]                                     // dst_tile
   ld1w {z1.s}, p0/z, [x15, #2, mul vl]                   // old
   fadd z1.s, z6.s, z1.s                                  // out
-  fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z1.s, p6, z3.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z4.s                           // out_2
-  sel z1.s, p6, z4.s, z1.s
+  fmax z1.s, p7/m, z1.s, z3.s                            // out
+  fmin z1.s, p7/m, z1.s, z4.s                            // out_2
   ldr x15, [sp, #32]                                     // dst_tile
   st1w {z1.s}, p0, [x15, #2, mul vl]                     // out_2
   cntw x15, all, mul #3
@@ -784,10 +774,8 @@ L(k_rest_done):
   ldr x5, [sp, #32]                                      // dst_tile
   ld1w {z1.s}, p0/z, [x5, #3, mul vl]                    // old
   fadd z1.s, z6.s, z1.s                                  // out
-  fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z1.s, p6, z3.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z4.s                           // out_3
-  sel z1.s, p6, z4.s, z1.s
+  fmax z1.s, p7/m, z1.s, z3.s                            // out
+  fmin z1.s, p7/m, z1.s, z4.s                            // out_3
   ldr x5, [sp, #32]                                      // dst_tile
   st1w {z1.s}, p0, [x5, #3, mul vl]                      // out_3
   add x5, x7, x27                                        // field
@@ -807,10 +795,8 @@ L(k_rest_done):
   ldr x7, [sp, #32]                                      // dst_tile
   ld1w {z1.s}, p0/z, [x7, #4, mul vl]                    // old
   fadd z1.s, z6.s, z1.s                                  // out
-  fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z1.s, p6, z3.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z4.s                           // out_4
-  sel z1.s, p6, z4.s, z1.s
+  fmax z1.s, p7/m, z1.s, z3.s                            // out
+  fmin z1.s, p7/m, z1.s, z4.s                            // out_4
   ldr x7, [sp, #32]                                      // dst_tile
   st1w {z1.s}, p0, [x7, #4, mul vl]                      // out_4
   ldr z1, [x5, #1, mul vl]                               // colsum
@@ -828,10 +814,8 @@ L(k_rest_done):
   ldr x5, [sp, #32]                                      // dst_tile
   ld1w {z1.s}, p0/z, [x5, #5, mul vl]                    // old
   fadd z1.s, z6.s, z1.s                                  // out
-  fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z1.s, p6, z3.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z4.s                           // out_5
-  sel z1.s, p6, z4.s, z1.s
+  fmax z1.s, p7/m, z1.s, z3.s                            // out
+  fmin z1.s, p7/m, z1.s, z4.s                            // out_5
   ldr x5, [sp, #32]                                      // dst_tile
   st1w {z1.s}, p0, [x5, #5, mul vl]                      // out_5
   add x5, x9, x27                                        // field
@@ -851,10 +835,8 @@ L(k_rest_done):
   ldr x7, [sp, #32]                                      // dst_tile
   ld1w {z1.s}, p0/z, [x7, #6, mul vl]                    // old
   fadd z1.s, z6.s, z1.s                                  // out
-  fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z1.s, p6, z3.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z4.s                           // out_6
-  sel z1.s, p6, z4.s, z1.s
+  fmax z1.s, p7/m, z1.s, z3.s                            // out
+  fmin z1.s, p7/m, z1.s, z4.s                            // out_6
   ldr x7, [sp, #32]                                      // dst_tile
   st1w {z1.s}, p0, [x7, #6, mul vl]                      // out_6
   .inst 0xc0821c00 + ((15 - 12) << 13) + (1 << 7) + 1 // mov z1.s, p7/m, za1h.s[w15, 0] // sum_7
@@ -872,10 +854,8 @@ L(k_rest_done):
   ldr x5, [sp, #32]                                      // dst_tile
   ld1w {z1.s}, p0/z, [x5, #7, mul vl]                    // old
   fadd z1.s, z6.s, z1.s                                  // out
-  fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z1.s, p6, z3.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z4.s                           // out_7
-  sel z1.s, p6, z4.s, z1.s
+  fmax z1.s, p7/m, z1.s, z3.s                            // out
+  fmin z1.s, p7/m, z1.s, z4.s                            // out_7
   ldr x5, [sp, #32]                                      // dst_tile
   st1w {z1.s}, p0, [x5, #7, mul vl]                      // out_7
   add x5, x10, x27                                       // field
@@ -896,10 +876,8 @@ L(k_rest_done):
   addvl x7, x7, #8                                       // dst_tile
   ld1w {z1.s}, p0/z, [x7, #0, mul vl]                    // old
   fadd z1.s, z6.s, z1.s                                  // out
-  fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z1.s, p6, z3.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z4.s                           // out_8
-  sel z1.s, p6, z4.s, z1.s
+  fmax z1.s, p7/m, z1.s, z3.s                            // out
+  fmin z1.s, p7/m, z1.s, z4.s                            // out_8
   st1w {z1.s}, p0, [x7, #0, mul vl]                      // out_8
   ldr z1, [x5, #1, mul vl]                               // colsum
   .inst 0xc0821c00 + ((13 - 12) << 13) + (2 << 7) + 5 // mov z5.s, p7/m, za2h.s[w13, 0] // sum_9
@@ -915,10 +893,8 @@ L(k_rest_done):
   fmla z6.s, p7/m, z5.s, z1.s                            // out
   ld1w {z1.s}, p0/z, [x7, #1, mul vl]                    // old
   fadd z1.s, z6.s, z1.s                                  // out
-  fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z1.s, p6, z3.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z4.s                           // out_9
-  sel z1.s, p6, z4.s, z1.s
+  fmax z1.s, p7/m, z1.s, z3.s                            // out
+  fmin z1.s, p7/m, z1.s, z4.s                            // out_9
   st1w {z1.s}, p0, [x7, #1, mul vl]                      // out_9
   add x5, x11, x27                                       // field
   .inst 0xc0821c00 + ((14 - 12) << 13) + (2 << 7) + 1 // mov z1.s, p7/m, za2h.s[w14, 0] // sum_10
@@ -936,10 +912,8 @@ L(k_rest_done):
   fmla z6.s, p7/m, z1.s, z5.s                            // out
   ld1w {z1.s}, p0/z, [x7, #2, mul vl]                    // old
   fadd z1.s, z6.s, z1.s                                  // out
-  fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z1.s, p6, z3.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z4.s                           // out_10
-  sel z1.s, p6, z4.s, z1.s
+  fmax z1.s, p7/m, z1.s, z3.s                            // out
+  fmin z1.s, p7/m, z1.s, z4.s                            // out_10
   st1w {z1.s}, p0, [x7, #2, mul vl]                      // out_10
   .inst 0xc0821c00 + ((15 - 12) << 13) + (2 << 7) + 1 // mov z1.s, p7/m, za2h.s[w15, 0] // sum_11
   ldr z5, [x5, #1, mul vl]                               // colsum
@@ -955,10 +929,8 @@ L(k_rest_done):
   fmla z6.s, p7/m, z1.s, z5.s                            // out
   ld1w {z1.s}, p0/z, [x7, #3, mul vl]                    // old
   fadd z1.s, z6.s, z1.s                                  // out
-  fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z1.s, p6, z3.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z4.s                           // out_11
-  sel z1.s, p6, z4.s, z1.s
+  fmax z1.s, p7/m, z1.s, z3.s                            // out
+  fmin z1.s, p7/m, z1.s, z4.s                            // out_11
   st1w {z1.s}, p0, [x7, #3, mul vl]                      // out_11
   .inst 0xc0821c00 + ((12 - 12) << 13) + (3 << 7) + 1 // mov z1.s, p7/m, za3h.s[w12, 0] // sum_12
   add x5, x19, x27                                       // field
@@ -976,10 +948,8 @@ L(k_rest_done):
   fmla z6.s, p7/m, z1.s, z5.s                            // out
   ld1w {z1.s}, p0/z, [x7, #4, mul vl]                    // old
   fadd z1.s, z6.s, z1.s                                  // out
-  fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z1.s, p6, z3.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z4.s                           // out_12
-  sel z1.s, p6, z4.s, z1.s
+  fmax z1.s, p7/m, z1.s, z3.s                            // out
+  fmin z1.s, p7/m, z1.s, z4.s                            // out_12
   st1w {z1.s}, p0, [x7, #4, mul vl]                      // out_12
   .inst 0xc0821c00 + ((13 - 12) << 13) + (3 << 7) + 1 // mov z1.s, p7/m, za3h.s[w13, 0] // sum_13
   ldr z5, [x5, #1, mul vl]                               // colsum
@@ -995,10 +965,8 @@ L(k_rest_done):
   fmla z6.s, p7/m, z1.s, z5.s                            // out
   ld1w {z1.s}, p0/z, [x7, #5, mul vl]                    // old
   fadd z1.s, z6.s, z1.s                                  // out
-  fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z1.s, p6, z3.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z4.s                           // out_13
-  sel z1.s, p6, z4.s, z1.s
+  fmax z1.s, p7/m, z1.s, z3.s                            // out
+  fmin z1.s, p7/m, z1.s, z4.s                            // out_13
   st1w {z1.s}, p0, [x7, #5, mul vl]                      // out_13
   add x5, x3, x27                                        // field
   add x3, x3, x28                                        // field
@@ -1016,10 +984,8 @@ L(k_rest_done):
   fmla z6.s, p7/m, z1.s, z5.s                            // out
   ld1w {z1.s}, p0/z, [x7, #6, mul vl]                    // old
   fadd z1.s, z6.s, z1.s                                  // out
-  fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z1.s, p6, z3.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z4.s                           // out_14
-  sel z1.s, p6, z4.s, z1.s
+  fmax z1.s, p7/m, z1.s, z3.s                            // out
+  fmin z1.s, p7/m, z1.s, z4.s                            // out_14
   st1w {z1.s}, p0, [x7, #6, mul vl]                      // out_14
   .inst 0xc0821c00 + ((15 - 12) << 13) + (3 << 7) + 1 // mov z1.s, p7/m, za3h.s[w15, 0] // sum_15
   ldr z5, [x5, #1, mul vl]                               // colsum
@@ -1035,10 +1001,8 @@ L(k_rest_done):
   fmla z2.s, p7/m, z1.s, z0.s                            // out
   ld1w {z0.s}, p0/z, [x7, #7, mul vl]                    // old
   fadd z0.s, z2.s, z0.s                                  // out
-  fcmgt p6.s, p7/z, z3.s, z0.s                           // out
-  sel z0.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out_15
-  sel z0.s, p6, z4.s, z0.s
+  fmax z0.s, p7/m, z0.s, z3.s                            // out
+  fmin z0.s, p7/m, z0.s, z4.s                            // out_15
   st1w {z0.s}, p0, [x7, #7, mul vl]                      // out_15
   ldr x3, [x0, #8*13]                                    // dst_stride
   mov x5, #1

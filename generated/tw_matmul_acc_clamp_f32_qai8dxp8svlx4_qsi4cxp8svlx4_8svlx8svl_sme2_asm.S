@@ -254,10 +254,8 @@ L(row):
   fmla z20.s, p7/m, z18.s, z19.s                         // out
   ld1w {z18.s}, p0/z, [x14, #0, mul vl]                  // old
   fadd z18.s, z20.s, z18.s                               // out
-  fcmgt p6.s, p7/z, z4.s, z18.s                          // out
-  sel z18.s, p6, z4.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z5.s                          // out_0
-  sel z18.s, p6, z5.s, z18.s
+  fmax z18.s, p7/m, z18.s, z4.s                          // out
+  fmin z18.s, p7/m, z18.s, z5.s                          // out_0
   st1w {z18.s}, p0, [x14, #0, mul vl]                    // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 18 // mov z18.s, p7/m, za1h.s[w12, 0] // sum_1
   mla z18.s, p7/m, z1.s, z16.s                           // sum
@@ -267,10 +265,8 @@ L(row):
   fmla z18.s, p7/m, z16.s, z17.s                         // out
   ld1w {z16.s}, p1/z, [x14, #1, mul vl]                  // old
   fadd z16.s, z18.s, z16.s                               // out
-  fcmgt p6.s, p7/z, z4.s, z16.s                          // out
-  sel z16.s, p6, z4.s, z16.s
-  fcmgt p6.s, p7/z, z16.s, z5.s                          // out_1
-  sel z16.s, p6, z5.s, z16.s
+  fmax z16.s, p7/m, z16.s, z4.s                          // out
+  fmin z16.s, p7/m, z16.s, z5.s                          // out_1
   st1w {z16.s}, p1, [x14, #1, mul vl]                    // out_1
   add x12, x12, #1                                       // row
   ldr x15, [x0, #8*13]                                   // dst_stride
@@ -299,10 +295,8 @@ L(row_2):
   fmla z20.s, p7/m, z18.s, z19.s                         // out
   ld1w {z18.s}, p0/z, [x14, #0, mul vl]                  // old
   fadd z18.s, z20.s, z18.s                               // out
-  fcmgt p6.s, p7/z, z4.s, z18.s                          // out
-  sel z18.s, p6, z4.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z5.s                          // out_0
-  sel z18.s, p6, z5.s, z18.s
+  fmax z18.s, p7/m, z18.s, z4.s                          // out
+  fmin z18.s, p7/m, z18.s, z5.s                          // out_0
   st1w {z18.s}, p0, [x14, #0, mul vl]                    // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (3 << 7) + 18 // mov z18.s, p7/m, za3h.s[w12, 0] // sum_1
   mla z18.s, p7/m, z1.s, z16.s                           // sum
@@ -312,10 +306,8 @@ L(row_2):
   fmla z18.s, p7/m, z16.s, z17.s                         // out
   ld1w {z16.s}, p1/z, [x14, #1, mul vl]                  // old
   fadd z16.s, z18.s, z16.s                               // out
-  fcmgt p6.s, p7/z, z4.s, z16.s                          // out
-  sel z16.s, p6, z4.s, z16.s
-  fcmgt p6.s, p7/z, z16.s, z5.s                          // out_1
-  sel z16.s, p6, z5.s, z16.s
+  fmax z16.s, p7/m, z16.s, z4.s                          // out
+  fmin z16.s, p7/m, z16.s, z5.s                          // out_1
   st1w {z16.s}, p1, [x14, #1, mul vl]                    // out_1
   add x12, x12, #1                                       // row
   ldr x15, [x0, #8*13]                                   // dst_stride

@@ -6,7 +6,7 @@
 //     | 64 x k bits of codes | 8 i32 x sums | 8 i32 x zeros | 8 f32 x scales |
 // rhs i4 n8 kr8 pair=column us k%32 [data|sums:i32*1|scales:f32|bias:f32] (efbd63e3607cca19)
 //     | 32 x k bits of codes | 8 i32 x sums | 8 f32 x scales | 8 f32 x bias |
-// tile 8 x 8: needs 23 vector registers on neon_i8mm (16 accumulators + 6 operands + 1 mask), 32 exist
+// tile 8 x 8: needs 24 vector registers on neon_i8mm (15 accumulators + 9 operands), 32 exist
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (eeb581b70bdf9e67)
 // again  tilewright generate
@@ -56,12 +56,10 @@ tw_matmul_acc_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   .cfi_offset x20, -40
   str x21, [sp, #16]
   .cfi_offset x21, -32
-  str x22, [sp, #24]
-  .cfi_offset x22, -24
-  str d8, [sp, #32]
-  .cfi_offset d8, -16
-  str d9, [sp, #40]
-  .cfi_offset d9, -8
+  str d8, [sp, #24]
+  .cfi_offset d8, -24
+  str d9, [sp, #32]
+  .cfi_offset d9, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_acc_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm
   hint #34
@@ -74,12 +72,10 @@ tw_matmul_acc_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   .seh_save_reg x20, 8
   str x21, [sp, #16]
   .seh_save_reg x21, 16
-  str x22, [sp, #24]
-  .seh_save_reg x22, 24
-  str d8, [sp, #32]
-  .seh_save_freg d8, 32
-  str d9, [sp, #40]
-  .seh_save_freg d9, 40
+  str d8, [sp, #24]
+  .seh_save_freg d8, 24
+  str d9, [sp, #32]
+  .seh_save_freg d9, 32
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -99,8 +95,7 @@ L(m):
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
-  mov x9, #8
-  mul x9, x10, x9
+  lsl x9, x10, #3
   add x9, x7, x9                                         // field
   movi v0.2d, #0                                         // zero
   ld1r {v1.4s}, [x9]                                     // sum_of_codes
@@ -268,658 +263,460 @@ L(k_done):
   uzp2 v6.2d, v6.2d, v24.2d                              // row_7
   uzp1 v23.2d, v7.2d, v8.2d                              // row_6
   uzp2 v7.2d, v7.2d, v8.2d                               // row_7
-  mov x9, #4
-  mul x9, x10, x9
+  lsl x9, x10, #2
   add x9, x3, x9                                         // field
   ldp q25, q24, [x9, #0]                                 // colsum_0, colsum_1
-  mov x9, #8
-  mul x9, x10, x9
+  lsl x9, x10, #3
   add x9, x9, #32
   add x9, x7, x9                                         // field
-  ld1r {v26.4s}, [x9]                                    // zero_0
-  mla v16.4s, v25.4s, v26.4s                             // sum
-  mla v17.4s, v24.4s, v26.4s                             // sum
-  ldr s26, [x9, #4]                                      // zero_1
-  dup v26.4s, v26.s[0]
-  mla v0.4s, v25.4s, v26.4s                              // sum
-  mla v1.4s, v24.4s, v26.4s                              // sum
-  ldr s26, [x9, #8]                                      // zero_2
-  dup v26.4s, v26.s[0]
-  mla v18.4s, v25.4s, v26.4s                             // sum
-  mla v19.4s, v24.4s, v26.4s                             // sum
-  ldr s26, [x9, #12]                                     // zero_3
-  dup v26.4s, v26.s[0]
-  mla v2.4s, v25.4s, v26.4s                              // sum
-  mla v3.4s, v24.4s, v26.4s                              // sum
-  ldr s26, [x9, #16]                                     // zero_4
-  dup v26.4s, v26.s[0]
-  mla v20.4s, v25.4s, v26.4s                             // sum
-  mla v21.4s, v24.4s, v26.4s                             // sum
-  ldr s26, [x9, #20]                                     // zero_5
-  dup v26.4s, v26.s[0]
-  mla v4.4s, v25.4s, v26.4s                              // sum
-  mla v5.4s, v24.4s, v26.4s                              // sum
-  ldr s26, [x9, #24]                                     // zero_6
-  dup v26.4s, v26.s[0]
-  mla v22.4s, v25.4s, v26.4s                             // sum
-  mla v23.4s, v24.4s, v26.4s                             // sum
-  ldr s26, [x9, #28]                                     // zero_7
-  dup v26.4s, v26.s[0]
-  mla v6.4s, v25.4s, v26.4s                              // sum
-  mla v7.4s, v24.4s, v26.4s                              // sum
-  mov x9, #4
-  mul x9, x10, x9
+  ldp q27, q26, [x9, #0]                                 // zeros, zeros
+  mla v16.4s, v25.4s, v27.s[0]                           // sum
+  mla v17.4s, v24.4s, v27.s[0]                           // sum
+  mla v0.4s, v25.4s, v27.s[1]                            // sum
+  mla v1.4s, v24.4s, v27.s[1]                            // sum
+  mla v18.4s, v25.4s, v27.s[2]                           // sum
+  mla v19.4s, v24.4s, v27.s[2]                           // sum
+  mla v2.4s, v25.4s, v27.s[3]                            // sum
+  mla v3.4s, v24.4s, v27.s[3]                            // sum
+  mla v20.4s, v25.4s, v26.s[0]                           // sum
+  mla v21.4s, v24.4s, v26.s[0]                           // sum
+  mla v4.4s, v25.4s, v26.s[1]                            // sum
+  mla v5.4s, v24.4s, v26.s[1]                            // sum
+  mla v22.4s, v25.4s, v26.s[2]                           // sum
+  mla v23.4s, v24.4s, v26.s[2]                           // sum
+  mla v6.4s, v25.4s, v26.s[3]                            // sum
+  mla v7.4s, v24.4s, v26.s[3]                            // sum
+  lsl x9, x10, #2
   add x9, x9, #32
   add x9, x3, x9                                         // field
   ldp q25, q24, [x9, #0]                                 // scale_0, scale_1
-  mov x9, #8
-  mul x9, x10, x9
+  add x9, x0, #8*15                                      // clamp
+  ld1r {v26.4s}, [x9]                                    // min
+  ldr s27, [x9, #4]                                      // max
+  dup v27.4s, v27.s[0]
+  lsl x9, x10, #3
   add x9, x9, #64
   add x9, x7, x9                                         // field
-  add x11, x0, #8*15                                     // clamp
-  ld1r {v26.4s}, [x11]                                   // min
-  ldr s27, [x11, #4]                                     // max
-  dup v27.4s, v27.s[0]
-  mov x11, #8
-  ldr x12, [x0, #8*13]                                   // dst_stride
-  mov x13, #1
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x6, x12
-  cmp x13, #0                                            // dst_1
-  csel x13, x6, x14, eq
-  mov x14, #2
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x12
-  cmp x14, #0                                            // dst_2
-  csel x14, x13, x15, eq
-  mov x15, #3
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x12
-  cmp x15, #0                                            // dst_3
-  csel x15, x14, x16, eq
-  mov x16, #4
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x12
-  cmp x16, #0                                            // dst_4
-  csel x16, x15, x17, eq
-  mov x17, #5
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
-  add x19, x16, x12
-  cmp x17, #0                                            // dst_5
-  csel x17, x16, x19, eq
-  mov x19, #6
-  subs x19, x8, x19
-  csel x19, x19, xzr, hs
-  add x20, x17, x12
-  cmp x19, #0                                            // dst_6
-  csel x19, x17, x20, eq
-  mov x20, #7
-  subs x20, x8, x20
-  csel x20, x20, xzr, hs
-  add x12, x19, x12
-  cmp x20, #0                                            // dst_7
-  csel x12, x19, x12, eq
-  mov x20, #4
-  mul x10, x10, x20
+  ldp q28, q29, [x9, #0]                                 // scale_rows, scale_rows
+  mov x9, #8
+  ldr x11, [x0, #8*13]                                   // dst_stride
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
+  add x14, x13, x11
+  cmp x8, #3                                             // dst_3
+  csel x14, x13, x14, ls
+  add x15, x14, x11
+  cmp x8, #4                                             // dst_4
+  csel x15, x14, x15, ls
+  add x16, x15, x11
+  cmp x8, #5                                             // dst_5
+  csel x16, x15, x16, ls
+  add x17, x16, x11
+  cmp x8, #6                                             // dst_6
+  csel x17, x16, x17, ls
+  add x11, x17, x11
+  cmp x8, #7                                             // dst_7
+  csel x11, x17, x11, ls
+  lsl x10, x10, #2
   add x10, x10, #64
   add x10, x3, x10                                       // field
-  cmp x4, x11                                            // unless n_left at_least 
+  cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_else)
-  ldr x11, [x0, #8*14]                                   // bias
-  add x20, x11, x2
-  cmp x11, #0                                            // bias
-  csel x10, x10, x20, eq
-  ldp q29, q28, [x10, #0]                                // bias, bias
-  ldr s30, [x9, #28]                                     // scale_row_7
-  dup v30.4s, v30.s[0]
+  ldr x9, [x0, #8*14]                                    // bias
+  add x19, x9, x2
+  cmp x9, #0                                             // bias
+  csel x9, x10, x19, eq
+  ldp q31, q30, [x9, #0]                                 // bias, bias
   scvtf v6.4s, v6.4s                                     // real
-  fmul v30.4s, v25.4s, v30.4s                            // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v6.4s, v30.4s                             // out
-  ldr s6, [x9, #24]                                      // scale_row_6
-  dup v6.4s, v6.s[0]
-  scvtf v22.4s, v22.4s                                   // real
-  fmul v6.4s, v25.4s, v6.4s                              // scale
-  mov v30.16b, v29.16b                                   // bias
-  fmla v30.4s, v22.4s, v6.4s                             // out
-  ldr s6, [x9, #20]                                      // scale_row_5
-  dup v6.4s, v6.s[0]
+  fmul v8.4s, v25.4s, v29.s[3]                           // scale
+  mov v9.16b, v31.16b                                    // bias
+  fmla v9.4s, v6.4s, v8.4s                               // out
+  scvtf v6.4s, v22.4s                                    // real
+  fmul v22.4s, v25.4s, v29.s[2]                          // scale
+  mov v8.16b, v31.16b                                    // bias
+  fmla v8.4s, v6.4s, v22.4s                              // out
   scvtf v4.4s, v4.4s                                     // real
-  fmul v6.4s, v25.4s, v6.4s                              // scale
-  mov v22.16b, v29.16b                                   // bias
+  fmul v6.4s, v25.4s, v29.s[1]                           // scale
+  mov v22.16b, v31.16b                                   // bias
   fmla v22.4s, v4.4s, v6.4s                              // out
-  ldr s4, [x9, #16]                                      // scale_row_4
-  dup v4.4s, v4.s[0]
-  scvtf v6.4s, v20.4s                                    // real
-  fmul v4.4s, v25.4s, v4.4s                              // scale
-  mov v20.16b, v29.16b                                   // bias
-  fmla v20.4s, v6.4s, v4.4s                              // out
-  ldr s4, [x9, #12]                                      // scale_row_3
-  dup v4.4s, v4.s[0]
+  scvtf v4.4s, v20.4s                                    // real
+  fmul v6.4s, v25.4s, v29.s[0]                           // scale
+  mov v20.16b, v31.16b                                   // bias
+  fmla v20.4s, v4.4s, v6.4s                              // out
   scvtf v2.4s, v2.4s                                     // real
-  fmul v4.4s, v25.4s, v4.4s                              // scale
-  mov v6.16b, v29.16b                                    // bias
+  fmul v4.4s, v25.4s, v28.s[3]                           // scale
+  mov v6.16b, v31.16b                                    // bias
   fmla v6.4s, v2.4s, v4.4s                               // out
-  ldr s2, [x9, #8]                                       // scale_row_2
-  dup v2.4s, v2.s[0]
-  scvtf v4.4s, v18.4s                                    // real
-  fmul v2.4s, v25.4s, v2.4s                              // scale
-  mov v18.16b, v29.16b                                   // bias
-  fmla v18.4s, v4.4s, v2.4s                              // out
-  ldr s2, [x9, #4]                                       // scale_row_1
-  dup v2.4s, v2.s[0]
+  scvtf v2.4s, v18.4s                                    // real
+  fmul v4.4s, v25.4s, v28.s[2]                           // scale
+  mov v18.16b, v31.16b                                   // bias
+  fmla v18.4s, v2.4s, v4.4s                              // out
   scvtf v0.4s, v0.4s                                     // real
-  fmul v2.4s, v25.4s, v2.4s                              // scale
-  mov v4.16b, v29.16b                                    // bias
+  fmul v2.4s, v25.4s, v28.s[1]                           // scale
+  mov v4.16b, v31.16b                                    // bias
   fmla v4.4s, v0.4s, v2.4s                               // out
-  ld1r {v0.4s}, [x9]                                     // scale_row_0
-  scvtf v2.4s, v16.4s                                    // real
-  fmul v0.4s, v25.4s, v0.4s                              // scale
-  fmla v29.4s, v2.4s, v0.4s                              // out
-  ldr s0, [x9, #28]                                      // scale_row_7
-  dup v0.4s, v0.s[0]
-  scvtf v2.4s, v7.4s                                     // real
-  fmul v0.4s, v24.4s, v0.4s                              // scale
-  mov v7.16b, v28.16b                                    // bias
-  fmla v7.4s, v2.4s, v0.4s                               // out
-  ldr s0, [x9, #24]                                      // scale_row_6
-  dup v0.4s, v0.s[0]
-  scvtf v2.4s, v23.4s                                    // real
-  fmul v0.4s, v24.4s, v0.4s                              // scale
-  mov v16.16b, v28.16b                                   // bias
-  fmla v16.4s, v2.4s, v0.4s                              // out
-  ldr s0, [x9, #20]                                      // scale_row_5
-  dup v0.4s, v0.s[0]
-  scvtf v2.4s, v5.4s                                     // real
-  fmul v0.4s, v24.4s, v0.4s                              // scale
-  mov v5.16b, v28.16b                                    // bias
-  fmla v5.4s, v2.4s, v0.4s                               // out
-  ldr s0, [x9, #16]                                      // scale_row_4
-  dup v0.4s, v0.s[0]
-  scvtf v2.4s, v21.4s                                    // real
-  fmul v0.4s, v24.4s, v0.4s                              // scale
-  mov v21.16b, v28.16b                                   // bias
-  fmla v21.4s, v2.4s, v0.4s                              // out
-  ldr s0, [x9, #12]                                      // scale_row_3
-  dup v0.4s, v0.s[0]
-  scvtf v2.4s, v3.4s                                     // real
-  fmul v0.4s, v24.4s, v0.4s                              // scale
-  mov v3.16b, v28.16b                                    // bias
-  fmla v3.4s, v2.4s, v0.4s                               // out
-  ldr s0, [x9, #8]                                       // scale_row_2
-  dup v0.4s, v0.s[0]
-  scvtf v2.4s, v19.4s                                    // real
-  fmul v0.4s, v24.4s, v0.4s                              // scale
-  mov v19.16b, v28.16b                                   // bias
-  fmla v19.4s, v2.4s, v0.4s                              // out
-  ldr s0, [x9, #4]                                       // scale_row_1
-  dup v0.4s, v0.s[0]
-  scvtf v1.4s, v1.4s                                     // real
-  fmul v0.4s, v24.4s, v0.4s                              // scale
-  mov v2.16b, v28.16b                                    // bias
-  fmla v2.4s, v1.4s, v0.4s                               // out
-  ld1r {v0.4s}, [x9]                                     // scale_row_0
-  scvtf v1.4s, v17.4s                                    // real
-  fmul v0.4s, v24.4s, v0.4s                              // scale
-  fmla v28.4s, v1.4s, v0.4s                              // out
-  ldp q1, q0, [x12, #0]                                  // old, old
-  fadd v1.4s, v31.4s, v1.4s                              // out
-  fcmgt v17.4s, v26.4s, v1.4s                            // out
-  bsl v17.16b, v26.16b, v1.16b
-  fcmgt v1.4s, v17.4s, v27.4s                            // out_7_0
-  bsl v1.16b, v27.16b, v17.16b
+  scvtf v0.4s, v16.4s                                    // real
+  fmul v2.4s, v25.4s, v28.s[0]                           // scale
+  fmla v31.4s, v0.4s, v2.4s                              // out
+  scvtf v0.4s, v7.4s                                     // real
+  fmul v2.4s, v24.4s, v29.s[3]                           // scale
+  mov v7.16b, v30.16b                                    // bias
+  fmla v7.4s, v0.4s, v2.4s                               // out
+  scvtf v0.4s, v23.4s                                    // real
+  fmul v2.4s, v24.4s, v29.s[2]                           // scale
+  mov v16.16b, v30.16b                                   // bias
+  fmla v16.4s, v0.4s, v2.4s                              // out
+  scvtf v0.4s, v5.4s                                     // real
+  fmul v2.4s, v24.4s, v29.s[1]                           // scale
+  mov v5.16b, v30.16b                                    // bias
+  fmla v5.4s, v0.4s, v2.4s                               // out
+  scvtf v0.4s, v21.4s                                    // real
+  fmul v2.4s, v24.4s, v29.s[0]                           // scale
+  mov v21.16b, v30.16b                                   // bias
+  fmla v21.4s, v0.4s, v2.4s                              // out
+  scvtf v0.4s, v3.4s                                     // real
+  fmul v2.4s, v24.4s, v28.s[3]                           // scale
+  mov v3.16b, v30.16b                                    // bias
+  fmla v3.4s, v0.4s, v2.4s                               // out
+  scvtf v0.4s, v19.4s                                    // real
+  fmul v2.4s, v24.4s, v28.s[2]                           // scale
+  mov v19.16b, v30.16b                                   // bias
+  fmla v19.4s, v0.4s, v2.4s                              // out
+  scvtf v0.4s, v1.4s                                     // real
+  fmul v1.4s, v24.4s, v28.s[1]                           // scale
+  mov v2.16b, v30.16b                                    // bias
+  fmla v2.4s, v0.4s, v1.4s                               // out
+  scvtf v0.4s, v17.4s                                    // real
+  fmul v1.4s, v24.4s, v28.s[0]                           // scale
+  fmla v30.4s, v0.4s, v1.4s                              // out
+  ldp q1, q0, [x11, #0]                                  // old, old
+  fadd v1.4s, v9.4s, v1.4s                               // out
+  fmax v1.4s, v1.4s, v26.4s                              // out
+  fmin v1.4s, v1.4s, v27.4s                              // out_7_0
   fadd v0.4s, v7.4s, v0.4s                               // out
-  fcmgt v7.4s, v26.4s, v0.4s                             // out
-  bsl v7.16b, v26.16b, v0.16b
-  fcmgt v0.4s, v7.4s, v27.4s                             // out_7_1
-  bsl v0.16b, v27.16b, v7.16b
-  ldp q17, q7, [x19, #0]                                 // old, old
-  fadd v17.4s, v30.4s, v17.4s                            // out
-  fcmgt v23.4s, v26.4s, v17.4s                           // out
-  bsl v23.16b, v26.16b, v17.16b
-  fcmgt v17.4s, v23.4s, v27.4s                           // out_6_0
-  bsl v17.16b, v27.16b, v23.16b
+  fmax v0.4s, v0.4s, v26.4s                              // out
+  fmin v0.4s, v0.4s, v27.4s                              // out_7_1
+  ldp q17, q7, [x17, #0]                                 // old, old
+  fadd v17.4s, v8.4s, v17.4s                             // out
+  fmax v17.4s, v17.4s, v26.4s                            // out
+  fmin v17.4s, v17.4s, v27.4s                            // out_6_0
   fadd v7.4s, v16.4s, v7.4s                              // out
-  fcmgt v16.4s, v26.4s, v7.4s                            // out
-  bsl v16.16b, v26.16b, v7.16b
-  fcmgt v7.4s, v16.4s, v27.4s                            // out_6_1
-  bsl v7.16b, v27.16b, v16.16b
-  ldp q23, q16, [x17, #0]                                // old, old
-  fadd v22.4s, v22.4s, v23.4s                            // out
-  fcmgt v23.4s, v26.4s, v22.4s                           // out
-  bsl v23.16b, v26.16b, v22.16b
-  fcmgt v22.4s, v23.4s, v27.4s                           // out_5_0
-  bsl v22.16b, v27.16b, v23.16b
-  fadd v5.4s, v5.4s, v16.4s                              // out
-  fcmgt v16.4s, v26.4s, v5.4s                            // out
-  bsl v16.16b, v26.16b, v5.16b
-  fcmgt v5.4s, v16.4s, v27.4s                            // out_5_1
-  bsl v5.16b, v27.16b, v16.16b
+  fmax v7.4s, v7.4s, v26.4s                              // out
+  fmin v7.4s, v7.4s, v27.4s                              // out_6_1
   ldp q23, q16, [x16, #0]                                // old, old
+  fadd v22.4s, v22.4s, v23.4s                            // out
+  fmax v22.4s, v22.4s, v26.4s                            // out
+  fmin v22.4s, v22.4s, v27.4s                            // out_5_0
+  fadd v5.4s, v5.4s, v16.4s                              // out
+  fmax v5.4s, v5.4s, v26.4s                              // out
+  fmin v5.4s, v5.4s, v27.4s                              // out_5_1
+  ldp q23, q16, [x15, #0]                                // old, old
   fadd v20.4s, v20.4s, v23.4s                            // out
-  fcmgt v23.4s, v26.4s, v20.4s                           // out
-  bsl v23.16b, v26.16b, v20.16b
-  fcmgt v20.4s, v23.4s, v27.4s                           // out_4_0
-  bsl v20.16b, v27.16b, v23.16b
+  fmax v20.4s, v20.4s, v26.4s                            // out
+  fmin v20.4s, v20.4s, v27.4s                            // out_4_0
   fadd v16.4s, v21.4s, v16.4s                            // out
-  fcmgt v21.4s, v26.4s, v16.4s                           // out
-  bsl v21.16b, v26.16b, v16.16b
-  fcmgt v16.4s, v21.4s, v27.4s                           // out_4_1
-  bsl v16.16b, v27.16b, v21.16b
-  ldp q23, q21, [x15, #0]                                // old, old
-  fadd v6.4s, v6.4s, v23.4s                              // out
-  fcmgt v23.4s, v26.4s, v6.4s                            // out
-  bsl v23.16b, v26.16b, v6.16b
-  fcmgt v6.4s, v23.4s, v27.4s                            // out_3_0
-  bsl v6.16b, v27.16b, v23.16b
-  fadd v3.4s, v3.4s, v21.4s                              // out
-  fcmgt v21.4s, v26.4s, v3.4s                            // out
-  bsl v21.16b, v26.16b, v3.16b
-  fcmgt v3.4s, v21.4s, v27.4s                            // out_3_1
-  bsl v3.16b, v27.16b, v21.16b
+  fmax v16.4s, v16.4s, v26.4s                            // out
+  fmin v16.4s, v16.4s, v27.4s                            // out_4_1
   ldp q23, q21, [x14, #0]                                // old, old
-  fadd v18.4s, v18.4s, v23.4s                            // out
-  fcmgt v23.4s, v26.4s, v18.4s                           // out
-  bsl v23.16b, v26.16b, v18.16b
-  fcmgt v18.4s, v23.4s, v27.4s                           // out_2_0
-  bsl v18.16b, v27.16b, v23.16b
-  fadd v19.4s, v19.4s, v21.4s                            // out
-  fcmgt v21.4s, v26.4s, v19.4s                           // out
-  bsl v21.16b, v26.16b, v19.16b
-  fcmgt v19.4s, v21.4s, v27.4s                           // out_2_1
-  bsl v19.16b, v27.16b, v21.16b
+  fadd v6.4s, v6.4s, v23.4s                              // out
+  fmax v6.4s, v6.4s, v26.4s                              // out
+  fmin v6.4s, v6.4s, v27.4s                              // out_3_0
+  fadd v3.4s, v3.4s, v21.4s                              // out
+  fmax v3.4s, v3.4s, v26.4s                              // out
+  fmin v3.4s, v3.4s, v27.4s                              // out_3_1
   ldp q23, q21, [x13, #0]                                // old, old
+  fadd v18.4s, v18.4s, v23.4s                            // out
+  fmax v18.4s, v18.4s, v26.4s                            // out
+  fmin v18.4s, v18.4s, v27.4s                            // out_2_0
+  fadd v19.4s, v19.4s, v21.4s                            // out
+  fmax v19.4s, v19.4s, v26.4s                            // out
+  fmin v19.4s, v19.4s, v27.4s                            // out_2_1
+  ldp q23, q21, [x12, #0]                                // old, old
   fadd v4.4s, v4.4s, v23.4s                              // out
-  fcmgt v23.4s, v26.4s, v4.4s                            // out
-  bsl v23.16b, v26.16b, v4.16b
-  fcmgt v4.4s, v23.4s, v27.4s                            // out_1_0
-  bsl v4.16b, v27.16b, v23.16b
+  fmax v4.4s, v4.4s, v26.4s                              // out
+  fmin v4.4s, v4.4s, v27.4s                              // out_1_0
   fadd v2.4s, v2.4s, v21.4s                              // out
-  fcmgt v21.4s, v26.4s, v2.4s                            // out
-  bsl v21.16b, v26.16b, v2.16b
-  fcmgt v2.4s, v21.4s, v27.4s                            // out_1_1
-  bsl v2.16b, v27.16b, v21.16b
+  fmax v2.4s, v2.4s, v26.4s                              // out
+  fmin v2.4s, v2.4s, v27.4s                              // out_1_1
   ldp q23, q21, [x6, #0]                                 // old, old
-  fadd v23.4s, v29.4s, v23.4s                            // out
-  fcmgt v24.4s, v26.4s, v23.4s                           // out
-  bsl v24.16b, v26.16b, v23.16b
-  fcmgt v23.4s, v24.4s, v27.4s                           // out_0_0
-  bsl v23.16b, v27.16b, v24.16b
-  fadd v21.4s, v28.4s, v21.4s                            // out
-  fcmgt v24.4s, v26.4s, v21.4s                           // out
-  bsl v24.16b, v26.16b, v21.16b
-  fcmgt v21.4s, v24.4s, v27.4s                           // out_0_1
-  bsl v21.16b, v27.16b, v24.16b
-  str q1, [x12, #0]                                      // out_7_0
-  str q0, [x12, #16]                                     // out_7_1
-  str q17, [x19, #0]                                     // out_6_0
-  str q7, [x19, #16]                                     // out_6_1
-  str q22, [x17, #0]                                     // out_5_0
-  str q5, [x17, #16]                                     // out_5_1
-  str q20, [x16, #0]                                     // out_4_0
-  str q16, [x16, #16]                                    // out_4_1
-  str q6, [x15, #0]                                      // out_3_0
-  str q3, [x15, #16]                                     // out_3_1
-  str q18, [x14, #0]                                     // out_2_0
-  str q19, [x14, #16]                                    // out_2_1
-  str q4, [x13, #0]                                      // out_1_0
-  str q2, [x13, #16]                                     // out_1_1
+  fadd v23.4s, v31.4s, v23.4s                            // out
+  fmax v23.4s, v23.4s, v26.4s                            // out
+  fmin v23.4s, v23.4s, v27.4s                            // out_0_0
+  fadd v21.4s, v30.4s, v21.4s                            // out
+  fmax v21.4s, v21.4s, v26.4s                            // out
+  fmin v21.4s, v21.4s, v27.4s                            // out_0_1
+  str q1, [x11, #0]                                      // out_7_0
+  str q0, [x11, #16]                                     // out_7_1
+  str q17, [x17, #0]                                     // out_6_0
+  str q7, [x17, #16]                                     // out_6_1
+  str q22, [x16, #0]                                     // out_5_0
+  str q5, [x16, #16]                                     // out_5_1
+  str q20, [x15, #0]                                     // out_4_0
+  str q16, [x15, #16]                                    // out_4_1
+  str q6, [x14, #0]                                      // out_3_0
+  str q3, [x14, #16]                                     // out_3_1
+  str q18, [x13, #0]                                     // out_2_0
+  str q19, [x13, #16]                                    // out_2_1
+  str q4, [x12, #0]                                      // out_1_0
+  str q2, [x12, #16]                                     // out_1_1
   str q23, [x6, #0]                                      // out_0_0
   str q21, [x6, #16]                                     // out_0_1
   b L(if_done)
 L(if_else):
-  ldr x11, [x0, #8*14]                                   // bias
-  add x20, x11, x2
-  cmp x11, #0                                            // bias
-  csel x10, x10, x20, eq
-  mov x11, #1
-  sub x11, x4, x11
-  mov x20, #0
-  subs x21, x11, x20
-  csel x21, x21, xzr, hs
-  subs x20, x4, x20
+  ldr x9, [x0, #8*14]                                    // bias
+  add x19, x9, x2
+  cmp x9, #0                                             // bias
+  csel x9, x10, x19, eq
+  mov x10, #1
+  sub x10, x4, x10
+  mov x19, #0
+  subs x20, x10, x19
   csel x20, x20, xzr, hs
-  cmp x20, #0
-  csel x20, x10, x10, eq
-  ld1r {v28.4s}, [x20]                                   // bias
-  mov x22, #1
-  cmp x21, x22
-  csel x22, x21, x22, lo
-  add x22, x20, x22, lsl #2
-  ld1 {v28.s}[1], [x22]                                  // bias
-  mov x22, #2
-  cmp x21, x22
-  csel x22, x21, x22, lo
-  add x22, x20, x22, lsl #2
-  ld1 {v28.s}[2], [x22]                                  // bias
-  mov x22, #3
-  cmp x21, x22
-  csel x21, x21, x22, lo
-  add x20, x20, x21, lsl #2
-  ld1 {v28.s}[3], [x20]                                  // bias
-  ldr s29, [x9, #28]                                     // scale_row_7
-  dup v29.4s, v29.s[0]
+  subs x19, x4, x19
+  csel x19, x19, xzr, hs
+  cmp x19, #0
+  csel x19, x9, x9, eq
+  ld1r {v30.4s}, [x19]                                   // bias
+  mov x21, #1
+  cmp x20, x21
+  csel x21, x20, x21, lo
+  add x21, x19, x21, lsl #2
+  ld1 {v30.s}[1], [x21]                                  // bias
+  mov x21, #2
+  cmp x20, x21
+  csel x21, x20, x21, lo
+  add x21, x19, x21, lsl #2
+  ld1 {v30.s}[2], [x21]                                  // bias
+  mov x21, #3
+  cmp x20, x21
+  csel x20, x20, x21, lo
+  add x19, x19, x20, lsl #2
+  ld1 {v30.s}[3], [x19]                                  // bias
   scvtf v6.4s, v6.4s                                     // real
-  fmul v29.4s, v25.4s, v29.4s                            // scale
-  mov v30.16b, v28.16b                                   // bias
-  fmla v30.4s, v6.4s, v29.4s                             // out
-  ldr s6, [x9, #24]                                      // scale_row_6
-  dup v6.4s, v6.s[0]
-  scvtf v22.4s, v22.4s                                   // real
-  fmul v6.4s, v25.4s, v6.4s                              // scale
-  mov v29.16b, v28.16b                                   // bias
-  fmla v29.4s, v22.4s, v6.4s                             // out
-  ldr s6, [x9, #20]                                      // scale_row_5
-  dup v6.4s, v6.s[0]
+  fmul v31.4s, v25.4s, v29.s[3]                          // scale
+  mov v8.16b, v30.16b                                    // bias
+  fmla v8.4s, v6.4s, v31.4s                              // out
+  scvtf v6.4s, v22.4s                                    // real
+  fmul v22.4s, v25.4s, v29.s[2]                          // scale
+  mov v31.16b, v30.16b                                   // bias
+  fmla v31.4s, v6.4s, v22.4s                             // out
   scvtf v4.4s, v4.4s                                     // real
-  fmul v6.4s, v25.4s, v6.4s                              // scale
-  mov v22.16b, v28.16b                                   // bias
+  fmul v6.4s, v25.4s, v29.s[1]                           // scale
+  mov v22.16b, v30.16b                                   // bias
   fmla v22.4s, v4.4s, v6.4s                              // out
-  ldr s4, [x9, #16]                                      // scale_row_4
-  dup v4.4s, v4.s[0]
-  scvtf v6.4s, v20.4s                                    // real
-  fmul v4.4s, v25.4s, v4.4s                              // scale
-  mov v20.16b, v28.16b                                   // bias
-  fmla v20.4s, v6.4s, v4.4s                              // out
-  ldr s4, [x9, #12]                                      // scale_row_3
-  dup v4.4s, v4.s[0]
+  scvtf v4.4s, v20.4s                                    // real
+  fmul v6.4s, v25.4s, v29.s[0]                           // scale
+  mov v20.16b, v30.16b                                   // bias
+  fmla v20.4s, v4.4s, v6.4s                              // out
   scvtf v2.4s, v2.4s                                     // real
-  fmul v4.4s, v25.4s, v4.4s                              // scale
-  mov v6.16b, v28.16b                                    // bias
+  fmul v4.4s, v25.4s, v28.s[3]                           // scale
+  mov v6.16b, v30.16b                                    // bias
   fmla v6.4s, v2.4s, v4.4s                               // out
-  ldr s2, [x9, #8]                                       // scale_row_2
-  dup v2.4s, v2.s[0]
-  scvtf v4.4s, v18.4s                                    // real
-  fmul v2.4s, v25.4s, v2.4s                              // scale
-  mov v18.16b, v28.16b                                   // bias
-  fmla v18.4s, v4.4s, v2.4s                              // out
-  ldr s2, [x9, #4]                                       // scale_row_1
-  dup v2.4s, v2.s[0]
+  scvtf v2.4s, v18.4s                                    // real
+  fmul v4.4s, v25.4s, v28.s[2]                           // scale
+  mov v18.16b, v30.16b                                   // bias
+  fmla v18.4s, v2.4s, v4.4s                              // out
   scvtf v0.4s, v0.4s                                     // real
-  fmul v2.4s, v25.4s, v2.4s                              // scale
-  mov v4.16b, v28.16b                                    // bias
+  fmul v2.4s, v25.4s, v28.s[1]                           // scale
+  mov v4.16b, v30.16b                                    // bias
   fmla v4.4s, v0.4s, v2.4s                               // out
-  ld1r {v0.4s}, [x9]                                     // scale_row_0
-  scvtf v2.4s, v16.4s                                    // real
-  fmul v0.4s, v25.4s, v0.4s                              // scale
-  fmla v28.4s, v2.4s, v0.4s                              // out
-  mov x20, #4
-  subs x21, x11, x20
-  csel x21, x21, xzr, hs
-  subs x20, x4, x20
+  scvtf v0.4s, v16.4s                                    // real
+  fmul v2.4s, v25.4s, v28.s[0]                           // scale
+  fmla v30.4s, v0.4s, v2.4s                              // out
+  mov x19, #4
+  subs x20, x10, x19
   csel x20, x20, xzr, hs
-  add x22, x10, #16
-  cmp x20, #0
-  csel x10, x10, x22, eq
-  ld1r {v0.4s}, [x10]                                    // bias
-  mov x20, #1
-  cmp x21, x20
-  csel x20, x21, x20, lo
-  add x20, x10, x20, lsl #2
-  ld1 {v0.s}[1], [x20]                                   // bias
-  mov x20, #2
-  cmp x21, x20
-  csel x20, x21, x20, lo
-  add x20, x10, x20, lsl #2
-  ld1 {v0.s}[2], [x20]                                   // bias
-  mov x20, #3
-  cmp x21, x20
-  csel x20, x21, x20, lo
-  add x10, x10, x20, lsl #2
-  ld1 {v0.s}[3], [x10]                                   // bias
-  ldr s2, [x9, #28]                                      // scale_row_7
-  dup v2.4s, v2.s[0]
-  scvtf v7.4s, v7.4s                                     // real
-  fmul v2.4s, v24.4s, v2.4s                              // scale
+  subs x19, x4, x19
+  csel x19, x19, xzr, hs
+  add x21, x9, #16
+  cmp x19, #0
+  csel x9, x9, x21, eq
+  ld1r {v0.4s}, [x9]                                     // bias
+  mov x19, #1
+  cmp x20, x19
+  csel x19, x20, x19, lo
+  add x19, x9, x19, lsl #2
+  ld1 {v0.s}[1], [x19]                                   // bias
+  mov x19, #2
+  cmp x20, x19
+  csel x19, x20, x19, lo
+  add x19, x9, x19, lsl #2
+  ld1 {v0.s}[2], [x19]                                   // bias
+  mov x19, #3
+  cmp x20, x19
+  csel x19, x20, x19, lo
+  add x9, x9, x19, lsl #2
+  ld1 {v0.s}[3], [x9]                                    // bias
+  scvtf v2.4s, v7.4s                                     // real
+  fmul v7.4s, v24.4s, v29.s[3]                           // scale
   mov v16.16b, v0.16b                                    // bias
-  fmla v16.4s, v7.4s, v2.4s                              // out
-  ldr s2, [x9, #24]                                      // scale_row_6
-  dup v2.4s, v2.s[0]
-  scvtf v7.4s, v23.4s                                    // real
-  fmul v2.4s, v24.4s, v2.4s                              // scale
+  fmla v16.4s, v2.4s, v7.4s                              // out
+  scvtf v2.4s, v23.4s                                    // real
+  fmul v7.4s, v24.4s, v29.s[2]                           // scale
   mov v23.16b, v0.16b                                    // bias
-  fmla v23.4s, v7.4s, v2.4s                              // out
-  ldr s2, [x9, #20]                                      // scale_row_5
-  dup v2.4s, v2.s[0]
-  scvtf v5.4s, v5.4s                                     // real
-  fmul v2.4s, v24.4s, v2.4s                              // scale
+  fmla v23.4s, v2.4s, v7.4s                              // out
+  scvtf v2.4s, v5.4s                                     // real
+  fmul v5.4s, v24.4s, v29.s[1]                           // scale
   mov v7.16b, v0.16b                                     // bias
-  fmla v7.4s, v5.4s, v2.4s                               // out
-  ldr s2, [x9, #16]                                      // scale_row_4
-  dup v2.4s, v2.s[0]
-  scvtf v5.4s, v21.4s                                    // real
-  fmul v2.4s, v24.4s, v2.4s                              // scale
+  fmla v7.4s, v2.4s, v5.4s                               // out
+  scvtf v2.4s, v21.4s                                    // real
+  fmul v5.4s, v24.4s, v29.s[0]                           // scale
   mov v21.16b, v0.16b                                    // bias
-  fmla v21.4s, v5.4s, v2.4s                              // out
-  ldr s2, [x9, #12]                                      // scale_row_3
-  dup v2.4s, v2.s[0]
-  scvtf v3.4s, v3.4s                                     // real
-  fmul v2.4s, v24.4s, v2.4s                              // scale
+  fmla v21.4s, v2.4s, v5.4s                              // out
+  scvtf v2.4s, v3.4s                                     // real
+  fmul v3.4s, v24.4s, v28.s[3]                           // scale
   mov v5.16b, v0.16b                                     // bias
-  fmla v5.4s, v3.4s, v2.4s                               // out
-  ldr s2, [x9, #8]                                       // scale_row_2
-  dup v2.4s, v2.s[0]
-  scvtf v3.4s, v19.4s                                    // real
-  fmul v2.4s, v24.4s, v2.4s                              // scale
+  fmla v5.4s, v2.4s, v3.4s                               // out
+  scvtf v2.4s, v19.4s                                    // real
+  fmul v3.4s, v24.4s, v28.s[2]                           // scale
   mov v19.16b, v0.16b                                    // bias
-  fmla v19.4s, v3.4s, v2.4s                              // out
-  ldr s2, [x9, #4]                                       // scale_row_1
-  dup v2.4s, v2.s[0]
+  fmla v19.4s, v2.4s, v3.4s                              // out
   scvtf v1.4s, v1.4s                                     // real
-  fmul v2.4s, v24.4s, v2.4s                              // scale
+  fmul v2.4s, v24.4s, v28.s[1]                           // scale
   mov v3.16b, v0.16b                                     // bias
   fmla v3.4s, v1.4s, v2.4s                               // out
-  ld1r {v1.4s}, [x9]                                     // scale_row_0
-  scvtf v2.4s, v17.4s                                    // real
-  fmul v1.4s, v24.4s, v1.4s                              // scale
-  fmla v0.4s, v2.4s, v1.4s                               // out
+  scvtf v1.4s, v17.4s                                    // real
+  fmul v2.4s, v24.4s, v28.s[0]                           // scale
+  fmla v0.4s, v1.4s, v2.4s                               // out
   mov x9, #0
-  subs x10, x11, x9
-  csel x10, x10, xzr, hs
+  subs x19, x10, x9
+  csel x19, x19, xzr, hs
   subs x9, x4, x9
   csel x9, x9, xzr, hs
   cmp x9, #0
-  csel x9, x12, x12, eq
+  csel x9, x11, x11, eq
   ld1r {v1.4s}, [x9]                                     // old
   mov x20, #1
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
   ld1 {v1.s}[1], [x20]                                   // old
   mov x20, #2
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
   ld1 {v1.s}[2], [x20]                                   // old
   mov x20, #3
-  cmp x10, x20
-  csel x10, x10, x20, lo
-  add x9, x9, x10, lsl #2
+  cmp x19, x20
+  csel x19, x19, x20, lo
+  add x9, x9, x19, lsl #2
   ld1 {v1.s}[3], [x9]                                    // old
-  fadd v1.4s, v30.4s, v1.4s                              // out
-  fcmgt v2.4s, v26.4s, v1.4s                             // out
-  bsl v2.16b, v26.16b, v1.16b
-  fcmgt v1.4s, v2.4s, v27.4s                             // out_7_0
-  bsl v1.16b, v27.16b, v2.16b
+  fadd v1.4s, v8.4s, v1.4s                               // out
+  fmax v1.4s, v1.4s, v26.4s                              // out
+  fmin v1.4s, v1.4s, v27.4s                              // out_7_0
   mov x9, #4
-  subs x10, x11, x9
-  csel x10, x10, xzr, hs
+  subs x19, x10, x9
+  csel x19, x19, xzr, hs
   subs x9, x4, x9
   csel x9, x9, xzr, hs
-  add x20, x12, #16
+  add x20, x11, #16
   cmp x9, #0
-  csel x9, x12, x20, eq
+  csel x9, x11, x20, eq
   ld1r {v2.4s}, [x9]                                     // old
   mov x20, #1
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
   ld1 {v2.s}[1], [x20]                                   // old
   mov x20, #2
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
   ld1 {v2.s}[2], [x20]                                   // old
   mov x20, #3
-  cmp x10, x20
-  csel x10, x10, x20, lo
-  add x9, x9, x10, lsl #2
+  cmp x19, x20
+  csel x19, x19, x20, lo
+  add x9, x9, x19, lsl #2
   ld1 {v2.s}[3], [x9]                                    // old
   fadd v2.4s, v16.4s, v2.4s                              // out
-  fcmgt v16.4s, v26.4s, v2.4s                            // out
-  bsl v16.16b, v26.16b, v2.16b
-  fcmgt v2.4s, v16.4s, v27.4s                            // out_7_1
-  bsl v2.16b, v27.16b, v16.16b
+  fmax v2.4s, v2.4s, v26.4s                              // out
+  fmin v2.4s, v2.4s, v27.4s                              // out_7_1
   mov x9, #0
-  subs x10, x11, x9
-  csel x10, x10, xzr, hs
-  subs x9, x4, x9
-  csel x9, x9, xzr, hs
-  cmp x9, #0
-  csel x9, x19, x19, eq
-  ld1r {v16.4s}, [x9]                                    // old
-  mov x20, #1
-  cmp x10, x20
-  csel x20, x10, x20, lo
-  add x20, x9, x20, lsl #2
-  ld1 {v16.s}[1], [x20]                                  // old
-  mov x20, #2
-  cmp x10, x20
-  csel x20, x10, x20, lo
-  add x20, x9, x20, lsl #2
-  ld1 {v16.s}[2], [x20]                                  // old
-  mov x20, #3
-  cmp x10, x20
-  csel x10, x10, x20, lo
-  add x9, x9, x10, lsl #2
-  ld1 {v16.s}[3], [x9]                                   // old
-  fadd v16.4s, v29.4s, v16.4s                            // out
-  fcmgt v17.4s, v26.4s, v16.4s                           // out
-  bsl v17.16b, v26.16b, v16.16b
-  fcmgt v16.4s, v17.4s, v27.4s                           // out_6_0
-  bsl v16.16b, v27.16b, v17.16b
-  mov x9, #4
-  subs x10, x11, x9
-  csel x10, x10, xzr, hs
-  subs x9, x4, x9
-  csel x9, x9, xzr, hs
-  add x20, x19, #16
-  cmp x9, #0
-  csel x9, x19, x20, eq
-  ld1r {v17.4s}, [x9]                                    // old
-  mov x20, #1
-  cmp x10, x20
-  csel x20, x10, x20, lo
-  add x20, x9, x20, lsl #2
-  ld1 {v17.s}[1], [x20]                                  // old
-  mov x20, #2
-  cmp x10, x20
-  csel x20, x10, x20, lo
-  add x20, x9, x20, lsl #2
-  ld1 {v17.s}[2], [x20]                                  // old
-  mov x20, #3
-  cmp x10, x20
-  csel x10, x10, x20, lo
-  add x9, x9, x10, lsl #2
-  ld1 {v17.s}[3], [x9]                                   // old
-  fadd v17.4s, v23.4s, v17.4s                            // out
-  fcmgt v23.4s, v26.4s, v17.4s                           // out
-  bsl v23.16b, v26.16b, v17.16b
-  fcmgt v17.4s, v23.4s, v27.4s                           // out_6_1
-  bsl v17.16b, v27.16b, v23.16b
-  mov x9, #0
-  subs x10, x11, x9
-  csel x10, x10, xzr, hs
+  subs x19, x10, x9
+  csel x19, x19, xzr, hs
   subs x9, x4, x9
   csel x9, x9, xzr, hs
   cmp x9, #0
   csel x9, x17, x17, eq
-  ld1r {v23.4s}, [x9]                                    // old
+  ld1r {v16.4s}, [x9]                                    // old
   mov x20, #1
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
-  ld1 {v23.s}[1], [x20]                                  // old
+  ld1 {v16.s}[1], [x20]                                  // old
   mov x20, #2
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
-  ld1 {v23.s}[2], [x20]                                  // old
+  ld1 {v16.s}[2], [x20]                                  // old
   mov x20, #3
-  cmp x10, x20
-  csel x10, x10, x20, lo
-  add x9, x9, x10, lsl #2
-  ld1 {v23.s}[3], [x9]                                   // old
-  fadd v22.4s, v22.4s, v23.4s                            // out
-  fcmgt v23.4s, v26.4s, v22.4s                           // out
-  bsl v23.16b, v26.16b, v22.16b
-  fcmgt v22.4s, v23.4s, v27.4s                           // out_5_0
-  bsl v22.16b, v27.16b, v23.16b
+  cmp x19, x20
+  csel x19, x19, x20, lo
+  add x9, x9, x19, lsl #2
+  ld1 {v16.s}[3], [x9]                                   // old
+  fadd v16.4s, v31.4s, v16.4s                            // out
+  fmax v16.4s, v16.4s, v26.4s                            // out
+  fmin v16.4s, v16.4s, v27.4s                            // out_6_0
   mov x9, #4
-  subs x10, x11, x9
-  csel x10, x10, xzr, hs
+  subs x19, x10, x9
+  csel x19, x19, xzr, hs
   subs x9, x4, x9
   csel x9, x9, xzr, hs
   add x20, x17, #16
   cmp x9, #0
   csel x9, x17, x20, eq
-  ld1r {v23.4s}, [x9]                                    // old
+  ld1r {v17.4s}, [x9]                                    // old
   mov x20, #1
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
-  ld1 {v23.s}[1], [x20]                                  // old
+  ld1 {v17.s}[1], [x20]                                  // old
   mov x20, #2
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
-  ld1 {v23.s}[2], [x20]                                  // old
+  ld1 {v17.s}[2], [x20]                                  // old
   mov x20, #3
-  cmp x10, x20
-  csel x10, x10, x20, lo
-  add x9, x9, x10, lsl #2
-  ld1 {v23.s}[3], [x9]                                   // old
-  fadd v7.4s, v7.4s, v23.4s                              // out
-  fcmgt v23.4s, v26.4s, v7.4s                            // out
-  bsl v23.16b, v26.16b, v7.16b
-  fcmgt v7.4s, v23.4s, v27.4s                            // out_5_1
-  bsl v7.16b, v27.16b, v23.16b
+  cmp x19, x20
+  csel x19, x19, x20, lo
+  add x9, x9, x19, lsl #2
+  ld1 {v17.s}[3], [x9]                                   // old
+  fadd v17.4s, v23.4s, v17.4s                            // out
+  fmax v17.4s, v17.4s, v26.4s                            // out
+  fmin v17.4s, v17.4s, v27.4s                            // out_6_1
   mov x9, #0
-  subs x10, x11, x9
-  csel x10, x10, xzr, hs
+  subs x19, x10, x9
+  csel x19, x19, xzr, hs
   subs x9, x4, x9
   csel x9, x9, xzr, hs
   cmp x9, #0
   csel x9, x16, x16, eq
   ld1r {v23.4s}, [x9]                                    // old
   mov x20, #1
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
   ld1 {v23.s}[1], [x20]                                  // old
   mov x20, #2
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
   ld1 {v23.s}[2], [x20]                                  // old
   mov x20, #3
-  cmp x10, x20
-  csel x10, x10, x20, lo
-  add x9, x9, x10, lsl #2
+  cmp x19, x20
+  csel x19, x19, x20, lo
+  add x9, x9, x19, lsl #2
   ld1 {v23.s}[3], [x9]                                   // old
-  fadd v20.4s, v20.4s, v23.4s                            // out
-  fcmgt v23.4s, v26.4s, v20.4s                           // out
-  bsl v23.16b, v26.16b, v20.16b
-  fcmgt v20.4s, v23.4s, v27.4s                           // out_4_0
-  bsl v20.16b, v27.16b, v23.16b
+  fadd v22.4s, v22.4s, v23.4s                            // out
+  fmax v22.4s, v22.4s, v26.4s                            // out
+  fmin v22.4s, v22.4s, v27.4s                            // out_5_0
   mov x9, #4
-  subs x10, x11, x9
-  csel x10, x10, xzr, hs
+  subs x19, x10, x9
+  csel x19, x19, xzr, hs
   subs x9, x4, x9
   csel x9, x9, xzr, hs
   add x20, x16, #16
@@ -927,56 +724,52 @@ L(if_else):
   csel x9, x16, x20, eq
   ld1r {v23.4s}, [x9]                                    // old
   mov x20, #1
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
   ld1 {v23.s}[1], [x20]                                  // old
   mov x20, #2
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
   ld1 {v23.s}[2], [x20]                                  // old
   mov x20, #3
-  cmp x10, x20
-  csel x10, x10, x20, lo
-  add x9, x9, x10, lsl #2
+  cmp x19, x20
+  csel x19, x19, x20, lo
+  add x9, x9, x19, lsl #2
   ld1 {v23.s}[3], [x9]                                   // old
-  fadd v21.4s, v21.4s, v23.4s                            // out
-  fcmgt v23.4s, v26.4s, v21.4s                           // out
-  bsl v23.16b, v26.16b, v21.16b
-  fcmgt v21.4s, v23.4s, v27.4s                           // out_4_1
-  bsl v21.16b, v27.16b, v23.16b
+  fadd v7.4s, v7.4s, v23.4s                              // out
+  fmax v7.4s, v7.4s, v26.4s                              // out
+  fmin v7.4s, v7.4s, v27.4s                              // out_5_1
   mov x9, #0
-  subs x10, x11, x9
-  csel x10, x10, xzr, hs
+  subs x19, x10, x9
+  csel x19, x19, xzr, hs
   subs x9, x4, x9
   csel x9, x9, xzr, hs
   cmp x9, #0
   csel x9, x15, x15, eq
   ld1r {v23.4s}, [x9]                                    // old
   mov x20, #1
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
   ld1 {v23.s}[1], [x20]                                  // old
   mov x20, #2
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
   ld1 {v23.s}[2], [x20]                                  // old
   mov x20, #3
-  cmp x10, x20
-  csel x10, x10, x20, lo
-  add x9, x9, x10, lsl #2
+  cmp x19, x20
+  csel x19, x19, x20, lo
+  add x9, x9, x19, lsl #2
   ld1 {v23.s}[3], [x9]                                   // old
-  fadd v6.4s, v6.4s, v23.4s                              // out
-  fcmgt v23.4s, v26.4s, v6.4s                            // out
-  bsl v23.16b, v26.16b, v6.16b
-  fcmgt v6.4s, v23.4s, v27.4s                            // out_3_0
-  bsl v6.16b, v27.16b, v23.16b
+  fadd v20.4s, v20.4s, v23.4s                            // out
+  fmax v20.4s, v20.4s, v26.4s                            // out
+  fmin v20.4s, v20.4s, v27.4s                            // out_4_0
   mov x9, #4
-  subs x10, x11, x9
-  csel x10, x10, xzr, hs
+  subs x19, x10, x9
+  csel x19, x19, xzr, hs
   subs x9, x4, x9
   csel x9, x9, xzr, hs
   add x20, x15, #16
@@ -984,56 +777,52 @@ L(if_else):
   csel x9, x15, x20, eq
   ld1r {v23.4s}, [x9]                                    // old
   mov x20, #1
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
   ld1 {v23.s}[1], [x20]                                  // old
   mov x20, #2
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
   ld1 {v23.s}[2], [x20]                                  // old
   mov x20, #3
-  cmp x10, x20
-  csel x10, x10, x20, lo
-  add x9, x9, x10, lsl #2
+  cmp x19, x20
+  csel x19, x19, x20, lo
+  add x9, x9, x19, lsl #2
   ld1 {v23.s}[3], [x9]                                   // old
-  fadd v5.4s, v5.4s, v23.4s                              // out
-  fcmgt v23.4s, v26.4s, v5.4s                            // out
-  bsl v23.16b, v26.16b, v5.16b
-  fcmgt v5.4s, v23.4s, v27.4s                            // out_3_1
-  bsl v5.16b, v27.16b, v23.16b
+  fadd v21.4s, v21.4s, v23.4s                            // out
+  fmax v21.4s, v21.4s, v26.4s                            // out
+  fmin v21.4s, v21.4s, v27.4s                            // out_4_1
   mov x9, #0
-  subs x10, x11, x9
-  csel x10, x10, xzr, hs
+  subs x19, x10, x9
+  csel x19, x19, xzr, hs
   subs x9, x4, x9
   csel x9, x9, xzr, hs
   cmp x9, #0
   csel x9, x14, x14, eq
   ld1r {v23.4s}, [x9]                                    // old
   mov x20, #1
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
   ld1 {v23.s}[1], [x20]                                  // old
   mov x20, #2
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
   ld1 {v23.s}[2], [x20]                                  // old
   mov x20, #3
-  cmp x10, x20
-  csel x10, x10, x20, lo
-  add x9, x9, x10, lsl #2
+  cmp x19, x20
+  csel x19, x19, x20, lo
+  add x9, x9, x19, lsl #2
   ld1 {v23.s}[3], [x9]                                   // old
-  fadd v18.4s, v18.4s, v23.4s                            // out
-  fcmgt v23.4s, v26.4s, v18.4s                           // out
-  bsl v23.16b, v26.16b, v18.16b
-  fcmgt v18.4s, v23.4s, v27.4s                           // out_2_0
-  bsl v18.16b, v27.16b, v23.16b
+  fadd v6.4s, v6.4s, v23.4s                              // out
+  fmax v6.4s, v6.4s, v26.4s                              // out
+  fmin v6.4s, v6.4s, v27.4s                              // out_3_0
   mov x9, #4
-  subs x10, x11, x9
-  csel x10, x10, xzr, hs
+  subs x19, x10, x9
+  csel x19, x19, xzr, hs
   subs x9, x4, x9
   csel x9, x9, xzr, hs
   add x20, x14, #16
@@ -1041,56 +830,52 @@ L(if_else):
   csel x9, x14, x20, eq
   ld1r {v23.4s}, [x9]                                    // old
   mov x20, #1
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
   ld1 {v23.s}[1], [x20]                                  // old
   mov x20, #2
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
   ld1 {v23.s}[2], [x20]                                  // old
   mov x20, #3
-  cmp x10, x20
-  csel x10, x10, x20, lo
-  add x9, x9, x10, lsl #2
+  cmp x19, x20
+  csel x19, x19, x20, lo
+  add x9, x9, x19, lsl #2
   ld1 {v23.s}[3], [x9]                                   // old
-  fadd v19.4s, v19.4s, v23.4s                            // out
-  fcmgt v23.4s, v26.4s, v19.4s                           // out
-  bsl v23.16b, v26.16b, v19.16b
-  fcmgt v19.4s, v23.4s, v27.4s                           // out_2_1
-  bsl v19.16b, v27.16b, v23.16b
+  fadd v5.4s, v5.4s, v23.4s                              // out
+  fmax v5.4s, v5.4s, v26.4s                              // out
+  fmin v5.4s, v5.4s, v27.4s                              // out_3_1
   mov x9, #0
-  subs x10, x11, x9
-  csel x10, x10, xzr, hs
+  subs x19, x10, x9
+  csel x19, x19, xzr, hs
   subs x9, x4, x9
   csel x9, x9, xzr, hs
   cmp x9, #0
   csel x9, x13, x13, eq
   ld1r {v23.4s}, [x9]                                    // old
   mov x20, #1
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
   ld1 {v23.s}[1], [x20]                                  // old
   mov x20, #2
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
   ld1 {v23.s}[2], [x20]                                  // old
   mov x20, #3
-  cmp x10, x20
-  csel x10, x10, x20, lo
-  add x9, x9, x10, lsl #2
+  cmp x19, x20
+  csel x19, x19, x20, lo
+  add x9, x9, x19, lsl #2
   ld1 {v23.s}[3], [x9]                                   // old
-  fadd v4.4s, v4.4s, v23.4s                              // out
-  fcmgt v23.4s, v26.4s, v4.4s                            // out
-  bsl v23.16b, v26.16b, v4.16b
-  fcmgt v4.4s, v23.4s, v27.4s                            // out_1_0
-  bsl v4.16b, v27.16b, v23.16b
+  fadd v18.4s, v18.4s, v23.4s                            // out
+  fmax v18.4s, v18.4s, v26.4s                            // out
+  fmin v18.4s, v18.4s, v27.4s                            // out_2_0
   mov x9, #4
-  subs x10, x11, x9
-  csel x10, x10, xzr, hs
+  subs x19, x10, x9
+  csel x19, x19, xzr, hs
   subs x9, x4, x9
   csel x9, x9, xzr, hs
   add x20, x13, #16
@@ -1098,110 +883,157 @@ L(if_else):
   csel x9, x13, x20, eq
   ld1r {v23.4s}, [x9]                                    // old
   mov x20, #1
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
   ld1 {v23.s}[1], [x20]                                  // old
   mov x20, #2
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
   ld1 {v23.s}[2], [x20]                                  // old
   mov x20, #3
-  cmp x10, x20
-  csel x10, x10, x20, lo
-  add x9, x9, x10, lsl #2
+  cmp x19, x20
+  csel x19, x19, x20, lo
+  add x9, x9, x19, lsl #2
+  ld1 {v23.s}[3], [x9]                                   // old
+  fadd v19.4s, v19.4s, v23.4s                            // out
+  fmax v19.4s, v19.4s, v26.4s                            // out
+  fmin v19.4s, v19.4s, v27.4s                            // out_2_1
+  mov x9, #0
+  subs x19, x10, x9
+  csel x19, x19, xzr, hs
+  subs x9, x4, x9
+  csel x9, x9, xzr, hs
+  cmp x9, #0
+  csel x9, x12, x12, eq
+  ld1r {v23.4s}, [x9]                                    // old
+  mov x20, #1
+  cmp x19, x20
+  csel x20, x19, x20, lo
+  add x20, x9, x20, lsl #2
+  ld1 {v23.s}[1], [x20]                                  // old
+  mov x20, #2
+  cmp x19, x20
+  csel x20, x19, x20, lo
+  add x20, x9, x20, lsl #2
+  ld1 {v23.s}[2], [x20]                                  // old
+  mov x20, #3
+  cmp x19, x20
+  csel x19, x19, x20, lo
+  add x9, x9, x19, lsl #2
+  ld1 {v23.s}[3], [x9]                                   // old
+  fadd v4.4s, v4.4s, v23.4s                              // out
+  fmax v4.4s, v4.4s, v26.4s                              // out
+  fmin v4.4s, v4.4s, v27.4s                              // out_1_0
+  mov x9, #4
+  subs x19, x10, x9
+  csel x19, x19, xzr, hs
+  subs x9, x4, x9
+  csel x9, x9, xzr, hs
+  add x20, x12, #16
+  cmp x9, #0
+  csel x9, x12, x20, eq
+  ld1r {v23.4s}, [x9]                                    // old
+  mov x20, #1
+  cmp x19, x20
+  csel x20, x19, x20, lo
+  add x20, x9, x20, lsl #2
+  ld1 {v23.s}[1], [x20]                                  // old
+  mov x20, #2
+  cmp x19, x20
+  csel x20, x19, x20, lo
+  add x20, x9, x20, lsl #2
+  ld1 {v23.s}[2], [x20]                                  // old
+  mov x20, #3
+  cmp x19, x20
+  csel x19, x19, x20, lo
+  add x9, x9, x19, lsl #2
   ld1 {v23.s}[3], [x9]                                   // old
   fadd v3.4s, v3.4s, v23.4s                              // out
-  fcmgt v23.4s, v26.4s, v3.4s                            // out
-  bsl v23.16b, v26.16b, v3.16b
-  fcmgt v3.4s, v23.4s, v27.4s                            // out_1_1
-  bsl v3.16b, v27.16b, v23.16b
+  fmax v3.4s, v3.4s, v26.4s                              // out
+  fmin v3.4s, v3.4s, v27.4s                              // out_1_1
   mov x9, #0
-  subs x10, x11, x9
-  csel x10, x10, xzr, hs
+  subs x19, x10, x9
+  csel x19, x19, xzr, hs
   subs x9, x4, x9
   csel x9, x9, xzr, hs
   cmp x9, #0
   csel x9, x6, x6, eq
   ld1r {v23.4s}, [x9]                                    // old
   mov x20, #1
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
   ld1 {v23.s}[1], [x20]                                  // old
   mov x20, #2
-  cmp x10, x20
-  csel x20, x10, x20, lo
+  cmp x19, x20
+  csel x20, x19, x20, lo
   add x20, x9, x20, lsl #2
   ld1 {v23.s}[2], [x20]                                  // old
   mov x20, #3
-  cmp x10, x20
-  csel x10, x10, x20, lo
-  add x9, x9, x10, lsl #2
+  cmp x19, x20
+  csel x19, x19, x20, lo
+  add x9, x9, x19, lsl #2
   ld1 {v23.s}[3], [x9]                                   // old
-  fadd v23.4s, v28.4s, v23.4s                            // out
-  fcmgt v24.4s, v26.4s, v23.4s                           // out
-  bsl v24.16b, v26.16b, v23.16b
-  fcmgt v23.4s, v24.4s, v27.4s                           // out_0_0
-  bsl v23.16b, v27.16b, v24.16b
+  fadd v23.4s, v30.4s, v23.4s                            // out
+  fmax v23.4s, v23.4s, v26.4s                            // out
+  fmin v23.4s, v23.4s, v27.4s                            // out_0_0
   mov x9, #4
-  subs x10, x11, x9
+  subs x10, x10, x9
   csel x10, x10, xzr, hs
   subs x9, x4, x9
   csel x9, x9, xzr, hs
-  add x11, x6, #16
+  add x19, x6, #16
   cmp x9, #0
-  csel x9, x6, x11, eq
+  csel x9, x6, x19, eq
   ld1r {v24.4s}, [x9]                                    // old
-  mov x11, #1
-  cmp x10, x11
-  csel x11, x10, x11, lo
-  add x11, x9, x11, lsl #2
-  ld1 {v24.s}[1], [x11]                                  // old
-  mov x11, #2
-  cmp x10, x11
-  csel x11, x10, x11, lo
-  add x11, x9, x11, lsl #2
-  ld1 {v24.s}[2], [x11]                                  // old
-  mov x11, #3
-  cmp x10, x11
-  csel x10, x10, x11, lo
+  mov x19, #1
+  cmp x10, x19
+  csel x19, x10, x19, lo
+  add x19, x9, x19, lsl #2
+  ld1 {v24.s}[1], [x19]                                  // old
+  mov x19, #2
+  cmp x10, x19
+  csel x19, x10, x19, lo
+  add x19, x9, x19, lsl #2
+  ld1 {v24.s}[2], [x19]                                  // old
+  mov x19, #3
+  cmp x10, x19
+  csel x10, x10, x19, lo
   add x9, x9, x10, lsl #2
   ld1 {v24.s}[3], [x9]                                   // old
   fadd v0.4s, v0.4s, v24.4s                              // out
-  fcmgt v24.4s, v26.4s, v0.4s                            // out
-  bsl v24.16b, v26.16b, v0.16b
-  fcmgt v0.4s, v24.4s, v27.4s                            // out_0_1
-  bsl v0.16b, v27.16b, v24.16b
+  fmax v0.4s, v0.4s, v26.4s                              // out
+  fmin v0.4s, v0.4s, v27.4s                              // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v1.s}[0], [x12]                                   // out_7_0
-  st1 {v16.s}[0], [x19]                                  // out_6_0
-  st1 {v22.s}[0], [x17]                                  // out_5_0
-  st1 {v20.s}[0], [x16]                                  // out_4_0
-  st1 {v6.s}[0], [x15]                                   // out_3_0
-  st1 {v18.s}[0], [x14]                                  // out_2_0
-  st1 {v4.s}[0], [x13]                                   // out_1_0
+  st1 {v1.s}[0], [x11]                                   // out_7_0
+  st1 {v16.s}[0], [x17]                                  // out_6_0
+  st1 {v22.s}[0], [x16]                                  // out_5_0
+  st1 {v20.s}[0], [x15]                                  // out_4_0
+  st1 {v6.s}[0], [x14]                                   // out_3_0
+  st1 {v18.s}[0], [x13]                                  // out_2_0
+  st1 {v4.s}[0], [x12]                                   // out_1_0
   st1 {v23.s}[0], [x6]                                   // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
-  add x9, x12, #4
+  add x9, x11, #4
   st1 {v1.s}[1], [x9]                                    // out_7_0
-  add x9, x19, #4
-  st1 {v16.s}[1], [x9]                                   // out_6_0
   add x9, x17, #4
-  st1 {v22.s}[1], [x9]                                   // out_5_0
+  st1 {v16.s}[1], [x9]                                   // out_6_0
   add x9, x16, #4
-  st1 {v20.s}[1], [x9]                                   // out_4_0
+  st1 {v22.s}[1], [x9]                                   // out_5_0
   add x9, x15, #4
-  st1 {v6.s}[1], [x9]                                    // out_3_0
+  st1 {v20.s}[1], [x9]                                   // out_4_0
   add x9, x14, #4
-  st1 {v18.s}[1], [x9]                                   // out_2_0
+  st1 {v6.s}[1], [x9]                                    // out_3_0
   add x9, x13, #4
+  st1 {v18.s}[1], [x9]                                   // out_2_0
+  add x9, x12, #4
   st1 {v4.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
   st1 {v23.s}[1], [x9]                                   // out_0_0
@@ -1209,19 +1041,19 @@ L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
-  add x9, x12, #8
+  add x9, x11, #8
   st1 {v1.s}[2], [x9]                                    // out_7_0
-  add x9, x19, #8
-  st1 {v16.s}[2], [x9]                                   // out_6_0
   add x9, x17, #8
-  st1 {v22.s}[2], [x9]                                   // out_5_0
+  st1 {v16.s}[2], [x9]                                   // out_6_0
   add x9, x16, #8
-  st1 {v20.s}[2], [x9]                                   // out_4_0
+  st1 {v22.s}[2], [x9]                                   // out_5_0
   add x9, x15, #8
-  st1 {v6.s}[2], [x9]                                    // out_3_0
+  st1 {v20.s}[2], [x9]                                   // out_4_0
   add x9, x14, #8
-  st1 {v18.s}[2], [x9]                                   // out_2_0
+  st1 {v6.s}[2], [x9]                                    // out_3_0
   add x9, x13, #8
+  st1 {v18.s}[2], [x9]                                   // out_2_0
+  add x9, x12, #8
   st1 {v4.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
   st1 {v23.s}[2], [x9]                                   // out_0_0
@@ -1229,19 +1061,19 @@ L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
-  add x9, x12, #12
+  add x9, x11, #12
   st1 {v1.s}[3], [x9]                                    // out_7_0
-  add x9, x19, #12
-  st1 {v16.s}[3], [x9]                                   // out_6_0
   add x9, x17, #12
-  st1 {v22.s}[3], [x9]                                   // out_5_0
+  st1 {v16.s}[3], [x9]                                   // out_6_0
   add x9, x16, #12
-  st1 {v20.s}[3], [x9]                                   // out_4_0
+  st1 {v22.s}[3], [x9]                                   // out_5_0
   add x9, x15, #12
-  st1 {v6.s}[3], [x9]                                    // out_3_0
+  st1 {v20.s}[3], [x9]                                   // out_4_0
   add x9, x14, #12
-  st1 {v18.s}[3], [x9]                                   // out_2_0
+  st1 {v6.s}[3], [x9]                                    // out_3_0
   add x9, x13, #12
+  st1 {v18.s}[3], [x9]                                   // out_2_0
+  add x9, x12, #12
   st1 {v4.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
   st1 {v23.s}[3], [x9]                                   // out_0_0
@@ -1249,19 +1081,19 @@ L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
-  add x9, x12, #16
+  add x9, x11, #16
   st1 {v2.s}[0], [x9]                                    // out_7_1
-  add x9, x19, #16
-  st1 {v17.s}[0], [x9]                                   // out_6_1
   add x9, x17, #16
-  st1 {v7.s}[0], [x9]                                    // out_5_1
+  st1 {v17.s}[0], [x9]                                   // out_6_1
   add x9, x16, #16
-  st1 {v21.s}[0], [x9]                                   // out_4_1
+  st1 {v7.s}[0], [x9]                                    // out_5_1
   add x9, x15, #16
-  st1 {v5.s}[0], [x9]                                    // out_3_1
+  st1 {v21.s}[0], [x9]                                   // out_4_1
   add x9, x14, #16
-  st1 {v19.s}[0], [x9]                                   // out_2_1
+  st1 {v5.s}[0], [x9]                                    // out_3_1
   add x9, x13, #16
+  st1 {v19.s}[0], [x9]                                   // out_2_1
+  add x9, x12, #16
   st1 {v3.s}[0], [x9]                                    // out_1_1
   add x9, x6, #16
   st1 {v0.s}[0], [x9]                                    // out_0_1
@@ -1269,19 +1101,19 @@ L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
-  add x9, x12, #20
+  add x9, x11, #20
   st1 {v2.s}[1], [x9]                                    // out_7_1
-  add x9, x19, #20
-  st1 {v17.s}[1], [x9]                                   // out_6_1
   add x9, x17, #20
-  st1 {v7.s}[1], [x9]                                    // out_5_1
+  st1 {v17.s}[1], [x9]                                   // out_6_1
   add x9, x16, #20
-  st1 {v21.s}[1], [x9]                                   // out_4_1
+  st1 {v7.s}[1], [x9]                                    // out_5_1
   add x9, x15, #20
-  st1 {v5.s}[1], [x9]                                    // out_3_1
+  st1 {v21.s}[1], [x9]                                   // out_4_1
   add x9, x14, #20
-  st1 {v19.s}[1], [x9]                                   // out_2_1
+  st1 {v5.s}[1], [x9]                                    // out_3_1
   add x9, x13, #20
+  st1 {v19.s}[1], [x9]                                   // out_2_1
+  add x9, x12, #20
   st1 {v3.s}[1], [x9]                                    // out_1_1
   add x9, x6, #20
   st1 {v0.s}[1], [x9]                                    // out_0_1
@@ -1289,19 +1121,19 @@ L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
-  add x9, x12, #24
+  add x9, x11, #24
   st1 {v2.s}[2], [x9]                                    // out_7_1
-  add x9, x19, #24
-  st1 {v17.s}[2], [x9]                                   // out_6_1
   add x9, x17, #24
-  st1 {v7.s}[2], [x9]                                    // out_5_1
+  st1 {v17.s}[2], [x9]                                   // out_6_1
   add x9, x16, #24
-  st1 {v21.s}[2], [x9]                                   // out_4_1
+  st1 {v7.s}[2], [x9]                                    // out_5_1
   add x9, x15, #24
-  st1 {v5.s}[2], [x9]                                    // out_3_1
+  st1 {v21.s}[2], [x9]                                   // out_4_1
   add x9, x14, #24
-  st1 {v19.s}[2], [x9]                                   // out_2_1
+  st1 {v5.s}[2], [x9]                                    // out_3_1
   add x9, x13, #24
+  st1 {v19.s}[2], [x9]                                   // out_2_1
+  add x9, x12, #24
   st1 {v3.s}[2], [x9]                                    // out_1_1
   add x9, x6, #24
   st1 {v0.s}[2], [x9]                                    // out_0_1
@@ -1332,9 +1164,8 @@ L(n_done):
   ldr x19, [sp, #0]
   ldr x20, [sp, #8]
   ldr x21, [sp, #16]
-  ldr x22, [sp, #24]
-  ldr d8, [sp, #32]
-  ldr d9, [sp, #40]
+  ldr d8, [sp, #24]
+  ldr d9, [sp, #32]
   add sp, sp, #48
   .cfi_def_cfa_offset 0
   ret
@@ -1347,12 +1178,10 @@ L(n_done):
   .seh_save_reg x20, 8
   ldr x21, [sp, #16]
   .seh_save_reg x21, 16
-  ldr x22, [sp, #24]
-  .seh_save_reg x22, 24
-  ldr d8, [sp, #32]
-  .seh_save_freg d8, 32
-  ldr d9, [sp, #40]
-  .seh_save_freg d9, 40
+  ldr d8, [sp, #24]
+  .seh_save_freg d8, 24
+  ldr d9, [sp, #32]
+  .seh_save_freg d9, 32
   add sp, sp, #48
   .seh_stackalloc 48
   .seh_endepilogue

@@ -235,8 +235,7 @@ L(k_done):
   add x9, x3, x9                                         // field
   ldr z23, [x9, #0, mul vl]                              // colsum_0
   ldr z25, [x9, #1, mul vl]                              // colsum_1
-  mov x9, #8
-  mul x9, x10, x9
+  lsl x9, x10, #3
   add x9, x7, x9                                         // field
   ld1rw {z26.s}, p7/z, [x9, #0]                          // zero_0
   mla z24.s, p7/m, z23.s, z26.s                          // sum
@@ -268,57 +267,35 @@ L(k_done):
   add x9, x3, x9                                         // field
   ldr z23, [x9, #0, mul vl]                              // scale_0
   ldr z25, [x9, #1, mul vl]                              // scale_1
-  mov x9, #8
-  mul x9, x10, x9
+  add x9, x0, #8*15                                      // clamp
+  ld1rw {z26.s}, p7/z, [x9, #0]                          // min
+  ld1rw {z27.s}, p7/z, [x9, #4]                          // max
+  lsl x9, x10, #3
   add x9, x9, #32
   add x9, x7, x9                                         // field
-  add x11, x0, #8*15                                     // clamp
-  ld1rw {z26.s}, p7/z, [x11, #0]                         // min
-  ld1rw {z27.s}, p7/z, [x11, #4]                         // max
   cnth x11, all, mul #1
   ldr x12, [x0, #8*13]                                   // dst_stride
-  mov x13, #1
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x6, x12
-  cmp x13, #0                                            // dst_1
-  csel x13, x6, x14, eq
-  mov x14, #2
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x12
-  cmp x14, #0                                            // dst_2
-  csel x14, x13, x15, eq
-  mov x15, #3
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x12
-  cmp x15, #0                                            // dst_3
-  csel x15, x14, x16, eq
-  mov x16, #4
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x12
-  cmp x16, #0                                            // dst_4
-  csel x16, x15, x17, eq
-  mov x17, #5
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
-  add x19, x16, x12
-  cmp x17, #0                                            // dst_5
-  csel x17, x16, x19, eq
-  mov x19, #6
-  subs x19, x8, x19
-  csel x19, x19, xzr, hs
-  add x20, x17, x12
-  cmp x19, #0                                            // dst_6
-  csel x19, x17, x20, eq
-  mov x20, #7
-  subs x20, x8, x20
-  csel x20, x20, xzr, hs
+  add x13, x6, x12
+  cmp x8, #1                                             // dst_1
+  csel x13, x6, x13, ls
+  add x14, x13, x12
+  cmp x8, #2                                             // dst_2
+  csel x14, x13, x14, ls
+  add x15, x14, x12
+  cmp x8, #3                                             // dst_3
+  csel x15, x14, x15, ls
+  add x16, x15, x12
+  cmp x8, #4                                             // dst_4
+  csel x16, x15, x16, ls
+  add x17, x16, x12
+  cmp x8, #5                                             // dst_5
+  csel x17, x16, x17, ls
+  add x19, x17, x12
+  cmp x8, #6                                             // dst_6
+  csel x19, x17, x19, ls
   add x12, x19, x12
-  cmp x20, #0                                            // dst_7
-  csel x12, x19, x12, eq
+  cmp x8, #7                                             // dst_7
+  csel x12, x19, x12, ls
   cnth x20, all, mul #1
   mul x10, x10, x20
   addvl x10, x10, #4
@@ -411,100 +388,68 @@ L(k_done):
   fmla z0.s, p7/m, z1.s, z2.s                            // out
   ldr z1, [x12, #0, mul vl]                              // old
   fadd z1.s, z30.s, z1.s                                 // out
-  fcmgt p6.s, p7/z, z26.s, z1.s                          // out
-  sel z1.s, p6, z26.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z27.s                          // out_7_0
-  sel z1.s, p6, z27.s, z1.s
+  fmax z1.s, p7/m, z1.s, z26.s                           // out
+  fmin z1.s, p7/m, z1.s, z27.s                           // out_7_0
   ldr z2, [x12, #1, mul vl]                              // old
   fadd z2.s, z23.s, z2.s                                 // out
-  fcmgt p6.s, p7/z, z26.s, z2.s                          // out
-  sel z2.s, p6, z26.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z27.s                          // out_7_1
-  sel z2.s, p6, z27.s, z2.s
+  fmax z2.s, p7/m, z2.s, z26.s                           // out
+  fmin z2.s, p7/m, z2.s, z27.s                           // out_7_1
   ldr z3, [x19, #0, mul vl]                              // old
   fadd z3.s, z29.s, z3.s                                 // out
-  fcmgt p6.s, p7/z, z26.s, z3.s                          // out
-  sel z3.s, p6, z26.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z27.s                          // out_6_0
-  sel z3.s, p6, z27.s, z3.s
+  fmax z3.s, p7/m, z3.s, z26.s                           // out
+  fmin z3.s, p7/m, z3.s, z27.s                           // out_6_0
   ldr z23, [x19, #1, mul vl]                             // old
   fadd z22.s, z22.s, z23.s                               // out
-  fcmgt p6.s, p7/z, z26.s, z22.s                         // out
-  sel z22.s, p6, z26.s, z22.s
-  fcmgt p6.s, p7/z, z22.s, z27.s                         // out_6_1
-  sel z22.s, p6, z27.s, z22.s
+  fmax z22.s, p7/m, z22.s, z26.s                         // out
+  fmin z22.s, p7/m, z22.s, z27.s                         // out_6_1
   ldr z23, [x17, #0, mul vl]                             // old
   fadd z20.s, z20.s, z23.s                               // out
-  fcmgt p6.s, p7/z, z26.s, z20.s                         // out
-  sel z20.s, p6, z26.s, z20.s
-  fcmgt p6.s, p7/z, z20.s, z27.s                         // out_5_0
-  sel z20.s, p6, z27.s, z20.s
+  fmax z20.s, p7/m, z20.s, z26.s                         // out
+  fmin z20.s, p7/m, z20.s, z27.s                         // out_5_0
   ldr z23, [x17, #1, mul vl]                             // old
   fadd z21.s, z21.s, z23.s                               // out
-  fcmgt p6.s, p7/z, z26.s, z21.s                         // out
-  sel z21.s, p6, z26.s, z21.s
-  fcmgt p6.s, p7/z, z21.s, z27.s                         // out_5_1
-  sel z21.s, p6, z27.s, z21.s
+  fmax z21.s, p7/m, z21.s, z26.s                         // out
+  fmin z21.s, p7/m, z21.s, z27.s                         // out_5_1
   ldr z23, [x16, #0, mul vl]                             // old
   fadd z19.s, z19.s, z23.s                               // out
-  fcmgt p6.s, p7/z, z26.s, z19.s                         // out
-  sel z19.s, p6, z26.s, z19.s
-  fcmgt p6.s, p7/z, z19.s, z27.s                         // out_4_0
-  sel z19.s, p6, z27.s, z19.s
+  fmax z19.s, p7/m, z19.s, z26.s                         // out
+  fmin z19.s, p7/m, z19.s, z27.s                         // out_4_0
   ldr z23, [x16, #1, mul vl]                             // old
   fadd z18.s, z18.s, z23.s                               // out
-  fcmgt p6.s, p7/z, z26.s, z18.s                         // out
-  sel z18.s, p6, z26.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z27.s                         // out_4_1
-  sel z18.s, p6, z27.s, z18.s
+  fmax z18.s, p7/m, z18.s, z26.s                         // out
+  fmin z18.s, p7/m, z18.s, z27.s                         // out_4_1
   ldr z23, [x15, #0, mul vl]                             // old
   fadd z16.s, z16.s, z23.s                               // out
-  fcmgt p6.s, p7/z, z26.s, z16.s                         // out
-  sel z16.s, p6, z26.s, z16.s
-  fcmgt p6.s, p7/z, z16.s, z27.s                         // out_3_0
-  sel z16.s, p6, z27.s, z16.s
+  fmax z16.s, p7/m, z16.s, z26.s                         // out
+  fmin z16.s, p7/m, z16.s, z27.s                         // out_3_0
   ldr z23, [x15, #1, mul vl]                             // old
   fadd z17.s, z17.s, z23.s                               // out
-  fcmgt p6.s, p7/z, z26.s, z17.s                         // out
-  sel z17.s, p6, z26.s, z17.s
-  fcmgt p6.s, p7/z, z17.s, z27.s                         // out_3_1
-  sel z17.s, p6, z27.s, z17.s
+  fmax z17.s, p7/m, z17.s, z26.s                         // out
+  fmin z17.s, p7/m, z17.s, z27.s                         // out_3_1
   ldr z23, [x14, #0, mul vl]                             // old
   fadd z7.s, z7.s, z23.s                                 // out
-  fcmgt p6.s, p7/z, z26.s, z7.s                          // out
-  sel z7.s, p6, z26.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z27.s                          // out_2_0
-  sel z7.s, p6, z27.s, z7.s
+  fmax z7.s, p7/m, z7.s, z26.s                           // out
+  fmin z7.s, p7/m, z7.s, z27.s                           // out_2_0
   ldr z23, [x14, #1, mul vl]                             // old
   fadd z6.s, z6.s, z23.s                                 // out
-  fcmgt p6.s, p7/z, z26.s, z6.s                          // out
-  sel z6.s, p6, z26.s, z6.s
-  fcmgt p6.s, p7/z, z6.s, z27.s                          // out_2_1
-  sel z6.s, p6, z27.s, z6.s
+  fmax z6.s, p7/m, z6.s, z26.s                           // out
+  fmin z6.s, p7/m, z6.s, z27.s                           // out_2_1
   ldr z23, [x13, #0, mul vl]                             // old
   fadd z4.s, z4.s, z23.s                                 // out
-  fcmgt p6.s, p7/z, z26.s, z4.s                          // out
-  sel z4.s, p6, z26.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z27.s                          // out_1_0
-  sel z4.s, p6, z27.s, z4.s
+  fmax z4.s, p7/m, z4.s, z26.s                           // out
+  fmin z4.s, p7/m, z4.s, z27.s                           // out_1_0
   ldr z23, [x13, #1, mul vl]                             // old
   fadd z5.s, z5.s, z23.s                                 // out
-  fcmgt p6.s, p7/z, z26.s, z5.s                          // out
-  sel z5.s, p6, z26.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z27.s                          // out_1_1
-  sel z5.s, p6, z27.s, z5.s
+  fmax z5.s, p7/m, z5.s, z26.s                           // out
+  fmin z5.s, p7/m, z5.s, z27.s                           // out_1_1
   ldr z23, [x6, #0, mul vl]                              // old
   fadd z23.s, z28.s, z23.s                               // out
-  fcmgt p6.s, p7/z, z26.s, z23.s                         // out
-  sel z23.s, p6, z26.s, z23.s
-  fcmgt p6.s, p7/z, z23.s, z27.s                         // out_0_0
-  sel z23.s, p6, z27.s, z23.s
+  fmax z23.s, p7/m, z23.s, z26.s                         // out
+  fmin z23.s, p7/m, z23.s, z27.s                         // out_0_0
   ldr z24, [x6, #1, mul vl]                              // old
   fadd z0.s, z0.s, z24.s                                 // out
-  fcmgt p6.s, p7/z, z26.s, z0.s                          // out
-  sel z0.s, p6, z26.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out_0_1
-  sel z0.s, p6, z27.s, z0.s
+  fmax z0.s, p7/m, z0.s, z26.s                           // out
+  fmin z0.s, p7/m, z0.s, z27.s                           // out_0_1
   str z1, [x12, #0, mul vl]                              // out_7_0
   str z2, [x12, #1, mul vl]                              // out_7_1
   str z3, [x19, #0, mul vl]                              // out_6_0
@@ -614,100 +559,68 @@ L(if_else):
   fmla z0.s, p7/m, z1.s, z2.s                            // out
   ld1w {z1.s}, p0/z, [x12, #0, mul vl]                   // old
   fadd z1.s, z30.s, z1.s                                 // out
-  fcmgt p6.s, p7/z, z26.s, z1.s                          // out
-  sel z1.s, p6, z26.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z27.s                          // out_7_0
-  sel z1.s, p6, z27.s, z1.s
+  fmax z1.s, p7/m, z1.s, z26.s                           // out
+  fmin z1.s, p7/m, z1.s, z27.s                           // out_7_0
   ld1w {z2.s}, p1/z, [x12, #1, mul vl]                   // old
   fadd z2.s, z23.s, z2.s                                 // out
-  fcmgt p6.s, p7/z, z26.s, z2.s                          // out
-  sel z2.s, p6, z26.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z27.s                          // out_7_1
-  sel z2.s, p6, z27.s, z2.s
+  fmax z2.s, p7/m, z2.s, z26.s                           // out
+  fmin z2.s, p7/m, z2.s, z27.s                           // out_7_1
   ld1w {z3.s}, p0/z, [x19, #0, mul vl]                   // old
   fadd z3.s, z29.s, z3.s                                 // out
-  fcmgt p6.s, p7/z, z26.s, z3.s                          // out
-  sel z3.s, p6, z26.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z27.s                          // out_6_0
-  sel z3.s, p6, z27.s, z3.s
+  fmax z3.s, p7/m, z3.s, z26.s                           // out
+  fmin z3.s, p7/m, z3.s, z27.s                           // out_6_0
   ld1w {z23.s}, p1/z, [x19, #1, mul vl]                  // old
   fadd z22.s, z22.s, z23.s                               // out
-  fcmgt p6.s, p7/z, z26.s, z22.s                         // out
-  sel z22.s, p6, z26.s, z22.s
-  fcmgt p6.s, p7/z, z22.s, z27.s                         // out_6_1
-  sel z22.s, p6, z27.s, z22.s
+  fmax z22.s, p7/m, z22.s, z26.s                         // out
+  fmin z22.s, p7/m, z22.s, z27.s                         // out_6_1
   ld1w {z23.s}, p0/z, [x17, #0, mul vl]                  // old
   fadd z20.s, z20.s, z23.s                               // out
-  fcmgt p6.s, p7/z, z26.s, z20.s                         // out
-  sel z20.s, p6, z26.s, z20.s
-  fcmgt p6.s, p7/z, z20.s, z27.s                         // out_5_0
-  sel z20.s, p6, z27.s, z20.s
+  fmax z20.s, p7/m, z20.s, z26.s                         // out
+  fmin z20.s, p7/m, z20.s, z27.s                         // out_5_0
   ld1w {z23.s}, p1/z, [x17, #1, mul vl]                  // old
   fadd z21.s, z21.s, z23.s                               // out
-  fcmgt p6.s, p7/z, z26.s, z21.s                         // out
-  sel z21.s, p6, z26.s, z21.s
-  fcmgt p6.s, p7/z, z21.s, z27.s                         // out_5_1
-  sel z21.s, p6, z27.s, z21.s
+  fmax z21.s, p7/m, z21.s, z26.s                         // out
+  fmin z21.s, p7/m, z21.s, z27.s                         // out_5_1
   ld1w {z23.s}, p0/z, [x16, #0, mul vl]                  // old
   fadd z19.s, z19.s, z23.s                               // out
-  fcmgt p6.s, p7/z, z26.s, z19.s                         // out
-  sel z19.s, p6, z26.s, z19.s
-  fcmgt p6.s, p7/z, z19.s, z27.s                         // out_4_0
-  sel z19.s, p6, z27.s, z19.s
+  fmax z19.s, p7/m, z19.s, z26.s                         // out
+  fmin z19.s, p7/m, z19.s, z27.s                         // out_4_0
   ld1w {z23.s}, p1/z, [x16, #1, mul vl]                  // old
   fadd z18.s, z18.s, z23.s                               // out
-  fcmgt p6.s, p7/z, z26.s, z18.s                         // out
-  sel z18.s, p6, z26.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z27.s                         // out_4_1
-  sel z18.s, p6, z27.s, z18.s
+  fmax z18.s, p7/m, z18.s, z26.s                         // out
+  fmin z18.s, p7/m, z18.s, z27.s                         // out_4_1
   ld1w {z23.s}, p0/z, [x15, #0, mul vl]                  // old
   fadd z16.s, z16.s, z23.s                               // out
-  fcmgt p6.s, p7/z, z26.s, z16.s                         // out
-  sel z16.s, p6, z26.s, z16.s
-  fcmgt p6.s, p7/z, z16.s, z27.s                         // out_3_0
-  sel z16.s, p6, z27.s, z16.s
+  fmax z16.s, p7/m, z16.s, z26.s                         // out
+  fmin z16.s, p7/m, z16.s, z27.s                         // out_3_0
   ld1w {z23.s}, p1/z, [x15, #1, mul vl]                  // old
   fadd z17.s, z17.s, z23.s                               // out
-  fcmgt p6.s, p7/z, z26.s, z17.s                         // out
-  sel z17.s, p6, z26.s, z17.s
-  fcmgt p6.s, p7/z, z17.s, z27.s                         // out_3_1
-  sel z17.s, p6, z27.s, z17.s
+  fmax z17.s, p7/m, z17.s, z26.s                         // out
+  fmin z17.s, p7/m, z17.s, z27.s                         // out_3_1
   ld1w {z23.s}, p0/z, [x14, #0, mul vl]                  // old
   fadd z7.s, z7.s, z23.s                                 // out
-  fcmgt p6.s, p7/z, z26.s, z7.s                          // out
-  sel z7.s, p6, z26.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z27.s                          // out_2_0
-  sel z7.s, p6, z27.s, z7.s
+  fmax z7.s, p7/m, z7.s, z26.s                           // out
+  fmin z7.s, p7/m, z7.s, z27.s                           // out_2_0
   ld1w {z23.s}, p1/z, [x14, #1, mul vl]                  // old
   fadd z6.s, z6.s, z23.s                                 // out
-  fcmgt p6.s, p7/z, z26.s, z6.s                          // out
-  sel z6.s, p6, z26.s, z6.s
-  fcmgt p6.s, p7/z, z6.s, z27.s                          // out_2_1
-  sel z6.s, p6, z27.s, z6.s
+  fmax z6.s, p7/m, z6.s, z26.s                           // out
+  fmin z6.s, p7/m, z6.s, z27.s                           // out_2_1
   ld1w {z23.s}, p0/z, [x13, #0, mul vl]                  // old
   fadd z4.s, z4.s, z23.s                                 // out
-  fcmgt p6.s, p7/z, z26.s, z4.s                          // out
-  sel z4.s, p6, z26.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z27.s                          // out_1_0
-  sel z4.s, p6, z27.s, z4.s
+  fmax z4.s, p7/m, z4.s, z26.s                           // out
+  fmin z4.s, p7/m, z4.s, z27.s                           // out_1_0
   ld1w {z23.s}, p1/z, [x13, #1, mul vl]                  // old
   fadd z5.s, z5.s, z23.s                                 // out
-  fcmgt p6.s, p7/z, z26.s, z5.s                          // out
-  sel z5.s, p6, z26.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z27.s                          // out_1_1
-  sel z5.s, p6, z27.s, z5.s
+  fmax z5.s, p7/m, z5.s, z26.s                           // out
+  fmin z5.s, p7/m, z5.s, z27.s                           // out_1_1
   ld1w {z23.s}, p0/z, [x6, #0, mul vl]                   // old
   fadd z23.s, z28.s, z23.s                               // out
-  fcmgt p6.s, p7/z, z26.s, z23.s                         // out
-  sel z23.s, p6, z26.s, z23.s
-  fcmgt p6.s, p7/z, z23.s, z27.s                         // out_0_0
-  sel z23.s, p6, z27.s, z23.s
+  fmax z23.s, p7/m, z23.s, z26.s                         // out
+  fmin z23.s, p7/m, z23.s, z27.s                         // out_0_0
   ld1w {z24.s}, p1/z, [x6, #1, mul vl]                   // old
   fadd z0.s, z0.s, z24.s                                 // out
-  fcmgt p6.s, p7/z, z26.s, z0.s                          // out
-  sel z0.s, p6, z26.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out_0_1
-  sel z0.s, p6, z27.s, z0.s
+  fmax z0.s, p7/m, z0.s, z26.s                           // out
+  fmin z0.s, p7/m, z0.s, z27.s                           // out_0_1
   st1w {z1.s}, p0, [x12, #0, mul vl]                     // out_7_0
   st1w {z2.s}, p1, [x12, #1, mul vl]                     // out_7_1
   st1w {z3.s}, p0, [x19, #0, mul vl]                     // out_6_0

@@ -288,8 +288,7 @@ L(k_rest_done):
   vpbroadcastd zmm5, ebp                                 // ones
   vpsrld zmm5, zmm5, 17                                  // below_half
   mov rbp, 48
-  mov r12, 96
-  imul rbx, r12
+  imul rbx, rbx, 96
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 
   jb L(if_else)

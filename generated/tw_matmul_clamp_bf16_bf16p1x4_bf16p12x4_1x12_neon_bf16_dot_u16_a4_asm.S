@@ -264,10 +264,8 @@ L(k_rest_done):
   ldr q6, [x9, #0]                                       // bias
   ldp q16, q7, [x9, #16]                                 // bias, bias
   fadd v0.4s, v0.4s, v6.4s                               // out
-  fcmgt v6.4s, v3.4s, v0.4s                              // out
-  bsl v6.16b, v3.16b, v0.16b
-  fcmgt v0.4s, v6.4s, v4.4s                              // out
-  bsl v0.16b, v4.16b, v6.16b
+  fmax v0.4s, v0.4s, v3.4s                               // out
+  fmin v0.4s, v0.4s, v4.4s                               // out
   ushr v6.4s, v5.4s, #14                                 // bits
   ushr v17.4s, v0.4s, #16                                // bits
   and v6.16b, v17.16b, v6.16b                            // odd
@@ -282,10 +280,8 @@ L(k_rest_done):
   shrn v0.4h, v0.4s, #16                                 // out_0_0
   str d0, [x6, #0]                                       // out_0_0
   fadd v0.4s, v1.4s, v16.4s                              // out
-  fcmgt v1.4s, v3.4s, v0.4s                              // out
-  bsl v1.16b, v3.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v4.4s                              // out
-  bsl v0.16b, v4.16b, v1.16b
+  fmax v0.4s, v0.4s, v3.4s                               // out
+  fmin v0.4s, v0.4s, v4.4s                               // out
   ushr v1.4s, v5.4s, #14                                 // bits
   ushr v6.4s, v0.4s, #16                                 // bits
   and v1.16b, v6.16b, v1.16b                             // odd
@@ -300,10 +296,8 @@ L(k_rest_done):
   shrn v0.4h, v0.4s, #16                                 // out_0_1
   str d0, [x6, #8]                                       // out_0_1
   fadd v0.4s, v2.4s, v7.4s                               // out
-  fcmgt v1.4s, v3.4s, v0.4s                              // out
-  bsl v1.16b, v3.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v4.4s                              // out
-  bsl v0.16b, v4.16b, v1.16b
+  fmax v0.4s, v0.4s, v3.4s                               // out
+  fmin v0.4s, v0.4s, v4.4s                               // out
   ushr v1.4s, v5.4s, #14                                 // bits
   ushr v2.4s, v0.4s, #16                                 // bits
   and v1.16b, v2.16b, v1.16b                             // odd
@@ -397,10 +391,8 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v16.s}[3], [x9]                                   // bias
   fadd v0.4s, v0.4s, v6.4s                               // out
-  fcmgt v6.4s, v3.4s, v0.4s                              // out
-  bsl v6.16b, v3.16b, v0.16b
-  fcmgt v0.4s, v6.4s, v4.4s                              // out
-  bsl v0.16b, v4.16b, v6.16b
+  fmax v0.4s, v0.4s, v3.4s                               // out
+  fmin v0.4s, v0.4s, v4.4s                               // out
   ushr v6.4s, v5.4s, #14                                 // bits
   ushr v17.4s, v0.4s, #16                                // bits
   and v6.16b, v17.16b, v6.16b                            // odd
@@ -414,10 +406,8 @@ L(if_else):
   bsl v0.16b, v6.16b, v17.16b
   shrn v0.4h, v0.4s, #16                                 // out_0_0
   fadd v1.4s, v1.4s, v7.4s                               // out
-  fcmgt v6.4s, v3.4s, v1.4s                              // out
-  bsl v6.16b, v3.16b, v1.16b
-  fcmgt v1.4s, v6.4s, v4.4s                              // out
-  bsl v1.16b, v4.16b, v6.16b
+  fmax v1.4s, v1.4s, v3.4s                               // out
+  fmin v1.4s, v1.4s, v4.4s                               // out
   ushr v6.4s, v5.4s, #14                                 // bits
   ushr v7.4s, v1.4s, #16                                 // bits
   and v6.16b, v7.16b, v6.16b                             // odd
@@ -431,10 +421,8 @@ L(if_else):
   bsl v1.16b, v6.16b, v7.16b
   shrn v1.4h, v1.4s, #16                                 // out_0_1
   fadd v2.4s, v2.4s, v16.4s                              // out
-  fcmgt v6.4s, v3.4s, v2.4s                              // out
-  bsl v6.16b, v3.16b, v2.16b
-  fcmgt v2.4s, v6.4s, v4.4s                              // out
-  bsl v2.16b, v4.16b, v6.16b
+  fmax v2.4s, v2.4s, v3.4s                               // out
+  fmin v2.4s, v2.4s, v4.4s                               // out
   ushr v3.4s, v5.4s, #14                                 // bits
   ushr v4.4s, v2.4s, #16                                 // bits
   and v3.16b, v4.16b, v3.16b                             // odd

@@ -240,48 +240,27 @@ L(k_done):
   ushr v10.4s, v10.4s, #17                               // below_half
   mov x9, #12
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x14, x13, x15, eq
-  mov x15, #4
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x11
-  cmp x15, #0                                            // dst_4
-  csel x15, x14, x16, eq
-  mov x16, #5
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x11
-  cmp x16, #0                                            // dst_5
-  csel x16, x15, x17, eq
-  mov x17, #6
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
-  add x19, x16, x11
-  cmp x17, #0                                            // dst_6
-  csel x17, x16, x19, eq
-  mov x19, #7
-  subs x19, x8, x19
-  csel x19, x19, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
+  add x14, x13, x11
+  cmp x8, #3                                             // dst_3
+  csel x14, x13, x14, ls
+  add x15, x14, x11
+  cmp x8, #4                                             // dst_4
+  csel x15, x14, x15, ls
+  add x16, x15, x11
+  cmp x8, #5                                             // dst_5
+  csel x16, x15, x16, ls
+  add x17, x16, x11
+  cmp x8, #6                                             // dst_6
+  csel x17, x16, x17, ls
   add x11, x17, x11
-  cmp x19, #0                                            // dst_7
-  csel x11, x17, x11, eq
+  cmp x8, #7                                             // dst_7
+  csel x11, x17, x11, ls
   mov x19, #24
   mul x10, x10, x19
   add x10, x3, x10                                       // field
@@ -293,10 +272,8 @@ L(k_done):
   csel x9, x10, x19, eq
   ldr q11, [x9, #0]                                      // bias
   fadd v27.4s, v27.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v27.4s                            // out
-  bsl v12.16b, v8.16b, v27.16b
-  fcmgt v27.4s, v12.4s, v9.4s                            // out
-  bsl v27.16b, v9.16b, v12.16b
+  fmax v27.4s, v27.4s, v8.4s                             // out
+  fmin v27.4s, v27.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v27.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -310,10 +287,8 @@ L(k_done):
   bsl v27.16b, v12.16b, v13.16b
   shrn v27.4h, v27.4s, #16                               // out_7_0
   fadd v26.4s, v26.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v26.4s                            // out
-  bsl v12.16b, v8.16b, v26.16b
-  fcmgt v26.4s, v12.4s, v9.4s                            // out
-  bsl v26.16b, v9.16b, v12.16b
+  fmax v26.4s, v26.4s, v8.4s                             // out
+  fmin v26.4s, v26.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v26.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -327,10 +302,8 @@ L(k_done):
   bsl v26.16b, v12.16b, v13.16b
   shrn v26.4h, v26.4s, #16                               // out_6_0
   fadd v21.4s, v21.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v21.4s                            // out
-  bsl v12.16b, v8.16b, v21.16b
-  fcmgt v21.4s, v12.4s, v9.4s                            // out
-  bsl v21.16b, v9.16b, v12.16b
+  fmax v21.4s, v21.4s, v8.4s                             // out
+  fmin v21.4s, v21.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v21.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -344,10 +317,8 @@ L(k_done):
   bsl v21.16b, v12.16b, v13.16b
   shrn v21.4h, v21.4s, #16                               // out_5_0
   fadd v20.4s, v20.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v20.4s                            // out
-  bsl v12.16b, v8.16b, v20.16b
-  fcmgt v20.4s, v12.4s, v9.4s                            // out
-  bsl v20.16b, v9.16b, v12.16b
+  fmax v20.4s, v20.4s, v8.4s                             // out
+  fmin v20.4s, v20.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v20.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -361,10 +332,8 @@ L(k_done):
   bsl v20.16b, v12.16b, v13.16b
   shrn v20.4h, v20.4s, #16                               // out_4_0
   fadd v7.4s, v7.4s, v11.4s                              // out
-  fcmgt v12.4s, v8.4s, v7.4s                             // out
-  bsl v12.16b, v8.16b, v7.16b
-  fcmgt v7.4s, v12.4s, v9.4s                             // out
-  bsl v7.16b, v9.16b, v12.16b
+  fmax v7.4s, v7.4s, v8.4s                               // out
+  fmin v7.4s, v7.4s, v9.4s                               // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v7.4s, #16                                // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -378,10 +347,8 @@ L(k_done):
   bsl v7.16b, v12.16b, v13.16b
   shrn v7.4h, v7.4s, #16                                 // out_3_0
   fadd v6.4s, v6.4s, v11.4s                              // out
-  fcmgt v12.4s, v8.4s, v6.4s                             // out
-  bsl v12.16b, v8.16b, v6.16b
-  fcmgt v6.4s, v12.4s, v9.4s                             // out
-  bsl v6.16b, v9.16b, v12.16b
+  fmax v6.4s, v6.4s, v8.4s                               // out
+  fmin v6.4s, v6.4s, v9.4s                               // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v6.4s, #16                                // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -395,15 +362,11 @@ L(k_done):
   bsl v6.16b, v12.16b, v13.16b
   shrn v6.4h, v6.4s, #16                                 // out_2_0
   fadd v1.4s, v1.4s, v11.4s                              // out
-  fcmgt v12.4s, v8.4s, v1.4s                             // out
-  bsl v12.16b, v8.16b, v1.16b
-  fcmgt v1.4s, v12.4s, v9.4s                             // out
-  bsl v1.16b, v9.16b, v12.16b
+  fmax v1.4s, v1.4s, v8.4s                               // out
+  fmin v1.4s, v1.4s, v9.4s                               // out
   fadd v0.4s, v0.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v0.4s                             // out
-  bsl v11.16b, v8.16b, v0.16b
-  fcmgt v0.4s, v11.4s, v9.4s                             // out
-  bsl v0.16b, v9.16b, v11.16b
+  fmax v0.4s, v0.4s, v8.4s                               // out
+  fmin v0.4s, v0.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v1.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -431,10 +394,8 @@ L(k_done):
   ldp q12, q11, [x9, #16]                                // bias, bias
   str d27, [x11, #0]                                     // out_7_0
   fadd v27.4s, v29.4s, v12.4s                            // out
-  fcmgt v29.4s, v8.4s, v27.4s                            // out
-  bsl v29.16b, v8.16b, v27.16b
-  fcmgt v27.4s, v29.4s, v9.4s                            // out
-  bsl v27.16b, v9.16b, v29.16b
+  fmax v27.4s, v27.4s, v8.4s                             // out
+  fmin v27.4s, v27.4s, v9.4s                             // out
   ushr v29.4s, v10.4s, #14                               // bits
   ushr v13.4s, v27.4s, #16                               // bits
   and v29.16b, v13.16b, v29.16b                          // odd
@@ -449,10 +410,8 @@ L(k_done):
   shrn v27.4h, v27.4s, #16                               // out_7_1
   str d27, [x11, #8]                                     // out_7_1
   fadd v27.4s, v28.4s, v12.4s                            // out
-  fcmgt v28.4s, v8.4s, v27.4s                            // out
-  bsl v28.16b, v8.16b, v27.16b
-  fcmgt v27.4s, v28.4s, v9.4s                            // out
-  bsl v27.16b, v9.16b, v28.16b
+  fmax v27.4s, v27.4s, v8.4s                             // out
+  fmin v27.4s, v27.4s, v9.4s                             // out
   ushr v28.4s, v10.4s, #14                               // bits
   ushr v29.4s, v27.4s, #16                               // bits
   and v28.16b, v29.16b, v28.16b                          // odd
@@ -466,10 +425,8 @@ L(k_done):
   bsl v27.16b, v28.16b, v29.16b
   shrn v27.4h, v27.4s, #16                               // out_6_1
   fadd v23.4s, v23.4s, v12.4s                            // out
-  fcmgt v28.4s, v8.4s, v23.4s                            // out
-  bsl v28.16b, v8.16b, v23.16b
-  fcmgt v23.4s, v28.4s, v9.4s                            // out
-  bsl v23.16b, v9.16b, v28.16b
+  fmax v23.4s, v23.4s, v8.4s                             // out
+  fmin v23.4s, v23.4s, v9.4s                             // out
   ushr v28.4s, v10.4s, #14                               // bits
   ushr v29.4s, v23.4s, #16                               // bits
   and v28.16b, v29.16b, v28.16b                          // odd
@@ -483,10 +440,8 @@ L(k_done):
   bsl v23.16b, v28.16b, v29.16b
   shrn v23.4h, v23.4s, #16                               // out_5_1
   fadd v22.4s, v22.4s, v12.4s                            // out
-  fcmgt v28.4s, v8.4s, v22.4s                            // out
-  bsl v28.16b, v8.16b, v22.16b
-  fcmgt v22.4s, v28.4s, v9.4s                            // out
-  bsl v22.16b, v9.16b, v28.16b
+  fmax v22.4s, v22.4s, v8.4s                             // out
+  fmin v22.4s, v22.4s, v9.4s                             // out
   ushr v28.4s, v10.4s, #14                               // bits
   ushr v29.4s, v22.4s, #16                               // bits
   and v28.16b, v29.16b, v28.16b                          // odd
@@ -500,10 +455,8 @@ L(k_done):
   bsl v22.16b, v28.16b, v29.16b
   shrn v22.4h, v22.4s, #16                               // out_4_1
   fadd v17.4s, v17.4s, v12.4s                            // out
-  fcmgt v28.4s, v8.4s, v17.4s                            // out
-  bsl v28.16b, v8.16b, v17.16b
-  fcmgt v17.4s, v28.4s, v9.4s                            // out
-  bsl v17.16b, v9.16b, v28.16b
+  fmax v17.4s, v17.4s, v8.4s                             // out
+  fmin v17.4s, v17.4s, v9.4s                             // out
   ushr v28.4s, v10.4s, #14                               // bits
   ushr v29.4s, v17.4s, #16                               // bits
   and v28.16b, v29.16b, v28.16b                          // odd
@@ -517,10 +470,8 @@ L(k_done):
   bsl v17.16b, v28.16b, v29.16b
   shrn v17.4h, v17.4s, #16                               // out_3_1
   fadd v16.4s, v16.4s, v12.4s                            // out
-  fcmgt v28.4s, v8.4s, v16.4s                            // out
-  bsl v28.16b, v8.16b, v16.16b
-  fcmgt v16.4s, v28.4s, v9.4s                            // out
-  bsl v16.16b, v9.16b, v28.16b
+  fmax v16.4s, v16.4s, v8.4s                             // out
+  fmin v16.4s, v16.4s, v9.4s                             // out
   ushr v28.4s, v10.4s, #14                               // bits
   ushr v29.4s, v16.4s, #16                               // bits
   and v28.16b, v29.16b, v28.16b                          // odd
@@ -534,15 +485,11 @@ L(k_done):
   bsl v16.16b, v28.16b, v29.16b
   shrn v16.4h, v16.4s, #16                               // out_2_1
   fadd v3.4s, v3.4s, v12.4s                              // out
-  fcmgt v28.4s, v8.4s, v3.4s                             // out
-  bsl v28.16b, v8.16b, v3.16b
-  fcmgt v3.4s, v28.4s, v9.4s                             // out
-  bsl v3.16b, v9.16b, v28.16b
+  fmax v3.4s, v3.4s, v8.4s                               // out
+  fmin v3.4s, v3.4s, v9.4s                               // out
   fadd v2.4s, v2.4s, v12.4s                              // out
-  fcmgt v28.4s, v8.4s, v2.4s                             // out
-  bsl v28.16b, v8.16b, v2.16b
-  fcmgt v2.4s, v28.4s, v9.4s                             // out
-  bsl v2.16b, v9.16b, v28.16b
+  fmax v2.4s, v2.4s, v8.4s                               // out
+  fmin v2.4s, v2.4s, v9.4s                               // out
   ushr v28.4s, v10.4s, #14                               // bits
   ushr v29.4s, v3.4s, #16                                // bits
   and v28.16b, v29.16b, v28.16b                          // odd
@@ -568,10 +515,8 @@ L(k_done):
   bsl v2.16b, v28.16b, v29.16b
   shrn v2.4h, v2.4s, #16                                 // out_0_1
   fadd v28.4s, v31.4s, v11.4s                            // out
-  fcmgt v29.4s, v8.4s, v28.4s                            // out
-  bsl v29.16b, v8.16b, v28.16b
-  fcmgt v28.4s, v29.4s, v9.4s                            // out
-  bsl v28.16b, v9.16b, v29.16b
+  fmax v28.4s, v28.4s, v8.4s                             // out
+  fmin v28.4s, v28.4s, v9.4s                             // out
   ushr v29.4s, v10.4s, #14                               // bits
   ushr v31.4s, v28.4s, #16                               // bits
   and v29.16b, v31.16b, v29.16b                          // odd
@@ -588,10 +533,8 @@ L(k_done):
   str d26, [x17, #0]                                     // out_6_0
   str d27, [x17, #8]                                     // out_6_1
   fadd v26.4s, v30.4s, v11.4s                            // out
-  fcmgt v27.4s, v8.4s, v26.4s                            // out
-  bsl v27.16b, v8.16b, v26.16b
-  fcmgt v26.4s, v27.4s, v9.4s                            // out
-  bsl v26.16b, v9.16b, v27.16b
+  fmax v26.4s, v26.4s, v8.4s                             // out
+  fmin v26.4s, v26.4s, v9.4s                             // out
   ushr v27.4s, v10.4s, #14                               // bits
   ushr v28.4s, v26.4s, #16                               // bits
   and v27.16b, v28.16b, v27.16b                          // odd
@@ -608,10 +551,8 @@ L(k_done):
   str d21, [x16, #0]                                     // out_5_0
   str d23, [x16, #8]                                     // out_5_1
   fadd v21.4s, v25.4s, v11.4s                            // out
-  fcmgt v23.4s, v8.4s, v21.4s                            // out
-  bsl v23.16b, v8.16b, v21.16b
-  fcmgt v21.4s, v23.4s, v9.4s                            // out
-  bsl v21.16b, v9.16b, v23.16b
+  fmax v21.4s, v21.4s, v8.4s                             // out
+  fmin v21.4s, v21.4s, v9.4s                             // out
   ushr v23.4s, v10.4s, #14                               // bits
   ushr v25.4s, v21.4s, #16                               // bits
   and v23.16b, v25.16b, v23.16b                          // odd
@@ -628,10 +569,8 @@ L(k_done):
   str d20, [x15, #0]                                     // out_4_0
   str d22, [x15, #8]                                     // out_4_1
   fadd v20.4s, v24.4s, v11.4s                            // out
-  fcmgt v21.4s, v8.4s, v20.4s                            // out
-  bsl v21.16b, v8.16b, v20.16b
-  fcmgt v20.4s, v21.4s, v9.4s                            // out
-  bsl v20.16b, v9.16b, v21.16b
+  fmax v20.4s, v20.4s, v8.4s                             // out
+  fmin v20.4s, v20.4s, v9.4s                             // out
   ushr v21.4s, v10.4s, #14                               // bits
   ushr v22.4s, v20.4s, #16                               // bits
   and v21.16b, v22.16b, v21.16b                          // odd
@@ -648,10 +587,8 @@ L(k_done):
   str d7, [x14, #0]                                      // out_3_0
   str d17, [x14, #8]                                     // out_3_1
   fadd v7.4s, v19.4s, v11.4s                             // out
-  fcmgt v17.4s, v8.4s, v7.4s                             // out
-  bsl v17.16b, v8.16b, v7.16b
-  fcmgt v7.4s, v17.4s, v9.4s                             // out
-  bsl v7.16b, v9.16b, v17.16b
+  fmax v7.4s, v7.4s, v8.4s                               // out
+  fmin v7.4s, v7.4s, v9.4s                               // out
   ushr v17.4s, v10.4s, #14                               // bits
   ushr v19.4s, v7.4s, #16                                // bits
   and v17.16b, v19.16b, v17.16b                          // odd
@@ -668,10 +605,8 @@ L(k_done):
   str d6, [x13, #0]                                      // out_2_0
   str d16, [x13, #8]                                     // out_2_1
   fadd v6.4s, v18.4s, v11.4s                             // out
-  fcmgt v7.4s, v8.4s, v6.4s                              // out
-  bsl v7.16b, v8.16b, v6.16b
-  fcmgt v6.4s, v7.4s, v9.4s                              // out
-  bsl v6.16b, v9.16b, v7.16b
+  fmax v6.4s, v6.4s, v8.4s                               // out
+  fmin v6.4s, v6.4s, v9.4s                               // out
   ushr v7.4s, v10.4s, #14                                // bits
   ushr v16.4s, v6.4s, #16                                // bits
   and v7.16b, v16.16b, v7.16b                            // odd
@@ -688,15 +623,11 @@ L(k_done):
   str d1, [x12, #0]                                      // out_1_0
   str d3, [x12, #8]                                      // out_1_1
   fadd v1.4s, v5.4s, v11.4s                              // out
-  fcmgt v3.4s, v8.4s, v1.4s                              // out
-  bsl v3.16b, v8.16b, v1.16b
-  fcmgt v1.4s, v3.4s, v9.4s                              // out
-  bsl v1.16b, v9.16b, v3.16b
+  fmax v1.4s, v1.4s, v8.4s                               // out
+  fmin v1.4s, v1.4s, v9.4s                               // out
   fadd v3.4s, v4.4s, v11.4s                              // out
-  fcmgt v4.4s, v8.4s, v3.4s                              // out
-  bsl v4.16b, v8.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v9.4s                              // out
-  bsl v3.16b, v9.16b, v4.16b
+  fmax v3.4s, v3.4s, v8.4s                               // out
+  fmin v3.4s, v3.4s, v9.4s                               // out
   ushr v4.4s, v10.4s, #14                                // bits
   ushr v5.4s, v1.4s, #16                                 // bits
   and v4.16b, v5.16b, v4.16b                             // odd
@@ -757,10 +688,8 @@ L(if_else):
   add x19, x19, x20, lsl #2
   ld1 {v11.s}[3], [x19]                                  // bias
   fadd v27.4s, v27.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v27.4s                            // out
-  bsl v12.16b, v8.16b, v27.16b
-  fcmgt v27.4s, v12.4s, v9.4s                            // out
-  bsl v27.16b, v9.16b, v12.16b
+  fmax v27.4s, v27.4s, v8.4s                             // out
+  fmin v27.4s, v27.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v27.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -774,10 +703,8 @@ L(if_else):
   bsl v27.16b, v12.16b, v13.16b
   shrn v27.4h, v27.4s, #16                               // out_7_0
   fadd v26.4s, v26.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v26.4s                            // out
-  bsl v12.16b, v8.16b, v26.16b
-  fcmgt v26.4s, v12.4s, v9.4s                            // out
-  bsl v26.16b, v9.16b, v12.16b
+  fmax v26.4s, v26.4s, v8.4s                             // out
+  fmin v26.4s, v26.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v26.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -791,10 +718,8 @@ L(if_else):
   bsl v26.16b, v12.16b, v13.16b
   shrn v26.4h, v26.4s, #16                               // out_6_0
   fadd v21.4s, v21.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v21.4s                            // out
-  bsl v12.16b, v8.16b, v21.16b
-  fcmgt v21.4s, v12.4s, v9.4s                            // out
-  bsl v21.16b, v9.16b, v12.16b
+  fmax v21.4s, v21.4s, v8.4s                             // out
+  fmin v21.4s, v21.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v21.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -808,10 +733,8 @@ L(if_else):
   bsl v21.16b, v12.16b, v13.16b
   shrn v21.4h, v21.4s, #16                               // out_5_0
   fadd v20.4s, v20.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v20.4s                            // out
-  bsl v12.16b, v8.16b, v20.16b
-  fcmgt v20.4s, v12.4s, v9.4s                            // out
-  bsl v20.16b, v9.16b, v12.16b
+  fmax v20.4s, v20.4s, v8.4s                             // out
+  fmin v20.4s, v20.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v20.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -825,10 +748,8 @@ L(if_else):
   bsl v20.16b, v12.16b, v13.16b
   shrn v20.4h, v20.4s, #16                               // out_4_0
   fadd v7.4s, v7.4s, v11.4s                              // out
-  fcmgt v12.4s, v8.4s, v7.4s                             // out
-  bsl v12.16b, v8.16b, v7.16b
-  fcmgt v7.4s, v12.4s, v9.4s                             // out
-  bsl v7.16b, v9.16b, v12.16b
+  fmax v7.4s, v7.4s, v8.4s                               // out
+  fmin v7.4s, v7.4s, v9.4s                               // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v7.4s, #16                                // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -842,10 +763,8 @@ L(if_else):
   bsl v7.16b, v12.16b, v13.16b
   shrn v7.4h, v7.4s, #16                                 // out_3_0
   fadd v6.4s, v6.4s, v11.4s                              // out
-  fcmgt v12.4s, v8.4s, v6.4s                             // out
-  bsl v12.16b, v8.16b, v6.16b
-  fcmgt v6.4s, v12.4s, v9.4s                             // out
-  bsl v6.16b, v9.16b, v12.16b
+  fmax v6.4s, v6.4s, v8.4s                               // out
+  fmin v6.4s, v6.4s, v9.4s                               // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v6.4s, #16                                // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -859,10 +778,8 @@ L(if_else):
   bsl v6.16b, v12.16b, v13.16b
   shrn v6.4h, v6.4s, #16                                 // out_2_0
   fadd v1.4s, v1.4s, v11.4s                              // out
-  fcmgt v12.4s, v8.4s, v1.4s                             // out
-  bsl v12.16b, v8.16b, v1.16b
-  fcmgt v1.4s, v12.4s, v9.4s                             // out
-  bsl v1.16b, v9.16b, v12.16b
+  fmax v1.4s, v1.4s, v8.4s                               // out
+  fmin v1.4s, v1.4s, v9.4s                               // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v1.4s, #16                                // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -876,10 +793,8 @@ L(if_else):
   bsl v1.16b, v12.16b, v13.16b
   shrn v1.4h, v1.4s, #16                                 // out_1_0
   fadd v0.4s, v0.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v0.4s                             // out
-  bsl v11.16b, v8.16b, v0.16b
-  fcmgt v0.4s, v11.4s, v9.4s                             // out
-  bsl v0.16b, v9.16b, v11.16b
+  fmax v0.4s, v0.4s, v8.4s                               // out
+  fmin v0.4s, v0.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v0.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -917,10 +832,8 @@ L(if_else):
   add x19, x19, x20, lsl #2
   ld1 {v11.s}[3], [x19]                                  // bias
   fadd v29.4s, v29.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v29.4s                            // out
-  bsl v12.16b, v8.16b, v29.16b
-  fcmgt v29.4s, v12.4s, v9.4s                            // out
-  bsl v29.16b, v9.16b, v12.16b
+  fmax v29.4s, v29.4s, v8.4s                             // out
+  fmin v29.4s, v29.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v29.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -934,10 +847,8 @@ L(if_else):
   bsl v29.16b, v12.16b, v13.16b
   shrn v29.4h, v29.4s, #16                               // out_7_1
   fadd v28.4s, v28.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v28.4s                            // out
-  bsl v12.16b, v8.16b, v28.16b
-  fcmgt v28.4s, v12.4s, v9.4s                            // out
-  bsl v28.16b, v9.16b, v12.16b
+  fmax v28.4s, v28.4s, v8.4s                             // out
+  fmin v28.4s, v28.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v28.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -951,10 +862,8 @@ L(if_else):
   bsl v28.16b, v12.16b, v13.16b
   shrn v28.4h, v28.4s, #16                               // out_6_1
   fadd v23.4s, v23.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v23.4s                            // out
-  bsl v12.16b, v8.16b, v23.16b
-  fcmgt v23.4s, v12.4s, v9.4s                            // out
-  bsl v23.16b, v9.16b, v12.16b
+  fmax v23.4s, v23.4s, v8.4s                             // out
+  fmin v23.4s, v23.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v23.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -968,10 +877,8 @@ L(if_else):
   bsl v23.16b, v12.16b, v13.16b
   shrn v23.4h, v23.4s, #16                               // out_5_1
   fadd v22.4s, v22.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v22.4s                            // out
-  bsl v12.16b, v8.16b, v22.16b
-  fcmgt v22.4s, v12.4s, v9.4s                            // out
-  bsl v22.16b, v9.16b, v12.16b
+  fmax v22.4s, v22.4s, v8.4s                             // out
+  fmin v22.4s, v22.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v22.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -985,10 +892,8 @@ L(if_else):
   bsl v22.16b, v12.16b, v13.16b
   shrn v22.4h, v22.4s, #16                               // out_4_1
   fadd v17.4s, v17.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v17.4s                            // out
-  bsl v12.16b, v8.16b, v17.16b
-  fcmgt v17.4s, v12.4s, v9.4s                            // out
-  bsl v17.16b, v9.16b, v12.16b
+  fmax v17.4s, v17.4s, v8.4s                             // out
+  fmin v17.4s, v17.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v17.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1002,10 +907,8 @@ L(if_else):
   bsl v17.16b, v12.16b, v13.16b
   shrn v17.4h, v17.4s, #16                               // out_3_1
   fadd v16.4s, v16.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v16.4s                            // out
-  bsl v12.16b, v8.16b, v16.16b
-  fcmgt v16.4s, v12.4s, v9.4s                            // out
-  bsl v16.16b, v9.16b, v12.16b
+  fmax v16.4s, v16.4s, v8.4s                             // out
+  fmin v16.4s, v16.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v16.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1019,10 +922,8 @@ L(if_else):
   bsl v16.16b, v12.16b, v13.16b
   shrn v16.4h, v16.4s, #16                               // out_2_1
   fadd v3.4s, v3.4s, v11.4s                              // out
-  fcmgt v12.4s, v8.4s, v3.4s                             // out
-  bsl v12.16b, v8.16b, v3.16b
-  fcmgt v3.4s, v12.4s, v9.4s                             // out
-  bsl v3.16b, v9.16b, v12.16b
+  fmax v3.4s, v3.4s, v8.4s                               // out
+  fmin v3.4s, v3.4s, v9.4s                               // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v3.4s, #16                                // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1036,10 +937,8 @@ L(if_else):
   bsl v3.16b, v12.16b, v13.16b
   shrn v3.4h, v3.4s, #16                                 // out_1_1
   fadd v2.4s, v2.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v2.4s                             // out
-  bsl v11.16b, v8.16b, v2.16b
-  fcmgt v2.4s, v11.4s, v9.4s                             // out
-  bsl v2.16b, v9.16b, v11.16b
+  fmax v2.4s, v2.4s, v8.4s                               // out
+  fmin v2.4s, v2.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v2.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1077,10 +976,8 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v11.s}[3], [x9]                                   // bias
   fadd v31.4s, v31.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v31.4s                            // out
-  bsl v12.16b, v8.16b, v31.16b
-  fcmgt v31.4s, v12.4s, v9.4s                            // out
-  bsl v31.16b, v9.16b, v12.16b
+  fmax v31.4s, v31.4s, v8.4s                             // out
+  fmin v31.4s, v31.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v31.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1094,10 +991,8 @@ L(if_else):
   bsl v31.16b, v12.16b, v13.16b
   shrn v31.4h, v31.4s, #16                               // out_7_2
   fadd v30.4s, v30.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v30.4s                            // out
-  bsl v12.16b, v8.16b, v30.16b
-  fcmgt v30.4s, v12.4s, v9.4s                            // out
-  bsl v30.16b, v9.16b, v12.16b
+  fmax v30.4s, v30.4s, v8.4s                             // out
+  fmin v30.4s, v30.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v30.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1111,10 +1006,8 @@ L(if_else):
   bsl v30.16b, v12.16b, v13.16b
   shrn v30.4h, v30.4s, #16                               // out_6_2
   fadd v25.4s, v25.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v25.4s                            // out
-  bsl v12.16b, v8.16b, v25.16b
-  fcmgt v25.4s, v12.4s, v9.4s                            // out
-  bsl v25.16b, v9.16b, v12.16b
+  fmax v25.4s, v25.4s, v8.4s                             // out
+  fmin v25.4s, v25.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v25.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1128,10 +1021,8 @@ L(if_else):
   bsl v25.16b, v12.16b, v13.16b
   shrn v25.4h, v25.4s, #16                               // out_5_2
   fadd v24.4s, v24.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v24.4s                            // out
-  bsl v12.16b, v8.16b, v24.16b
-  fcmgt v24.4s, v12.4s, v9.4s                            // out
-  bsl v24.16b, v9.16b, v12.16b
+  fmax v24.4s, v24.4s, v8.4s                             // out
+  fmin v24.4s, v24.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v24.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1145,10 +1036,8 @@ L(if_else):
   bsl v24.16b, v12.16b, v13.16b
   shrn v24.4h, v24.4s, #16                               // out_4_2
   fadd v19.4s, v19.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v19.4s                            // out
-  bsl v12.16b, v8.16b, v19.16b
-  fcmgt v19.4s, v12.4s, v9.4s                            // out
-  bsl v19.16b, v9.16b, v12.16b
+  fmax v19.4s, v19.4s, v8.4s                             // out
+  fmin v19.4s, v19.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v19.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1162,10 +1051,8 @@ L(if_else):
   bsl v19.16b, v12.16b, v13.16b
   shrn v19.4h, v19.4s, #16                               // out_3_2
   fadd v18.4s, v18.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v18.4s                            // out
-  bsl v12.16b, v8.16b, v18.16b
-  fcmgt v18.4s, v12.4s, v9.4s                            // out
-  bsl v18.16b, v9.16b, v12.16b
+  fmax v18.4s, v18.4s, v8.4s                             // out
+  fmin v18.4s, v18.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v18.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1179,10 +1066,8 @@ L(if_else):
   bsl v18.16b, v12.16b, v13.16b
   shrn v18.4h, v18.4s, #16                               // out_2_2
   fadd v5.4s, v5.4s, v11.4s                              // out
-  fcmgt v12.4s, v8.4s, v5.4s                             // out
-  bsl v12.16b, v8.16b, v5.16b
-  fcmgt v5.4s, v12.4s, v9.4s                             // out
-  bsl v5.16b, v9.16b, v12.16b
+  fmax v5.4s, v5.4s, v8.4s                               // out
+  fmin v5.4s, v5.4s, v9.4s                               // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v5.4s, #16                                // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1196,10 +1081,8 @@ L(if_else):
   bsl v5.16b, v12.16b, v13.16b
   shrn v5.4h, v5.4s, #16                                 // out_1_2
   fadd v4.4s, v4.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v4.4s                             // out
-  bsl v11.16b, v8.16b, v4.16b
-  fcmgt v4.4s, v11.4s, v9.4s                             // out
-  bsl v4.16b, v9.16b, v11.16b
+  fmax v4.4s, v4.4s, v8.4s                               // out
+  fmin v4.4s, v4.4s, v9.4s                               // out
   ushr v8.4s, v10.4s, #14                                // bits
   ushr v9.4s, v4.4s, #16                                 // bits
   and v8.16b, v9.16b, v8.16b                             // odd

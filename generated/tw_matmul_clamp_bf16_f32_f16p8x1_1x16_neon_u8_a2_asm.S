@@ -66,12 +66,9 @@ L(n):
 L(m):
   ldr x9, [x0, #8*3]                                     // k
   ldr x10, [x0, #8*11]                                   // rhs_stride
-  mov x11, #8
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x10, x3, x10
-  cmp x11, #0                                            // rhs_1
-  csel x10, x3, x10, eq
+  cmp x4, #8                                             // rhs_1
+  csel x10, x3, x10, ls
   movi v0.2d, #0                                         // acc0_0_0
   movi v1.2d, #0                                         // acc0_0_1
   movi v2.2d, #0                                         // acc0_0_2
@@ -225,8 +222,7 @@ L(k_rest_done):
   movi v6.16b, #255                                      // ones
   ushr v6.4s, v6.4s, #17                                 // below_half
   mov x11, #16
-  mov x12, #16
-  mul x9, x9, x12
+  lsl x9, x9, #4
   add x12, x3, x9                                        // field
   add x9, x10, x9                                        // field
   cmp x4, x11                                            // unless n_left at_least 
@@ -243,10 +239,8 @@ L(k_rest_done):
   ldp q16, q7, [x10, #0]                                 // bias, bias
   ldp q18, q17, [x9, #0]                                 // bias, bias
   fadd v0.4s, v0.4s, v16.4s                              // out
-  fcmgt v16.4s, v4.4s, v0.4s                             // out
-  bsl v16.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v16.4s, v5.4s                             // out
-  bsl v0.16b, v5.16b, v16.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
   ushr v16.4s, v6.4s, #14                                // bits
   ushr v19.4s, v0.4s, #16                                // bits
   and v16.16b, v19.16b, v16.16b                          // odd
@@ -261,10 +255,8 @@ L(k_rest_done):
   shrn v0.4h, v0.4s, #16                                 // out_0_0
   str d0, [x6, #0]                                       // out_0_0
   fadd v0.4s, v1.4s, v7.4s                               // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out
-  bsl v0.16b, v5.16b, v1.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
   ushr v1.4s, v6.4s, #14                                 // bits
   ushr v7.4s, v0.4s, #16                                 // bits
   and v1.16b, v7.16b, v1.16b                             // odd
@@ -279,10 +271,8 @@ L(k_rest_done):
   shrn v0.4h, v0.4s, #16                                 // out_0_1
   str d0, [x6, #8]                                       // out_0_1
   fadd v0.4s, v2.4s, v18.4s                              // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out
-  bsl v0.16b, v5.16b, v1.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
   ushr v1.4s, v6.4s, #14                                 // bits
   ushr v2.4s, v0.4s, #16                                 // bits
   and v1.16b, v2.16b, v1.16b                             // odd
@@ -297,10 +287,8 @@ L(k_rest_done):
   shrn v0.4h, v0.4s, #16                                 // out_0_2
   str d0, [x6, #16]                                      // out_0_2
   fadd v0.4s, v3.4s, v17.4s                              // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out
-  bsl v0.16b, v5.16b, v1.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
   ushr v1.4s, v6.4s, #14                                 // bits
   ushr v2.4s, v0.4s, #16                                 // bits
   and v1.16b, v2.16b, v1.16b                             // odd
@@ -422,10 +410,8 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v18.s}[3], [x9]                                   // bias
   fadd v0.4s, v0.4s, v7.4s                               // out
-  fcmgt v7.4s, v4.4s, v0.4s                              // out
-  bsl v7.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v7.4s, v5.4s                              // out
-  bsl v0.16b, v5.16b, v7.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
   ushr v7.4s, v6.4s, #14                                 // bits
   ushr v19.4s, v0.4s, #16                                // bits
   and v7.16b, v19.16b, v7.16b                            // odd
@@ -439,10 +425,8 @@ L(if_else):
   bsl v0.16b, v7.16b, v19.16b
   shrn v0.4h, v0.4s, #16                                 // out_0_0
   fadd v1.4s, v1.4s, v16.4s                              // out
-  fcmgt v7.4s, v4.4s, v1.4s                              // out
-  bsl v7.16b, v4.16b, v1.16b
-  fcmgt v1.4s, v7.4s, v5.4s                              // out
-  bsl v1.16b, v5.16b, v7.16b
+  fmax v1.4s, v1.4s, v4.4s                               // out
+  fmin v1.4s, v1.4s, v5.4s                               // out
   ushr v7.4s, v6.4s, #14                                 // bits
   ushr v16.4s, v1.4s, #16                                // bits
   and v7.16b, v16.16b, v7.16b                            // odd
@@ -456,10 +440,8 @@ L(if_else):
   bsl v1.16b, v7.16b, v16.16b
   shrn v1.4h, v1.4s, #16                                 // out_0_1
   fadd v2.4s, v2.4s, v17.4s                              // out
-  fcmgt v7.4s, v4.4s, v2.4s                              // out
-  bsl v7.16b, v4.16b, v2.16b
-  fcmgt v2.4s, v7.4s, v5.4s                              // out
-  bsl v2.16b, v5.16b, v7.16b
+  fmax v2.4s, v2.4s, v4.4s                               // out
+  fmin v2.4s, v2.4s, v5.4s                               // out
   ushr v7.4s, v6.4s, #14                                 // bits
   ushr v16.4s, v2.4s, #16                                // bits
   and v7.16b, v16.16b, v7.16b                            // odd
@@ -473,10 +455,8 @@ L(if_else):
   bsl v2.16b, v7.16b, v16.16b
   shrn v2.4h, v2.4s, #16                                 // out_0_2
   fadd v3.4s, v3.4s, v18.4s                              // out
-  fcmgt v7.4s, v4.4s, v3.4s                              // out
-  bsl v7.16b, v4.16b, v3.16b
-  fcmgt v3.4s, v7.4s, v5.4s                              // out
-  bsl v3.16b, v5.16b, v7.16b
+  fmax v3.4s, v3.4s, v4.4s                               // out
+  fmin v3.4s, v3.4s, v5.4s                               // out
   ushr v4.4s, v6.4s, #14                                 // bits
   ushr v5.4s, v3.4s, #16                                 // bits
   and v4.16b, v5.16b, v4.16b                             // odd

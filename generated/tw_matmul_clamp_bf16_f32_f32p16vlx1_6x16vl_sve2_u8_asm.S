@@ -114,36 +114,21 @@ L(n):
 L(m):
   ldr x9, [x0, #8*3]                                     // k
   ldr x10, [x0, #8*6]                                    // lhs_stride
-  mov x11, #1
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
-  add x12, x7, x10
-  cmp x11, #0                                            // lhs_1
-  csel x11, x7, x12, eq
-  mov x12, #2
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x10
-  cmp x12, #0                                            // lhs_2
-  csel x12, x11, x13, eq
-  mov x13, #3
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x10
-  cmp x13, #0                                            // lhs_3
-  csel x13, x12, x14, eq
-  mov x14, #4
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x10
-  cmp x14, #0                                            // lhs_4
-  csel x14, x13, x15, eq
-  mov x15, #5
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
+  add x11, x7, x10
+  cmp x8, #1                                             // lhs_1
+  csel x11, x7, x11, ls
+  add x12, x11, x10
+  cmp x8, #2                                             // lhs_2
+  csel x12, x11, x12, ls
+  add x13, x12, x10
+  cmp x8, #3                                             // lhs_3
+  csel x13, x12, x13, ls
+  add x14, x13, x10
+  cmp x8, #4                                             // lhs_4
+  csel x14, x13, x14, ls
   add x10, x14, x10
-  cmp x15, #0                                            // lhs_5
-  csel x10, x14, x10, eq
+  cmp x8, #5                                             // lhs_5
+  csel x10, x14, x10, ls
   mov z6.b, #0                                           // acc_0_0
   mov z7.b, #0                                           // acc_0_1
   mov z16.b, #0                                          // acc_0_2
@@ -478,36 +463,21 @@ L(k_rest_done):
   lsr z2.s, z2.s, #17                                    // below_half
   rdvl x10, #1
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x14, x13, x15, eq
-  mov x15, #4
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x11
-  cmp x15, #0                                            // dst_4
-  csel x15, x14, x16, eq
-  mov x16, #5
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
+  add x14, x13, x11
+  cmp x8, #3                                             // dst_3
+  csel x14, x13, x14, ls
+  add x15, x14, x11
+  cmp x8, #4                                             // dst_4
+  csel x15, x14, x15, ls
   add x11, x15, x11
-  cmp x16, #0                                            // dst_5
-  csel x11, x15, x11, eq
+  cmp x8, #5                                             // dst_5
+  csel x11, x15, x11, ls
   rdvl x16, #4
   mul x9, x9, x16
   add x9, x3, x9                                         // field
@@ -519,10 +489,8 @@ L(k_rest_done):
   csel x9, x9, x16, eq
   ldr z3, [x9, #0, mul vl]                               // bias
   fadd z4.s, z10.s, z3.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   lsr z5.s, z2.s, #14                                    // bits
   lsr z10.s, z4.s, #16                                   // bits
   and z5.d, z10.d, z5.d                                  // odd
@@ -536,10 +504,8 @@ L(k_rest_done):
   sel z4.s, p6, z5.s, z4.s
   lsr z4.s, z4.s, #16                                    // out_5_0
   fadd z5.s, z30.s, z3.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z5.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z1.s                           // out
-  sel z5.s, p6, z1.s, z5.s
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z1.s                            // out
   lsr z30.s, z2.s, #14                                   // bits
   lsr z10.s, z5.s, #16                                   // bits
   and z30.d, z10.d, z30.d                                // odd
@@ -553,10 +519,8 @@ L(k_rest_done):
   sel z5.s, p6, z30.s, z5.s
   lsr z5.s, z5.s, #16                                    // out_4_0
   fadd z26.s, z26.s, z3.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z26.s                          // out
-  sel z26.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z26.s, z1.s                          // out
-  sel z26.s, p6, z1.s, z26.s
+  fmax z26.s, p7/m, z26.s, z0.s                          // out
+  fmin z26.s, p7/m, z26.s, z1.s                          // out
   lsr z30.s, z2.s, #14                                   // bits
   lsr z10.s, z26.s, #16                                  // bits
   and z30.d, z10.d, z30.d                                // odd
@@ -570,10 +534,8 @@ L(k_rest_done):
   sel z26.s, p6, z30.s, z26.s
   lsr z26.s, z26.s, #16                                  // out_3_0
   fadd z22.s, z22.s, z3.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z22.s                          // out
-  sel z22.s, p6, z0.s, z22.s
-  fcmgt p6.s, p7/z, z22.s, z1.s                          // out
-  sel z22.s, p6, z1.s, z22.s
+  fmax z22.s, p7/m, z22.s, z0.s                          // out
+  fmin z22.s, p7/m, z22.s, z1.s                          // out
   lsr z30.s, z2.s, #14                                   // bits
   lsr z10.s, z22.s, #16                                  // bits
   and z30.d, z10.d, z30.d                                // odd
@@ -587,15 +549,11 @@ L(k_rest_done):
   sel z22.s, p6, z30.s, z22.s
   lsr z22.s, z22.s, #16                                  // out_2_0
   fadd z18.s, z18.s, z3.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z18.s, p6, z0.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z1.s                          // out
-  sel z18.s, p6, z1.s, z18.s
+  fmax z18.s, p7/m, z18.s, z0.s                          // out
+  fmin z18.s, p7/m, z18.s, z1.s                          // out
   fadd z3.s, z6.s, z3.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z3.s, p6, z0.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z3.s, p6, z1.s, z3.s
+  fmax z3.s, p7/m, z3.s, z0.s                            // out
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   lsr z6.s, z2.s, #14                                    // bits
   lsr z30.s, z18.s, #16                                  // bits
   and z6.d, z30.d, z6.d                                  // odd
@@ -622,10 +580,8 @@ L(k_rest_done):
   lsr z3.s, z3.s, #16                                    // out_0_0
   ldr z18, [x9, #1, mul vl]                              // bias
   fadd z30.s, z11.s, z18.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z30.s                          // out
-  sel z30.s, p6, z0.s, z30.s
-  fcmgt p6.s, p7/z, z30.s, z1.s                          // out
-  sel z30.s, p6, z1.s, z30.s
+  fmax z30.s, p7/m, z30.s, z0.s                          // out
+  fmin z30.s, p7/m, z30.s, z1.s                          // out
   lsr z10.s, z2.s, #14                                   // bits
   lsr z11.s, z30.s, #16                                  // bits
   and z10.d, z11.d, z10.d                                // odd
@@ -639,10 +595,8 @@ L(k_rest_done):
   sel z30.s, p6, z10.s, z30.s
   lsr z30.s, z30.s, #16                                  // out_5_1
   fadd z31.s, z31.s, z18.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z31.s                          // out
-  sel z31.s, p6, z0.s, z31.s
-  fcmgt p6.s, p7/z, z31.s, z1.s                          // out
-  sel z31.s, p6, z1.s, z31.s
+  fmax z31.s, p7/m, z31.s, z0.s                          // out
+  fmin z31.s, p7/m, z31.s, z1.s                          // out
   lsr z10.s, z2.s, #14                                   // bits
   lsr z11.s, z31.s, #16                                  // bits
   and z10.d, z11.d, z10.d                                // odd
@@ -656,10 +610,8 @@ L(k_rest_done):
   sel z31.s, p6, z10.s, z31.s
   lsr z31.s, z31.s, #16                                  // out_4_1
   fadd z27.s, z27.s, z18.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z27.s, p6, z0.s, z27.s
-  fcmgt p6.s, p7/z, z27.s, z1.s                          // out
-  sel z27.s, p6, z1.s, z27.s
+  fmax z27.s, p7/m, z27.s, z0.s                          // out
+  fmin z27.s, p7/m, z27.s, z1.s                          // out
   lsr z10.s, z2.s, #14                                   // bits
   lsr z11.s, z27.s, #16                                  // bits
   and z10.d, z11.d, z10.d                                // odd
@@ -673,10 +625,8 @@ L(k_rest_done):
   sel z27.s, p6, z10.s, z27.s
   lsr z27.s, z27.s, #16                                  // out_3_1
   fadd z23.s, z23.s, z18.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z23.s                          // out
-  sel z23.s, p6, z0.s, z23.s
-  fcmgt p6.s, p7/z, z23.s, z1.s                          // out
-  sel z23.s, p6, z1.s, z23.s
+  fmax z23.s, p7/m, z23.s, z0.s                          // out
+  fmin z23.s, p7/m, z23.s, z1.s                          // out
   lsr z10.s, z2.s, #14                                   // bits
   lsr z11.s, z23.s, #16                                  // bits
   and z10.d, z11.d, z10.d                                // odd
@@ -690,15 +640,11 @@ L(k_rest_done):
   sel z23.s, p6, z10.s, z23.s
   lsr z23.s, z23.s, #16                                  // out_2_1
   fadd z19.s, z19.s, z18.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
-  sel z19.s, p6, z0.s, z19.s
-  fcmgt p6.s, p7/z, z19.s, z1.s                          // out
-  sel z19.s, p6, z1.s, z19.s
+  fmax z19.s, p7/m, z19.s, z0.s                          // out
+  fmin z19.s, p7/m, z19.s, z1.s                          // out
   fadd z7.s, z7.s, z18.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z7.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z1.s                           // out
-  sel z7.s, p6, z1.s, z7.s
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z1.s                            // out
   lsr z18.s, z2.s, #14                                   // bits
   lsr z10.s, z19.s, #16                                  // bits
   and z18.d, z10.d, z18.d                                // odd
@@ -728,10 +674,8 @@ L(k_rest_done):
   st1h {z4.s}, p7, [x11, #0, mul vl]                     // out_5_0
   st1h {z30.s}, p7, [x11, #1, mul vl]                    // out_5_1
   fadd z4.s, z12.s, z19.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   lsr z30.s, z2.s, #14                                   // bits
   lsr z11.s, z4.s, #16                                   // bits
   and z30.d, z11.d, z30.d                                // odd
@@ -746,10 +690,8 @@ L(k_rest_done):
   lsr z4.s, z4.s, #16                                    // out_5_2
   st1h {z4.s}, p7, [x11, #2, mul vl]                     // out_5_2
   fadd z4.s, z8.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   lsr z30.s, z2.s, #14                                   // bits
   lsr z8.s, z4.s, #16                                    // bits
   and z30.d, z8.d, z30.d                                 // odd
@@ -763,10 +705,8 @@ L(k_rest_done):
   sel z4.s, p6, z30.s, z4.s
   lsr z4.s, z4.s, #16                                    // out_4_2
   fadd z28.s, z28.s, z19.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z28.s                          // out
-  sel z28.s, p6, z0.s, z28.s
-  fcmgt p6.s, p7/z, z28.s, z1.s                          // out
-  sel z28.s, p6, z1.s, z28.s
+  fmax z28.s, p7/m, z28.s, z0.s                          // out
+  fmin z28.s, p7/m, z28.s, z1.s                          // out
   lsr z30.s, z2.s, #14                                   // bits
   lsr z8.s, z28.s, #16                                   // bits
   and z30.d, z8.d, z30.d                                 // odd
@@ -780,10 +720,8 @@ L(k_rest_done):
   sel z28.s, p6, z30.s, z28.s
   lsr z28.s, z28.s, #16                                  // out_3_2
   fadd z24.s, z24.s, z19.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z24.s                          // out
-  sel z24.s, p6, z0.s, z24.s
-  fcmgt p6.s, p7/z, z24.s, z1.s                          // out
-  sel z24.s, p6, z1.s, z24.s
+  fmax z24.s, p7/m, z24.s, z0.s                          // out
+  fmin z24.s, p7/m, z24.s, z1.s                          // out
   lsr z30.s, z2.s, #14                                   // bits
   lsr z8.s, z24.s, #16                                   // bits
   and z30.d, z8.d, z30.d                                 // odd
@@ -797,15 +735,11 @@ L(k_rest_done):
   sel z24.s, p6, z30.s, z24.s
   lsr z24.s, z24.s, #16                                  // out_2_2
   fadd z20.s, z20.s, z19.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z20.s                          // out
-  sel z20.s, p6, z0.s, z20.s
-  fcmgt p6.s, p7/z, z20.s, z1.s                          // out
-  sel z20.s, p6, z1.s, z20.s
+  fmax z20.s, p7/m, z20.s, z0.s                          // out
+  fmin z20.s, p7/m, z20.s, z1.s                          // out
   fadd z16.s, z16.s, z19.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z16.s                          // out
-  sel z16.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z16.s, z1.s                          // out
-  sel z16.s, p6, z1.s, z16.s
+  fmax z16.s, p7/m, z16.s, z0.s                          // out
+  fmin z16.s, p7/m, z16.s, z1.s                          // out
   lsr z19.s, z2.s, #14                                   // bits
   lsr z30.s, z20.s, #16                                  // bits
   and z19.d, z30.d, z19.d                                // odd
@@ -831,10 +765,8 @@ L(k_rest_done):
   sel z16.s, p6, z20.s, z16.s
   lsr z16.s, z16.s, #16                                  // out_0_2
   fadd z20.s, z13.s, z10.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z20.s                          // out
-  sel z20.s, p6, z0.s, z20.s
-  fcmgt p6.s, p7/z, z20.s, z1.s                          // out
-  sel z20.s, p6, z1.s, z20.s
+  fmax z20.s, p7/m, z20.s, z0.s                          // out
+  fmin z20.s, p7/m, z20.s, z1.s                          // out
   lsr z30.s, z2.s, #14                                   // bits
   lsr z8.s, z20.s, #16                                   // bits
   and z30.d, z8.d, z30.d                                 // odd
@@ -852,10 +784,8 @@ L(k_rest_done):
   st1h {z31.s}, p7, [x15, #1, mul vl]                    // out_4_1
   st1h {z4.s}, p7, [x15, #2, mul vl]                     // out_4_2
   fadd z4.s, z9.s, z10.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   lsr z5.s, z2.s, #14                                    // bits
   lsr z20.s, z4.s, #16                                   // bits
   and z5.d, z20.d, z5.d                                  // odd
@@ -873,10 +803,8 @@ L(k_rest_done):
   st1h {z27.s}, p7, [x14, #1, mul vl]                    // out_3_1
   st1h {z28.s}, p7, [x14, #2, mul vl]                    // out_3_2
   fadd z4.s, z29.s, z10.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   lsr z5.s, z2.s, #14                                    // bits
   lsr z20.s, z4.s, #16                                   // bits
   and z5.d, z20.d, z5.d                                  // odd
@@ -894,10 +822,8 @@ L(k_rest_done):
   st1h {z23.s}, p7, [x13, #1, mul vl]                    // out_2_1
   st1h {z24.s}, p7, [x13, #2, mul vl]                    // out_2_2
   fadd z4.s, z25.s, z10.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   lsr z5.s, z2.s, #14                                    // bits
   lsr z20.s, z4.s, #16                                   // bits
   and z5.d, z20.d, z5.d                                  // odd
@@ -915,42 +841,38 @@ L(k_rest_done):
   st1h {z18.s}, p7, [x12, #1, mul vl]                    // out_1_1
   st1h {z19.s}, p7, [x12, #2, mul vl]                    // out_1_2
   fadd z4.s, z21.s, z10.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   fadd z5.s, z17.s, z10.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z0.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  lsr z1.s, z2.s, #14                                    // bits
-  lsr z5.s, z4.s, #16                                    // bits
-  and z1.d, z5.d, z1.d                                   // odd
-  add z5.s, z4.s, z2.s                                   // bits
-  add z1.s, z5.s, z1.s                                   // bits
-  lsr z1.s, z1.s, #16                                    // bits
-  lsl z1.s, z1.s, #16                                    // bits
-  fcmgt p6.s, p7/z, z1.s, z4.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z1.s, p6, z1.s, z4.s
-  lsr z1.s, z1.s, #16                                    // out_1_3
-  st1h {z1.s}, p7, [x12, #3, mul vl]                     // out_1_3
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z1.s                            // out
+  lsr z0.s, z2.s, #14                                    // bits
+  lsr z1.s, z4.s, #16                                    // bits
+  and z0.d, z1.d, z0.d                                   // odd
+  add z1.s, z4.s, z2.s                                   // bits
+  add z0.s, z1.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
+  sel z1.s, p6, z0.s, z4.s
+  fcmgt p6.s, p7/z, z1.s, z0.s                           // out
+  sel z0.s, p6, z0.s, z1.s
+  lsr z0.s, z0.s, #16                                    // out_1_3
+  st1h {z0.s}, p7, [x12, #3, mul vl]                     // out_1_3
   st1h {z3.s}, p7, [x6, #0, mul vl]                      // out_0_0
   st1h {z7.s}, p7, [x6, #1, mul vl]                      // out_0_1
   st1h {z16.s}, p7, [x6, #2, mul vl]                     // out_0_2
-  lsr z1.s, z2.s, #14                                    // bits
-  lsr z3.s, z0.s, #16                                    // bits
-  and z1.d, z3.d, z1.d                                   // odd
-  add z2.s, z0.s, z2.s                                   // bits
-  add z1.s, z2.s, z1.s                                   // bits
-  lsr z1.s, z1.s, #16                                    // bits
-  lsl z1.s, z1.s, #16                                    // bits
+  lsr z0.s, z2.s, #14                                    // bits
+  lsr z1.s, z5.s, #16                                    // bits
+  and z0.d, z1.d, z0.d                                   // odd
+  add z1.s, z5.s, z2.s                                   // bits
+  add z0.s, z1.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
+  sel z1.s, p6, z0.s, z5.s
   fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
+  sel z0.s, p6, z0.s, z1.s
   lsr z0.s, z0.s, #16                                    // out_0_3
   st1h {z0.s}, p7, [x6, #3, mul vl]                      // out_0_3
   b L(if_done)
@@ -974,10 +896,8 @@ L(if_else):
   csel x9, x9, x16, eq
   ld1w {z3.s}, p0/z, [x9, #0, mul vl]                    // bias
   fadd z4.s, z10.s, z3.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   lsr z5.s, z2.s, #14                                    // bits
   lsr z10.s, z4.s, #16                                   // bits
   and z5.d, z10.d, z5.d                                  // odd
@@ -991,10 +911,8 @@ L(if_else):
   sel z4.s, p6, z5.s, z4.s
   lsr z4.s, z4.s, #16                                    // out_5_0
   fadd z5.s, z30.s, z3.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z5.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z1.s                           // out
-  sel z5.s, p6, z1.s, z5.s
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z1.s                            // out
   lsr z30.s, z2.s, #14                                   // bits
   lsr z10.s, z5.s, #16                                   // bits
   and z30.d, z10.d, z30.d                                // odd
@@ -1008,10 +926,8 @@ L(if_else):
   sel z5.s, p6, z30.s, z5.s
   lsr z5.s, z5.s, #16                                    // out_4_0
   fadd z26.s, z26.s, z3.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z26.s                          // out
-  sel z26.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z26.s, z1.s                          // out
-  sel z26.s, p6, z1.s, z26.s
+  fmax z26.s, p7/m, z26.s, z0.s                          // out
+  fmin z26.s, p7/m, z26.s, z1.s                          // out
   lsr z30.s, z2.s, #14                                   // bits
   lsr z10.s, z26.s, #16                                  // bits
   and z30.d, z10.d, z30.d                                // odd
@@ -1025,10 +941,8 @@ L(if_else):
   sel z26.s, p6, z30.s, z26.s
   lsr z26.s, z26.s, #16                                  // out_3_0
   fadd z22.s, z22.s, z3.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z22.s                          // out
-  sel z22.s, p6, z0.s, z22.s
-  fcmgt p6.s, p7/z, z22.s, z1.s                          // out
-  sel z22.s, p6, z1.s, z22.s
+  fmax z22.s, p7/m, z22.s, z0.s                          // out
+  fmin z22.s, p7/m, z22.s, z1.s                          // out
   lsr z30.s, z2.s, #14                                   // bits
   lsr z10.s, z22.s, #16                                  // bits
   and z30.d, z10.d, z30.d                                // odd
@@ -1042,10 +956,8 @@ L(if_else):
   sel z22.s, p6, z30.s, z22.s
   lsr z22.s, z22.s, #16                                  // out_2_0
   fadd z18.s, z18.s, z3.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z18.s, p6, z0.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z1.s                          // out
-  sel z18.s, p6, z1.s, z18.s
+  fmax z18.s, p7/m, z18.s, z0.s                          // out
+  fmin z18.s, p7/m, z18.s, z1.s                          // out
   lsr z30.s, z2.s, #14                                   // bits
   lsr z10.s, z18.s, #16                                  // bits
   and z30.d, z10.d, z30.d                                // odd
@@ -1059,10 +971,8 @@ L(if_else):
   sel z18.s, p6, z30.s, z18.s
   lsr z18.s, z18.s, #16                                  // out_1_0
   fadd z3.s, z6.s, z3.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z3.s, p6, z0.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z3.s, p6, z1.s, z3.s
+  fmax z3.s, p7/m, z3.s, z0.s                            // out
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   lsr z6.s, z2.s, #14                                    // bits
   lsr z30.s, z3.s, #16                                   // bits
   and z6.d, z30.d, z6.d                                  // odd
@@ -1077,10 +987,8 @@ L(if_else):
   lsr z3.s, z3.s, #16                                    // out_0_0
   ld1w {z6.s}, p1/z, [x9, #1, mul vl]                    // bias
   fadd z30.s, z11.s, z6.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z30.s                          // out
-  sel z30.s, p6, z0.s, z30.s
-  fcmgt p6.s, p7/z, z30.s, z1.s                          // out
-  sel z30.s, p6, z1.s, z30.s
+  fmax z30.s, p7/m, z30.s, z0.s                          // out
+  fmin z30.s, p7/m, z30.s, z1.s                          // out
   lsr z10.s, z2.s, #14                                   // bits
   lsr z11.s, z30.s, #16                                  // bits
   and z10.d, z11.d, z10.d                                // odd
@@ -1094,10 +1002,8 @@ L(if_else):
   sel z30.s, p6, z10.s, z30.s
   lsr z30.s, z30.s, #16                                  // out_5_1
   fadd z31.s, z31.s, z6.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z31.s                          // out
-  sel z31.s, p6, z0.s, z31.s
-  fcmgt p6.s, p7/z, z31.s, z1.s                          // out
-  sel z31.s, p6, z1.s, z31.s
+  fmax z31.s, p7/m, z31.s, z0.s                          // out
+  fmin z31.s, p7/m, z31.s, z1.s                          // out
   lsr z10.s, z2.s, #14                                   // bits
   lsr z11.s, z31.s, #16                                  // bits
   and z10.d, z11.d, z10.d                                // odd
@@ -1111,10 +1017,8 @@ L(if_else):
   sel z31.s, p6, z10.s, z31.s
   lsr z31.s, z31.s, #16                                  // out_4_1
   fadd z27.s, z27.s, z6.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z27.s, p6, z0.s, z27.s
-  fcmgt p6.s, p7/z, z27.s, z1.s                          // out
-  sel z27.s, p6, z1.s, z27.s
+  fmax z27.s, p7/m, z27.s, z0.s                          // out
+  fmin z27.s, p7/m, z27.s, z1.s                          // out
   lsr z10.s, z2.s, #14                                   // bits
   lsr z11.s, z27.s, #16                                  // bits
   and z10.d, z11.d, z10.d                                // odd
@@ -1128,10 +1032,8 @@ L(if_else):
   sel z27.s, p6, z10.s, z27.s
   lsr z27.s, z27.s, #16                                  // out_3_1
   fadd z23.s, z23.s, z6.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z23.s                          // out
-  sel z23.s, p6, z0.s, z23.s
-  fcmgt p6.s, p7/z, z23.s, z1.s                          // out
-  sel z23.s, p6, z1.s, z23.s
+  fmax z23.s, p7/m, z23.s, z0.s                          // out
+  fmin z23.s, p7/m, z23.s, z1.s                          // out
   lsr z10.s, z2.s, #14                                   // bits
   lsr z11.s, z23.s, #16                                  // bits
   and z10.d, z11.d, z10.d                                // odd
@@ -1145,10 +1047,8 @@ L(if_else):
   sel z23.s, p6, z10.s, z23.s
   lsr z23.s, z23.s, #16                                  // out_2_1
   fadd z19.s, z19.s, z6.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
-  sel z19.s, p6, z0.s, z19.s
-  fcmgt p6.s, p7/z, z19.s, z1.s                          // out
-  sel z19.s, p6, z1.s, z19.s
+  fmax z19.s, p7/m, z19.s, z0.s                          // out
+  fmin z19.s, p7/m, z19.s, z1.s                          // out
   lsr z10.s, z2.s, #14                                   // bits
   lsr z11.s, z19.s, #16                                  // bits
   and z10.d, z11.d, z10.d                                // odd
@@ -1162,10 +1062,8 @@ L(if_else):
   sel z19.s, p6, z10.s, z19.s
   lsr z19.s, z19.s, #16                                  // out_1_1
   fadd z6.s, z7.s, z6.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z6.s                           // out
-  sel z6.s, p6, z0.s, z6.s
-  fcmgt p6.s, p7/z, z6.s, z1.s                           // out
-  sel z6.s, p6, z1.s, z6.s
+  fmax z6.s, p7/m, z6.s, z0.s                            // out
+  fmin z6.s, p7/m, z6.s, z1.s                            // out
   lsr z7.s, z2.s, #14                                    // bits
   lsr z10.s, z6.s, #16                                   // bits
   and z7.d, z10.d, z7.d                                  // odd
@@ -1180,10 +1078,8 @@ L(if_else):
   lsr z6.s, z6.s, #16                                    // out_0_1
   ld1w {z7.s}, p2/z, [x9, #2, mul vl]                    // bias
   fadd z10.s, z12.s, z7.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z10.s                          // out
-  sel z10.s, p6, z0.s, z10.s
-  fcmgt p6.s, p7/z, z10.s, z1.s                          // out
-  sel z10.s, p6, z1.s, z10.s
+  fmax z10.s, p7/m, z10.s, z0.s                          // out
+  fmin z10.s, p7/m, z10.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z10.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1197,10 +1093,8 @@ L(if_else):
   sel z10.s, p6, z11.s, z10.s
   lsr z10.s, z10.s, #16                                  // out_5_2
   fadd z8.s, z8.s, z7.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z8.s                           // out
-  sel z8.s, p6, z0.s, z8.s
-  fcmgt p6.s, p7/z, z8.s, z1.s                           // out
-  sel z8.s, p6, z1.s, z8.s
+  fmax z8.s, p7/m, z8.s, z0.s                            // out
+  fmin z8.s, p7/m, z8.s, z1.s                            // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z8.s, #16                                   // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1214,10 +1108,8 @@ L(if_else):
   sel z8.s, p6, z11.s, z8.s
   lsr z8.s, z8.s, #16                                    // out_4_2
   fadd z28.s, z28.s, z7.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z28.s                          // out
-  sel z28.s, p6, z0.s, z28.s
-  fcmgt p6.s, p7/z, z28.s, z1.s                          // out
-  sel z28.s, p6, z1.s, z28.s
+  fmax z28.s, p7/m, z28.s, z0.s                          // out
+  fmin z28.s, p7/m, z28.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z28.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1231,10 +1123,8 @@ L(if_else):
   sel z28.s, p6, z11.s, z28.s
   lsr z28.s, z28.s, #16                                  // out_3_2
   fadd z24.s, z24.s, z7.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z24.s                          // out
-  sel z24.s, p6, z0.s, z24.s
-  fcmgt p6.s, p7/z, z24.s, z1.s                          // out
-  sel z24.s, p6, z1.s, z24.s
+  fmax z24.s, p7/m, z24.s, z0.s                          // out
+  fmin z24.s, p7/m, z24.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z24.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1248,10 +1138,8 @@ L(if_else):
   sel z24.s, p6, z11.s, z24.s
   lsr z24.s, z24.s, #16                                  // out_2_2
   fadd z20.s, z20.s, z7.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z20.s                          // out
-  sel z20.s, p6, z0.s, z20.s
-  fcmgt p6.s, p7/z, z20.s, z1.s                          // out
-  sel z20.s, p6, z1.s, z20.s
+  fmax z20.s, p7/m, z20.s, z0.s                          // out
+  fmin z20.s, p7/m, z20.s, z1.s                          // out
   lsr z11.s, z2.s, #14                                   // bits
   lsr z12.s, z20.s, #16                                  // bits
   and z11.d, z12.d, z11.d                                // odd
@@ -1265,10 +1153,8 @@ L(if_else):
   sel z20.s, p6, z11.s, z20.s
   lsr z20.s, z20.s, #16                                  // out_1_2
   fadd z7.s, z16.s, z7.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z7.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z1.s                           // out
-  sel z7.s, p6, z1.s, z7.s
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z1.s                            // out
   lsr z16.s, z2.s, #14                                   // bits
   lsr z11.s, z7.s, #16                                   // bits
   and z16.d, z11.d, z16.d                                // odd
@@ -1283,10 +1169,8 @@ L(if_else):
   lsr z7.s, z7.s, #16                                    // out_0_2
   ld1w {z16.s}, p3/z, [x9, #3, mul vl]                   // bias
   fadd z11.s, z13.s, z16.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z11.s                          // out
-  sel z11.s, p6, z0.s, z11.s
-  fcmgt p6.s, p7/z, z11.s, z1.s                          // out
-  sel z11.s, p6, z1.s, z11.s
+  fmax z11.s, p7/m, z11.s, z0.s                          // out
+  fmin z11.s, p7/m, z11.s, z1.s                          // out
   lsr z12.s, z2.s, #14                                   // bits
   lsr z13.s, z11.s, #16                                  // bits
   and z12.d, z13.d, z12.d                                // odd
@@ -1300,10 +1184,8 @@ L(if_else):
   sel z11.s, p6, z12.s, z11.s
   lsr z11.s, z11.s, #16                                  // out_5_3
   fadd z9.s, z9.s, z16.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z9.s                           // out
-  sel z9.s, p6, z0.s, z9.s
-  fcmgt p6.s, p7/z, z9.s, z1.s                           // out
-  sel z9.s, p6, z1.s, z9.s
+  fmax z9.s, p7/m, z9.s, z0.s                            // out
+  fmin z9.s, p7/m, z9.s, z1.s                            // out
   lsr z12.s, z2.s, #14                                   // bits
   lsr z13.s, z9.s, #16                                   // bits
   and z12.d, z13.d, z12.d                                // odd
@@ -1317,10 +1199,8 @@ L(if_else):
   sel z9.s, p6, z12.s, z9.s
   lsr z9.s, z9.s, #16                                    // out_4_3
   fadd z29.s, z29.s, z16.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z29.s                          // out
-  sel z29.s, p6, z0.s, z29.s
-  fcmgt p6.s, p7/z, z29.s, z1.s                          // out
-  sel z29.s, p6, z1.s, z29.s
+  fmax z29.s, p7/m, z29.s, z0.s                          // out
+  fmin z29.s, p7/m, z29.s, z1.s                          // out
   lsr z12.s, z2.s, #14                                   // bits
   lsr z13.s, z29.s, #16                                  // bits
   and z12.d, z13.d, z12.d                                // odd
@@ -1334,10 +1214,8 @@ L(if_else):
   sel z29.s, p6, z12.s, z29.s
   lsr z29.s, z29.s, #16                                  // out_3_3
   fadd z25.s, z25.s, z16.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out
-  sel z25.s, p6, z0.s, z25.s
-  fcmgt p6.s, p7/z, z25.s, z1.s                          // out
-  sel z25.s, p6, z1.s, z25.s
+  fmax z25.s, p7/m, z25.s, z0.s                          // out
+  fmin z25.s, p7/m, z25.s, z1.s                          // out
   lsr z12.s, z2.s, #14                                   // bits
   lsr z13.s, z25.s, #16                                  // bits
   and z12.d, z13.d, z12.d                                // odd
@@ -1351,10 +1229,8 @@ L(if_else):
   sel z25.s, p6, z12.s, z25.s
   lsr z25.s, z25.s, #16                                  // out_2_3
   fadd z21.s, z21.s, z16.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z21.s                          // out
-  sel z21.s, p6, z0.s, z21.s
-  fcmgt p6.s, p7/z, z21.s, z1.s                          // out
-  sel z21.s, p6, z1.s, z21.s
+  fmax z21.s, p7/m, z21.s, z0.s                          // out
+  fmin z21.s, p7/m, z21.s, z1.s                          // out
   lsr z12.s, z2.s, #14                                   // bits
   lsr z13.s, z21.s, #16                                  // bits
   and z12.d, z13.d, z12.d                                // odd
@@ -1368,21 +1244,19 @@ L(if_else):
   sel z21.s, p6, z12.s, z21.s
   lsr z21.s, z21.s, #16                                  // out_1_3
   fadd z16.s, z17.s, z16.s                               // out
+  fmax z16.s, p7/m, z16.s, z0.s                          // out
+  fmin z16.s, p7/m, z16.s, z1.s                          // out
+  lsr z0.s, z2.s, #14                                    // bits
+  lsr z1.s, z16.s, #16                                   // bits
+  and z0.d, z1.d, z0.d                                   // odd
+  add z1.s, z16.s, z2.s                                  // bits
+  add z0.s, z1.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
   fcmgt p6.s, p7/z, z0.s, z16.s                          // out
-  sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  lsr z1.s, z2.s, #14                                    // bits
-  lsr z16.s, z0.s, #16                                   // bits
-  and z1.d, z16.d, z1.d                                  // odd
-  add z2.s, z0.s, z2.s                                   // bits
-  add z1.s, z2.s, z1.s                                   // bits
-  lsr z1.s, z1.s, #16                                    // bits
-  lsl z1.s, z1.s, #16                                    // bits
+  sel z1.s, p6, z0.s, z16.s
   fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
+  sel z0.s, p6, z0.s, z1.s
   lsr z0.s, z0.s, #16                                    // out_0_3
   st1h {z4.s}, p0, [x11, #0, mul vl]                     // out_5_0
   st1h {z30.s}, p1, [x11, #1, mul vl]                    // out_5_1

@@ -202,8 +202,8 @@ void tw_matmul_clamp_bf16_f32_f32p24x1_1x24_neon_u8_a2(const tw_args* args) {
         const float32x4_t bias_6 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(bias + 64)));
         const float32x4_t bias_7 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(bias + 80)));
         float32x4_t out = vaddq_f32(acc0_0_0, bias_2);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        out = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        out = vminq_f32(out, max);
         uint32x4_t bits = vshrq_n_u32(below_half, 14);
         uint32x4_t bits_2 = vshrq_n_u32(vreinterpretq_u32_f32(out), 16);
         uint8x16_t odd = vandq_u8(vreinterpretq_u8_u32(bits_2), vreinterpretq_u8_u32(bits));
@@ -217,8 +217,8 @@ void tw_matmul_clamp_bf16_f32_f32p24x1_1x24_neon_u8_a2(const tw_args* args) {
             vreinterpret_f16_u16(vshrn_n_u32(vreinterpretq_u32_f32(out), 16));
         vst1_f16((float16_t *)dst_tile, out_0_0);
         out = vaddq_f32(acc0_0_1, bias_3);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        out = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        out = vminq_f32(out, max);
         bits = vshrq_n_u32(below_half, 14);
         bits_2 = vshrq_n_u32(vreinterpretq_u32_f32(out), 16);
         odd = vandq_u8(vreinterpretq_u8_u32(bits_2), vreinterpretq_u8_u32(bits));
@@ -232,8 +232,8 @@ void tw_matmul_clamp_bf16_f32_f32p24x1_1x24_neon_u8_a2(const tw_args* args) {
             vreinterpret_f16_u16(vshrn_n_u32(vreinterpretq_u32_f32(out), 16));
         vst1_f16((float16_t *)(dst_tile + 8), out_0_1);
         out = vaddq_f32(acc0_0_2, bias_4);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        out = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        out = vminq_f32(out, max);
         bits = vshrq_n_u32(below_half, 14);
         bits_2 = vshrq_n_u32(vreinterpretq_u32_f32(out), 16);
         odd = vandq_u8(vreinterpretq_u8_u32(bits_2), vreinterpretq_u8_u32(bits));
@@ -247,8 +247,8 @@ void tw_matmul_clamp_bf16_f32_f32p24x1_1x24_neon_u8_a2(const tw_args* args) {
             vreinterpret_f16_u16(vshrn_n_u32(vreinterpretq_u32_f32(out), 16));
         vst1_f16((float16_t *)(dst_tile + 16), out_0_2);
         out = vaddq_f32(acc0_0_3, bias_5);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        out = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        out = vminq_f32(out, max);
         bits = vshrq_n_u32(below_half, 14);
         bits_2 = vshrq_n_u32(vreinterpretq_u32_f32(out), 16);
         odd = vandq_u8(vreinterpretq_u8_u32(bits_2), vreinterpretq_u8_u32(bits));
@@ -262,8 +262,8 @@ void tw_matmul_clamp_bf16_f32_f32p24x1_1x24_neon_u8_a2(const tw_args* args) {
             vreinterpret_f16_u16(vshrn_n_u32(vreinterpretq_u32_f32(out), 16));
         vst1_f16((float16_t *)(dst_tile + 24), out_0_3);
         out = vaddq_f32(acc0_0_4, bias_6);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        out = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        out = vminq_f32(out, max);
         bits = vshrq_n_u32(below_half, 14);
         bits_2 = vshrq_n_u32(vreinterpretq_u32_f32(out), 16);
         odd = vandq_u8(vreinterpretq_u8_u32(bits_2), vreinterpretq_u8_u32(bits));
@@ -277,8 +277,8 @@ void tw_matmul_clamp_bf16_f32_f32p24x1_1x24_neon_u8_a2(const tw_args* args) {
             vreinterpret_f16_u16(vshrn_n_u32(vreinterpretq_u32_f32(out), 16));
         vst1_f16((float16_t *)(dst_tile + 32), out_0_4);
         out = vaddq_f32(acc0_0_5, bias_7);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        out = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        out = vminq_f32(out, max);
         bits = vshrq_n_u32(below_half, 14);
         bits_2 = vshrq_n_u32(vreinterpretq_u32_f32(out), 16);
         odd = vandq_u8(vreinterpretq_u8_u32(bits_2), vreinterpretq_u8_u32(bits));
@@ -350,8 +350,8 @@ void tw_matmul_clamp_bf16_f32_f32p24x1_1x24_neon_u8_a2(const tw_args* args) {
         const size_t s_31 = s_27 < 3 ? s_27 : 3;
         bias_7 = vld1q_lane_s32((const int32_t *)(s_28 + (s_31 << 2)), bias_7, 3);
         float32x4_t out = vaddq_f32(acc0_0_0, vreinterpretq_f32_s32(bias_2));
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        out = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        out = vminq_f32(out, max);
         uint32x4_t bits = vshrq_n_u32(below_half, 14);
         uint32x4_t bits_2 = vshrq_n_u32(vreinterpretq_u32_f32(out), 16);
         uint8x16_t odd = vandq_u8(vreinterpretq_u8_u32(bits_2), vreinterpretq_u8_u32(bits));
@@ -364,8 +364,8 @@ void tw_matmul_clamp_bf16_f32_f32p24x1_1x24_neon_u8_a2(const tw_args* args) {
         const float16x4_t out_0_0 =
             vreinterpret_f16_u16(vshrn_n_u32(vreinterpretq_u32_f32(out), 16));
         out = vaddq_f32(acc0_0_1, vreinterpretq_f32_s32(bias_3));
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        out = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        out = vminq_f32(out, max);
         bits = vshrq_n_u32(below_half, 14);
         bits_2 = vshrq_n_u32(vreinterpretq_u32_f32(out), 16);
         odd = vandq_u8(vreinterpretq_u8_u32(bits_2), vreinterpretq_u8_u32(bits));
@@ -378,8 +378,8 @@ void tw_matmul_clamp_bf16_f32_f32p24x1_1x24_neon_u8_a2(const tw_args* args) {
         const float16x4_t out_0_1 =
             vreinterpret_f16_u16(vshrn_n_u32(vreinterpretq_u32_f32(out), 16));
         out = vaddq_f32(acc0_0_2, vreinterpretq_f32_s32(bias_4));
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        out = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        out = vminq_f32(out, max);
         bits = vshrq_n_u32(below_half, 14);
         bits_2 = vshrq_n_u32(vreinterpretq_u32_f32(out), 16);
         odd = vandq_u8(vreinterpretq_u8_u32(bits_2), vreinterpretq_u8_u32(bits));
@@ -392,8 +392,8 @@ void tw_matmul_clamp_bf16_f32_f32p24x1_1x24_neon_u8_a2(const tw_args* args) {
         const float16x4_t out_0_2 =
             vreinterpret_f16_u16(vshrn_n_u32(vreinterpretq_u32_f32(out), 16));
         out = vaddq_f32(acc0_0_3, vreinterpretq_f32_s32(bias_5));
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        out = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        out = vminq_f32(out, max);
         bits = vshrq_n_u32(below_half, 14);
         bits_2 = vshrq_n_u32(vreinterpretq_u32_f32(out), 16);
         odd = vandq_u8(vreinterpretq_u8_u32(bits_2), vreinterpretq_u8_u32(bits));
@@ -406,8 +406,8 @@ void tw_matmul_clamp_bf16_f32_f32p24x1_1x24_neon_u8_a2(const tw_args* args) {
         const float16x4_t out_0_3 =
             vreinterpret_f16_u16(vshrn_n_u32(vreinterpretq_u32_f32(out), 16));
         out = vaddq_f32(acc0_0_4, vreinterpretq_f32_s32(bias_6));
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        out = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        out = vminq_f32(out, max);
         bits = vshrq_n_u32(below_half, 14);
         bits_2 = vshrq_n_u32(vreinterpretq_u32_f32(out), 16);
         odd = vandq_u8(vreinterpretq_u8_u32(bits_2), vreinterpretq_u8_u32(bits));
@@ -420,8 +420,8 @@ void tw_matmul_clamp_bf16_f32_f32p24x1_1x24_neon_u8_a2(const tw_args* args) {
         const float16x4_t out_0_4 =
             vreinterpret_f16_u16(vshrn_n_u32(vreinterpretq_u32_f32(out), 16));
         out = vaddq_f32(acc0_0_5, vreinterpretq_f32_s32(bias_7));
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        out = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        out = vminq_f32(out, max);
         bits = vshrq_n_u32(below_half, 14);
         bits_2 = vshrq_n_u32(vreinterpretq_u32_f32(out), 16);
         odd = vandq_u8(vreinterpretq_u8_u32(bits_2), vreinterpretq_u8_u32(bits));

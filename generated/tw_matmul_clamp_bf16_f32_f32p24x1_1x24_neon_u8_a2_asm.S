@@ -193,10 +193,8 @@ L(k_rest_done):
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x9]             // bias, bias, bias, bias
   ldp q22, q21, [x9, #64]                                // bias, bias
   fadd v0.4s, v4.4s, v0.4s                               // out
-  fcmgt v4.4s, v18.4s, v0.4s                             // out
-  bsl v4.16b, v18.16b, v0.16b
-  fcmgt v0.4s, v4.4s, v19.4s                             // out
-  bsl v0.16b, v19.16b, v4.16b
+  fmax v0.4s, v0.4s, v18.4s                              // out
+  fmin v0.4s, v0.4s, v19.4s                              // out
   ushr v4.4s, v20.4s, #14                                // bits
   ushr v23.4s, v0.4s, #16                                // bits
   and v4.16b, v23.16b, v4.16b                            // odd
@@ -211,10 +209,8 @@ L(k_rest_done):
   shrn v0.4h, v0.4s, #16                                 // out_0_0
   str d0, [x6, #0]                                       // out_0_0
   fadd v0.4s, v5.4s, v1.4s                               // out
-  fcmgt v1.4s, v18.4s, v0.4s                             // out
-  bsl v1.16b, v18.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v19.4s                             // out
-  bsl v0.16b, v19.16b, v1.16b
+  fmax v0.4s, v0.4s, v18.4s                              // out
+  fmin v0.4s, v0.4s, v19.4s                              // out
   ushr v1.4s, v20.4s, #14                                // bits
   ushr v4.4s, v0.4s, #16                                 // bits
   and v1.16b, v4.16b, v1.16b                             // odd
@@ -229,10 +225,8 @@ L(k_rest_done):
   shrn v0.4h, v0.4s, #16                                 // out_0_1
   str d0, [x6, #8]                                       // out_0_1
   fadd v0.4s, v6.4s, v2.4s                               // out
-  fcmgt v1.4s, v18.4s, v0.4s                             // out
-  bsl v1.16b, v18.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v19.4s                             // out
-  bsl v0.16b, v19.16b, v1.16b
+  fmax v0.4s, v0.4s, v18.4s                              // out
+  fmin v0.4s, v0.4s, v19.4s                              // out
   ushr v1.4s, v20.4s, #14                                // bits
   ushr v2.4s, v0.4s, #16                                 // bits
   and v1.16b, v2.16b, v1.16b                             // odd
@@ -247,10 +241,8 @@ L(k_rest_done):
   shrn v0.4h, v0.4s, #16                                 // out_0_2
   str d0, [x6, #16]                                      // out_0_2
   fadd v0.4s, v7.4s, v3.4s                               // out
-  fcmgt v1.4s, v18.4s, v0.4s                             // out
-  bsl v1.16b, v18.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v19.4s                             // out
-  bsl v0.16b, v19.16b, v1.16b
+  fmax v0.4s, v0.4s, v18.4s                              // out
+  fmin v0.4s, v0.4s, v19.4s                              // out
   ushr v1.4s, v20.4s, #14                                // bits
   ushr v2.4s, v0.4s, #16                                 // bits
   and v1.16b, v2.16b, v1.16b                             // odd
@@ -265,10 +257,8 @@ L(k_rest_done):
   shrn v0.4h, v0.4s, #16                                 // out_0_3
   str d0, [x6, #24]                                      // out_0_3
   fadd v0.4s, v16.4s, v22.4s                             // out
-  fcmgt v1.4s, v18.4s, v0.4s                             // out
-  bsl v1.16b, v18.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v19.4s                             // out
-  bsl v0.16b, v19.16b, v1.16b
+  fmax v0.4s, v0.4s, v18.4s                              // out
+  fmin v0.4s, v0.4s, v19.4s                              // out
   ushr v1.4s, v20.4s, #14                                // bits
   ushr v2.4s, v0.4s, #16                                 // bits
   and v1.16b, v2.16b, v1.16b                             // odd
@@ -283,10 +273,8 @@ L(k_rest_done):
   shrn v0.4h, v0.4s, #16                                 // out_0_4
   str d0, [x6, #32]                                      // out_0_4
   fadd v0.4s, v17.4s, v21.4s                             // out
-  fcmgt v1.4s, v18.4s, v0.4s                             // out
-  bsl v1.16b, v18.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v19.4s                             // out
-  bsl v0.16b, v19.16b, v1.16b
+  fmax v0.4s, v0.4s, v18.4s                              // out
+  fmin v0.4s, v0.4s, v19.4s                              // out
   ushr v1.4s, v20.4s, #14                                // bits
   ushr v2.4s, v0.4s, #16                                 // bits
   and v1.16b, v2.16b, v1.16b                             // odd
@@ -452,10 +440,8 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v22.s}[3], [x9]                                   // bias
   fadd v0.4s, v4.4s, v0.4s                               // out
-  fcmgt v4.4s, v18.4s, v0.4s                             // out
-  bsl v4.16b, v18.16b, v0.16b
-  fcmgt v0.4s, v4.4s, v19.4s                             // out
-  bsl v0.16b, v19.16b, v4.16b
+  fmax v0.4s, v0.4s, v18.4s                              // out
+  fmin v0.4s, v0.4s, v19.4s                              // out
   ushr v4.4s, v20.4s, #14                                // bits
   ushr v23.4s, v0.4s, #16                                // bits
   and v4.16b, v23.16b, v4.16b                            // odd
@@ -469,10 +455,8 @@ L(if_else):
   bsl v0.16b, v4.16b, v23.16b
   shrn v0.4h, v0.4s, #16                                 // out_0_0
   fadd v1.4s, v5.4s, v1.4s                               // out
-  fcmgt v4.4s, v18.4s, v1.4s                             // out
-  bsl v4.16b, v18.16b, v1.16b
-  fcmgt v1.4s, v4.4s, v19.4s                             // out
-  bsl v1.16b, v19.16b, v4.16b
+  fmax v1.4s, v1.4s, v18.4s                              // out
+  fmin v1.4s, v1.4s, v19.4s                              // out
   ushr v4.4s, v20.4s, #14                                // bits
   ushr v5.4s, v1.4s, #16                                 // bits
   and v4.16b, v5.16b, v4.16b                             // odd
@@ -486,10 +470,8 @@ L(if_else):
   bsl v1.16b, v4.16b, v5.16b
   shrn v1.4h, v1.4s, #16                                 // out_0_1
   fadd v2.4s, v6.4s, v2.4s                               // out
-  fcmgt v4.4s, v18.4s, v2.4s                             // out
-  bsl v4.16b, v18.16b, v2.16b
-  fcmgt v2.4s, v4.4s, v19.4s                             // out
-  bsl v2.16b, v19.16b, v4.16b
+  fmax v2.4s, v2.4s, v18.4s                              // out
+  fmin v2.4s, v2.4s, v19.4s                              // out
   ushr v4.4s, v20.4s, #14                                // bits
   ushr v5.4s, v2.4s, #16                                 // bits
   and v4.16b, v5.16b, v4.16b                             // odd
@@ -503,10 +485,8 @@ L(if_else):
   bsl v2.16b, v4.16b, v5.16b
   shrn v2.4h, v2.4s, #16                                 // out_0_2
   fadd v3.4s, v7.4s, v3.4s                               // out
-  fcmgt v4.4s, v18.4s, v3.4s                             // out
-  bsl v4.16b, v18.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v19.4s                             // out
-  bsl v3.16b, v19.16b, v4.16b
+  fmax v3.4s, v3.4s, v18.4s                              // out
+  fmin v3.4s, v3.4s, v19.4s                              // out
   ushr v4.4s, v20.4s, #14                                // bits
   ushr v5.4s, v3.4s, #16                                 // bits
   and v4.16b, v5.16b, v4.16b                             // odd
@@ -520,10 +500,8 @@ L(if_else):
   bsl v3.16b, v4.16b, v5.16b
   shrn v3.4h, v3.4s, #16                                 // out_0_3
   fadd v4.4s, v16.4s, v21.4s                             // out
-  fcmgt v5.4s, v18.4s, v4.4s                             // out
-  bsl v5.16b, v18.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v19.4s                             // out
-  bsl v4.16b, v19.16b, v5.16b
+  fmax v4.4s, v4.4s, v18.4s                              // out
+  fmin v4.4s, v4.4s, v19.4s                              // out
   ushr v5.4s, v20.4s, #14                                // bits
   ushr v6.4s, v4.4s, #16                                 // bits
   and v5.16b, v6.16b, v5.16b                             // odd
@@ -537,10 +515,8 @@ L(if_else):
   bsl v4.16b, v5.16b, v6.16b
   shrn v4.4h, v4.4s, #16                                 // out_0_4
   fadd v5.4s, v17.4s, v22.4s                             // out
-  fcmgt v6.4s, v18.4s, v5.4s                             // out
-  bsl v6.16b, v18.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v19.4s                             // out
-  bsl v5.16b, v19.16b, v6.16b
+  fmax v5.4s, v5.4s, v18.4s                              // out
+  fmin v5.4s, v5.4s, v19.4s                              // out
   ushr v6.4s, v20.4s, #14                                // bits
   ushr v7.4s, v5.4s, #16                                 // bits
   and v6.16b, v7.16b, v6.16b                             // odd

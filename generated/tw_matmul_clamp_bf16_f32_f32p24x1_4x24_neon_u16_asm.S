@@ -102,24 +102,15 @@ L(n):
 L(m):
   ldr x9, [x0, #8*3]                                     // k
   ldr x10, [x0, #8*6]                                    // lhs_stride
-  mov x11, #1
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
-  add x12, x7, x10
-  cmp x11, #0                                            // lhs_1
-  csel x11, x7, x12, eq
-  mov x12, #2
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x10
-  cmp x12, #0                                            // lhs_2
-  csel x12, x11, x13, eq
-  mov x13, #3
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
+  add x11, x7, x10
+  cmp x8, #1                                             // lhs_1
+  csel x11, x7, x11, ls
+  add x12, x11, x10
+  cmp x8, #2                                             // lhs_2
+  csel x12, x11, x12, ls
   add x10, x12, x10
-  cmp x13, #0                                            // lhs_3
-  csel x10, x12, x10, eq
+  cmp x8, #3                                             // lhs_3
+  csel x10, x12, x10, ls
   movi v0.2d, #0                                         // acc_0_0
   movi v1.2d, #0                                         // acc_0_1
   movi v2.2d, #0                                         // acc_0_2
@@ -710,24 +701,15 @@ L(k_rest_done):
   ushr v10.4s, v10.4s, #17                               // below_half
   mov x10, #24
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
   add x11, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x11, x13, x11, eq
+  cmp x8, #3                                             // dst_3
+  csel x11, x13, x11, ls
   mov x14, #96
   mul x9, x9, x14
   add x9, x3, x9                                         // field
@@ -739,10 +721,8 @@ L(k_rest_done):
   csel x9, x9, x14, eq
   ldr q11, [x9, #0]                                      // bias
   fadd v26.4s, v26.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v26.4s                            // out
-  bsl v12.16b, v8.16b, v26.16b
-  fcmgt v26.4s, v12.4s, v9.4s                            // out
-  bsl v26.16b, v9.16b, v12.16b
+  fmax v26.4s, v26.4s, v8.4s                             // out
+  fmin v26.4s, v26.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v26.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -756,10 +736,8 @@ L(k_rest_done):
   bsl v26.16b, v12.16b, v13.16b
   shrn v26.4h, v26.4s, #16                               // out_3_0
   fadd v20.4s, v20.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v20.4s                            // out
-  bsl v12.16b, v8.16b, v20.16b
-  fcmgt v20.4s, v12.4s, v9.4s                            // out
-  bsl v20.16b, v9.16b, v12.16b
+  fmax v20.4s, v20.4s, v8.4s                             // out
+  fmin v20.4s, v20.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v20.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -773,15 +751,11 @@ L(k_rest_done):
   bsl v20.16b, v12.16b, v13.16b
   shrn v20.4h, v20.4s, #16                               // out_2_0
   fadd v6.4s, v6.4s, v11.4s                              // out
-  fcmgt v12.4s, v8.4s, v6.4s                             // out
-  bsl v12.16b, v8.16b, v6.16b
-  fcmgt v6.4s, v12.4s, v9.4s                             // out
-  bsl v6.16b, v9.16b, v12.16b
+  fmax v6.4s, v6.4s, v8.4s                               // out
+  fmin v6.4s, v6.4s, v9.4s                               // out
   fadd v0.4s, v0.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v0.4s                             // out
-  bsl v11.16b, v8.16b, v0.16b
-  fcmgt v0.4s, v11.4s, v9.4s                             // out
-  bsl v0.16b, v9.16b, v11.16b
+  fmax v0.4s, v0.4s, v8.4s                               // out
+  fmin v0.4s, v0.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v6.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -808,10 +782,8 @@ L(k_rest_done):
   shrn v0.4h, v0.4s, #16                                 // out_0_0
   ldr q11, [x9, #16]                                     // bias
   fadd v27.4s, v27.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v27.4s                            // out
-  bsl v12.16b, v8.16b, v27.16b
-  fcmgt v27.4s, v12.4s, v9.4s                            // out
-  bsl v27.16b, v9.16b, v12.16b
+  fmax v27.4s, v27.4s, v8.4s                             // out
+  fmin v27.4s, v27.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v27.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -825,10 +797,8 @@ L(k_rest_done):
   bsl v27.16b, v12.16b, v13.16b
   shrn v27.4h, v27.4s, #16                               // out_3_1
   fadd v21.4s, v21.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v21.4s                            // out
-  bsl v12.16b, v8.16b, v21.16b
-  fcmgt v21.4s, v12.4s, v9.4s                            // out
-  bsl v21.16b, v9.16b, v12.16b
+  fmax v21.4s, v21.4s, v8.4s                             // out
+  fmin v21.4s, v21.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v21.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -842,15 +812,11 @@ L(k_rest_done):
   bsl v21.16b, v12.16b, v13.16b
   shrn v21.4h, v21.4s, #16                               // out_2_1
   fadd v7.4s, v7.4s, v11.4s                              // out
-  fcmgt v12.4s, v8.4s, v7.4s                             // out
-  bsl v12.16b, v8.16b, v7.16b
-  fcmgt v7.4s, v12.4s, v9.4s                             // out
-  bsl v7.16b, v9.16b, v12.16b
+  fmax v7.4s, v7.4s, v8.4s                               // out
+  fmin v7.4s, v7.4s, v9.4s                               // out
   fadd v1.4s, v1.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v1.4s                             // out
-  bsl v11.16b, v8.16b, v1.16b
-  fcmgt v1.4s, v11.4s, v9.4s                             // out
-  bsl v1.16b, v9.16b, v11.16b
+  fmax v1.4s, v1.4s, v8.4s                               // out
+  fmin v1.4s, v1.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v7.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -877,10 +843,8 @@ L(k_rest_done):
   shrn v1.4h, v1.4s, #16                                 // out_0_1
   ldr q11, [x9, #32]                                     // bias
   fadd v28.4s, v28.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v28.4s                            // out
-  bsl v12.16b, v8.16b, v28.16b
-  fcmgt v28.4s, v12.4s, v9.4s                            // out
-  bsl v28.16b, v9.16b, v12.16b
+  fmax v28.4s, v28.4s, v8.4s                             // out
+  fmin v28.4s, v28.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v28.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -894,10 +858,8 @@ L(k_rest_done):
   bsl v28.16b, v12.16b, v13.16b
   shrn v28.4h, v28.4s, #16                               // out_3_2
   fadd v22.4s, v22.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v22.4s                            // out
-  bsl v12.16b, v8.16b, v22.16b
-  fcmgt v22.4s, v12.4s, v9.4s                            // out
-  bsl v22.16b, v9.16b, v12.16b
+  fmax v22.4s, v22.4s, v8.4s                             // out
+  fmin v22.4s, v22.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v22.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -911,15 +873,11 @@ L(k_rest_done):
   bsl v22.16b, v12.16b, v13.16b
   shrn v22.4h, v22.4s, #16                               // out_2_2
   fadd v16.4s, v16.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v16.4s                            // out
-  bsl v12.16b, v8.16b, v16.16b
-  fcmgt v16.4s, v12.4s, v9.4s                            // out
-  bsl v16.16b, v9.16b, v12.16b
+  fmax v16.4s, v16.4s, v8.4s                             // out
+  fmin v16.4s, v16.4s, v9.4s                             // out
   fadd v2.4s, v2.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v2.4s                             // out
-  bsl v11.16b, v8.16b, v2.16b
-  fcmgt v2.4s, v11.4s, v9.4s                             // out
-  bsl v2.16b, v9.16b, v11.16b
+  fmax v2.4s, v2.4s, v8.4s                               // out
+  fmin v2.4s, v2.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v16.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -946,10 +904,8 @@ L(k_rest_done):
   shrn v2.4h, v2.4s, #16                                 // out_0_2
   ldr q11, [x9, #48]                                     // bias
   fadd v29.4s, v29.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v29.4s                            // out
-  bsl v12.16b, v8.16b, v29.16b
-  fcmgt v29.4s, v12.4s, v9.4s                            // out
-  bsl v29.16b, v9.16b, v12.16b
+  fmax v29.4s, v29.4s, v8.4s                             // out
+  fmin v29.4s, v29.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v29.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -963,10 +919,8 @@ L(k_rest_done):
   bsl v29.16b, v12.16b, v13.16b
   shrn v29.4h, v29.4s, #16                               // out_3_3
   fadd v23.4s, v23.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v23.4s                            // out
-  bsl v12.16b, v8.16b, v23.16b
-  fcmgt v23.4s, v12.4s, v9.4s                            // out
-  bsl v23.16b, v9.16b, v12.16b
+  fmax v23.4s, v23.4s, v8.4s                             // out
+  fmin v23.4s, v23.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v23.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -980,15 +934,11 @@ L(k_rest_done):
   bsl v23.16b, v12.16b, v13.16b
   shrn v23.4h, v23.4s, #16                               // out_2_3
   fadd v17.4s, v17.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v17.4s                            // out
-  bsl v12.16b, v8.16b, v17.16b
-  fcmgt v17.4s, v12.4s, v9.4s                            // out
-  bsl v17.16b, v9.16b, v12.16b
+  fmax v17.4s, v17.4s, v8.4s                             // out
+  fmin v17.4s, v17.4s, v9.4s                             // out
   fadd v3.4s, v3.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v3.4s                             // out
-  bsl v11.16b, v8.16b, v3.16b
-  fcmgt v3.4s, v11.4s, v9.4s                             // out
-  bsl v3.16b, v9.16b, v11.16b
+  fmax v3.4s, v3.4s, v8.4s                               // out
+  fmin v3.4s, v3.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v17.4s, #16                               // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1020,10 +970,8 @@ L(k_rest_done):
   str d28, [x11, #16]                                    // out_3_2
   str d29, [x11, #24]                                    // out_3_3
   fadd v26.4s, v30.4s, v11.4s                            // out
-  fcmgt v27.4s, v8.4s, v26.4s                            // out
-  bsl v27.16b, v8.16b, v26.16b
-  fcmgt v26.4s, v27.4s, v9.4s                            // out
-  bsl v26.16b, v9.16b, v27.16b
+  fmax v26.4s, v26.4s, v8.4s                             // out
+  fmin v26.4s, v26.4s, v9.4s                             // out
   ushr v27.4s, v10.4s, #14                               // bits
   ushr v28.4s, v26.4s, #16                               // bits
   and v27.16b, v28.16b, v27.16b                          // odd
@@ -1038,10 +986,8 @@ L(k_rest_done):
   shrn v26.4h, v26.4s, #16                               // out_3_4
   str d26, [x11, #32]                                    // out_3_4
   fadd v24.4s, v24.4s, v11.4s                            // out
-  fcmgt v26.4s, v8.4s, v24.4s                            // out
-  bsl v26.16b, v8.16b, v24.16b
-  fcmgt v24.4s, v26.4s, v9.4s                            // out
-  bsl v24.16b, v9.16b, v26.16b
+  fmax v24.4s, v24.4s, v8.4s                             // out
+  fmin v24.4s, v24.4s, v9.4s                             // out
   ushr v26.4s, v10.4s, #14                               // bits
   ushr v27.4s, v24.4s, #16                               // bits
   and v26.16b, v27.16b, v26.16b                          // odd
@@ -1055,15 +1001,11 @@ L(k_rest_done):
   bsl v24.16b, v26.16b, v27.16b
   shrn v24.4h, v24.4s, #16                               // out_2_4
   fadd v18.4s, v18.4s, v11.4s                            // out
-  fcmgt v26.4s, v8.4s, v18.4s                            // out
-  bsl v26.16b, v8.16b, v18.16b
-  fcmgt v18.4s, v26.4s, v9.4s                            // out
-  bsl v18.16b, v9.16b, v26.16b
+  fmax v18.4s, v18.4s, v8.4s                             // out
+  fmin v18.4s, v18.4s, v9.4s                             // out
   fadd v4.4s, v4.4s, v11.4s                              // out
-  fcmgt v26.4s, v8.4s, v4.4s                             // out
-  bsl v26.16b, v8.16b, v4.16b
-  fcmgt v4.4s, v26.4s, v9.4s                             // out
-  bsl v4.16b, v9.16b, v26.16b
+  fmax v4.4s, v4.4s, v8.4s                               // out
+  fmin v4.4s, v4.4s, v9.4s                               // out
   ushr v26.4s, v10.4s, #14                               // bits
   ushr v27.4s, v18.4s, #16                               // bits
   and v26.16b, v27.16b, v26.16b                          // odd
@@ -1089,10 +1031,8 @@ L(k_rest_done):
   bsl v4.16b, v26.16b, v27.16b
   shrn v4.4h, v4.4s, #16                                 // out_0_4
   fadd v26.4s, v31.4s, v12.4s                            // out
-  fcmgt v27.4s, v8.4s, v26.4s                            // out
-  bsl v27.16b, v8.16b, v26.16b
-  fcmgt v26.4s, v27.4s, v9.4s                            // out
-  bsl v26.16b, v9.16b, v27.16b
+  fmax v26.4s, v26.4s, v8.4s                             // out
+  fmin v26.4s, v26.4s, v9.4s                             // out
   ushr v27.4s, v10.4s, #14                               // bits
   ushr v28.4s, v26.4s, #16                               // bits
   and v27.16b, v28.16b, v27.16b                          // odd
@@ -1112,10 +1052,8 @@ L(k_rest_done):
   str d23, [x13, #24]                                    // out_2_3
   str d24, [x13, #32]                                    // out_2_4
   fadd v20.4s, v25.4s, v12.4s                            // out
-  fcmgt v21.4s, v8.4s, v20.4s                            // out
-  bsl v21.16b, v8.16b, v20.16b
-  fcmgt v20.4s, v21.4s, v9.4s                            // out
-  bsl v20.16b, v9.16b, v21.16b
+  fmax v20.4s, v20.4s, v8.4s                             // out
+  fmin v20.4s, v20.4s, v9.4s                             // out
   ushr v21.4s, v10.4s, #14                               // bits
   ushr v22.4s, v20.4s, #16                               // bits
   and v21.16b, v22.16b, v21.16b                          // odd
@@ -1135,15 +1073,11 @@ L(k_rest_done):
   str d17, [x12, #24]                                    // out_1_3
   str d18, [x12, #32]                                    // out_1_4
   fadd v6.4s, v19.4s, v12.4s                             // out
-  fcmgt v7.4s, v8.4s, v6.4s                              // out
-  bsl v7.16b, v8.16b, v6.16b
-  fcmgt v6.4s, v7.4s, v9.4s                              // out
-  bsl v6.16b, v9.16b, v7.16b
+  fmax v6.4s, v6.4s, v8.4s                               // out
+  fmin v6.4s, v6.4s, v9.4s                               // out
   fadd v5.4s, v5.4s, v12.4s                              // out
-  fcmgt v7.4s, v8.4s, v5.4s                              // out
-  bsl v7.16b, v8.16b, v5.16b
-  fcmgt v5.4s, v7.4s, v9.4s                              // out
-  bsl v5.16b, v9.16b, v7.16b
+  fmax v5.4s, v5.4s, v8.4s                               // out
+  fmin v5.4s, v5.4s, v9.4s                               // out
   ushr v7.4s, v10.4s, #14                                // bits
   ushr v16.4s, v6.4s, #16                                // bits
   and v7.16b, v16.16b, v7.16b                            // odd
@@ -1207,10 +1141,8 @@ L(if_else):
   add x14, x14, x15, lsl #2
   ld1 {v11.s}[3], [x14]                                  // bias
   fadd v26.4s, v26.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v26.4s                            // out
-  bsl v12.16b, v8.16b, v26.16b
-  fcmgt v26.4s, v12.4s, v9.4s                            // out
-  bsl v26.16b, v9.16b, v12.16b
+  fmax v26.4s, v26.4s, v8.4s                             // out
+  fmin v26.4s, v26.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v26.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1224,10 +1156,8 @@ L(if_else):
   bsl v26.16b, v12.16b, v13.16b
   shrn v26.4h, v26.4s, #16                               // out_3_0
   fadd v20.4s, v20.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v20.4s                            // out
-  bsl v12.16b, v8.16b, v20.16b
-  fcmgt v20.4s, v12.4s, v9.4s                            // out
-  bsl v20.16b, v9.16b, v12.16b
+  fmax v20.4s, v20.4s, v8.4s                             // out
+  fmin v20.4s, v20.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v20.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1241,10 +1171,8 @@ L(if_else):
   bsl v20.16b, v12.16b, v13.16b
   shrn v20.4h, v20.4s, #16                               // out_2_0
   fadd v6.4s, v6.4s, v11.4s                              // out
-  fcmgt v12.4s, v8.4s, v6.4s                             // out
-  bsl v12.16b, v8.16b, v6.16b
-  fcmgt v6.4s, v12.4s, v9.4s                             // out
-  bsl v6.16b, v9.16b, v12.16b
+  fmax v6.4s, v6.4s, v8.4s                               // out
+  fmin v6.4s, v6.4s, v9.4s                               // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v6.4s, #16                                // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1258,10 +1186,8 @@ L(if_else):
   bsl v6.16b, v12.16b, v13.16b
   shrn v6.4h, v6.4s, #16                                 // out_1_0
   fadd v0.4s, v0.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v0.4s                             // out
-  bsl v11.16b, v8.16b, v0.16b
-  fcmgt v0.4s, v11.4s, v9.4s                             // out
-  bsl v0.16b, v9.16b, v11.16b
+  fmax v0.4s, v0.4s, v8.4s                               // out
+  fmin v0.4s, v0.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v0.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1299,10 +1225,8 @@ L(if_else):
   add x14, x14, x15, lsl #2
   ld1 {v11.s}[3], [x14]                                  // bias
   fadd v27.4s, v27.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v27.4s                            // out
-  bsl v12.16b, v8.16b, v27.16b
-  fcmgt v27.4s, v12.4s, v9.4s                            // out
-  bsl v27.16b, v9.16b, v12.16b
+  fmax v27.4s, v27.4s, v8.4s                             // out
+  fmin v27.4s, v27.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v27.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1316,10 +1240,8 @@ L(if_else):
   bsl v27.16b, v12.16b, v13.16b
   shrn v27.4h, v27.4s, #16                               // out_3_1
   fadd v21.4s, v21.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v21.4s                            // out
-  bsl v12.16b, v8.16b, v21.16b
-  fcmgt v21.4s, v12.4s, v9.4s                            // out
-  bsl v21.16b, v9.16b, v12.16b
+  fmax v21.4s, v21.4s, v8.4s                             // out
+  fmin v21.4s, v21.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v21.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1333,10 +1255,8 @@ L(if_else):
   bsl v21.16b, v12.16b, v13.16b
   shrn v21.4h, v21.4s, #16                               // out_2_1
   fadd v7.4s, v7.4s, v11.4s                              // out
-  fcmgt v12.4s, v8.4s, v7.4s                             // out
-  bsl v12.16b, v8.16b, v7.16b
-  fcmgt v7.4s, v12.4s, v9.4s                             // out
-  bsl v7.16b, v9.16b, v12.16b
+  fmax v7.4s, v7.4s, v8.4s                               // out
+  fmin v7.4s, v7.4s, v9.4s                               // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v7.4s, #16                                // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1350,10 +1270,8 @@ L(if_else):
   bsl v7.16b, v12.16b, v13.16b
   shrn v7.4h, v7.4s, #16                                 // out_1_1
   fadd v1.4s, v1.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v1.4s                             // out
-  bsl v11.16b, v8.16b, v1.16b
-  fcmgt v1.4s, v11.4s, v9.4s                             // out
-  bsl v1.16b, v9.16b, v11.16b
+  fmax v1.4s, v1.4s, v8.4s                               // out
+  fmin v1.4s, v1.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v1.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1391,10 +1309,8 @@ L(if_else):
   add x14, x14, x15, lsl #2
   ld1 {v11.s}[3], [x14]                                  // bias
   fadd v28.4s, v28.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v28.4s                            // out
-  bsl v12.16b, v8.16b, v28.16b
-  fcmgt v28.4s, v12.4s, v9.4s                            // out
-  bsl v28.16b, v9.16b, v12.16b
+  fmax v28.4s, v28.4s, v8.4s                             // out
+  fmin v28.4s, v28.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v28.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1408,10 +1324,8 @@ L(if_else):
   bsl v28.16b, v12.16b, v13.16b
   shrn v28.4h, v28.4s, #16                               // out_3_2
   fadd v22.4s, v22.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v22.4s                            // out
-  bsl v12.16b, v8.16b, v22.16b
-  fcmgt v22.4s, v12.4s, v9.4s                            // out
-  bsl v22.16b, v9.16b, v12.16b
+  fmax v22.4s, v22.4s, v8.4s                             // out
+  fmin v22.4s, v22.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v22.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1425,10 +1339,8 @@ L(if_else):
   bsl v22.16b, v12.16b, v13.16b
   shrn v22.4h, v22.4s, #16                               // out_2_2
   fadd v16.4s, v16.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v16.4s                            // out
-  bsl v12.16b, v8.16b, v16.16b
-  fcmgt v16.4s, v12.4s, v9.4s                            // out
-  bsl v16.16b, v9.16b, v12.16b
+  fmax v16.4s, v16.4s, v8.4s                             // out
+  fmin v16.4s, v16.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v16.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1442,10 +1354,8 @@ L(if_else):
   bsl v16.16b, v12.16b, v13.16b
   shrn v16.4h, v16.4s, #16                               // out_1_2
   fadd v2.4s, v2.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v2.4s                             // out
-  bsl v11.16b, v8.16b, v2.16b
-  fcmgt v2.4s, v11.4s, v9.4s                             // out
-  bsl v2.16b, v9.16b, v11.16b
+  fmax v2.4s, v2.4s, v8.4s                               // out
+  fmin v2.4s, v2.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v2.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1483,10 +1393,8 @@ L(if_else):
   add x14, x14, x15, lsl #2
   ld1 {v11.s}[3], [x14]                                  // bias
   fadd v29.4s, v29.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v29.4s                            // out
-  bsl v12.16b, v8.16b, v29.16b
-  fcmgt v29.4s, v12.4s, v9.4s                            // out
-  bsl v29.16b, v9.16b, v12.16b
+  fmax v29.4s, v29.4s, v8.4s                             // out
+  fmin v29.4s, v29.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v29.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1500,10 +1408,8 @@ L(if_else):
   bsl v29.16b, v12.16b, v13.16b
   shrn v29.4h, v29.4s, #16                               // out_3_3
   fadd v23.4s, v23.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v23.4s                            // out
-  bsl v12.16b, v8.16b, v23.16b
-  fcmgt v23.4s, v12.4s, v9.4s                            // out
-  bsl v23.16b, v9.16b, v12.16b
+  fmax v23.4s, v23.4s, v8.4s                             // out
+  fmin v23.4s, v23.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v23.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1517,10 +1423,8 @@ L(if_else):
   bsl v23.16b, v12.16b, v13.16b
   shrn v23.4h, v23.4s, #16                               // out_2_3
   fadd v17.4s, v17.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v17.4s                            // out
-  bsl v12.16b, v8.16b, v17.16b
-  fcmgt v17.4s, v12.4s, v9.4s                            // out
-  bsl v17.16b, v9.16b, v12.16b
+  fmax v17.4s, v17.4s, v8.4s                             // out
+  fmin v17.4s, v17.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v17.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1534,10 +1438,8 @@ L(if_else):
   bsl v17.16b, v12.16b, v13.16b
   shrn v17.4h, v17.4s, #16                               // out_1_3
   fadd v3.4s, v3.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v3.4s                             // out
-  bsl v11.16b, v8.16b, v3.16b
-  fcmgt v3.4s, v11.4s, v9.4s                             // out
-  bsl v3.16b, v9.16b, v11.16b
+  fmax v3.4s, v3.4s, v8.4s                               // out
+  fmin v3.4s, v3.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v3.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1575,10 +1477,8 @@ L(if_else):
   add x14, x14, x15, lsl #2
   ld1 {v11.s}[3], [x14]                                  // bias
   fadd v30.4s, v30.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v30.4s                            // out
-  bsl v12.16b, v8.16b, v30.16b
-  fcmgt v30.4s, v12.4s, v9.4s                            // out
-  bsl v30.16b, v9.16b, v12.16b
+  fmax v30.4s, v30.4s, v8.4s                             // out
+  fmin v30.4s, v30.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v30.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1592,10 +1492,8 @@ L(if_else):
   bsl v30.16b, v12.16b, v13.16b
   shrn v30.4h, v30.4s, #16                               // out_3_4
   fadd v24.4s, v24.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v24.4s                            // out
-  bsl v12.16b, v8.16b, v24.16b
-  fcmgt v24.4s, v12.4s, v9.4s                            // out
-  bsl v24.16b, v9.16b, v12.16b
+  fmax v24.4s, v24.4s, v8.4s                             // out
+  fmin v24.4s, v24.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v24.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1609,10 +1507,8 @@ L(if_else):
   bsl v24.16b, v12.16b, v13.16b
   shrn v24.4h, v24.4s, #16                               // out_2_4
   fadd v18.4s, v18.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v18.4s                            // out
-  bsl v12.16b, v8.16b, v18.16b
-  fcmgt v18.4s, v12.4s, v9.4s                            // out
-  bsl v18.16b, v9.16b, v12.16b
+  fmax v18.4s, v18.4s, v8.4s                             // out
+  fmin v18.4s, v18.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v18.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1626,10 +1522,8 @@ L(if_else):
   bsl v18.16b, v12.16b, v13.16b
   shrn v18.4h, v18.4s, #16                               // out_1_4
   fadd v4.4s, v4.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v4.4s                             // out
-  bsl v11.16b, v8.16b, v4.16b
-  fcmgt v4.4s, v11.4s, v9.4s                             // out
-  bsl v4.16b, v9.16b, v11.16b
+  fmax v4.4s, v4.4s, v8.4s                               // out
+  fmin v4.4s, v4.4s, v9.4s                               // out
   ushr v11.4s, v10.4s, #14                               // bits
   ushr v12.4s, v4.4s, #16                                // bits
   and v11.16b, v12.16b, v11.16b                          // odd
@@ -1667,10 +1561,8 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v11.s}[3], [x9]                                   // bias
   fadd v31.4s, v31.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v31.4s                            // out
-  bsl v12.16b, v8.16b, v31.16b
-  fcmgt v31.4s, v12.4s, v9.4s                            // out
-  bsl v31.16b, v9.16b, v12.16b
+  fmax v31.4s, v31.4s, v8.4s                             // out
+  fmin v31.4s, v31.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v31.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1684,10 +1576,8 @@ L(if_else):
   bsl v31.16b, v12.16b, v13.16b
   shrn v31.4h, v31.4s, #16                               // out_3_5
   fadd v25.4s, v25.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v25.4s                            // out
-  bsl v12.16b, v8.16b, v25.16b
-  fcmgt v25.4s, v12.4s, v9.4s                            // out
-  bsl v25.16b, v9.16b, v12.16b
+  fmax v25.4s, v25.4s, v8.4s                             // out
+  fmin v25.4s, v25.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v25.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1701,10 +1591,8 @@ L(if_else):
   bsl v25.16b, v12.16b, v13.16b
   shrn v25.4h, v25.4s, #16                               // out_2_5
   fadd v19.4s, v19.4s, v11.4s                            // out
-  fcmgt v12.4s, v8.4s, v19.4s                            // out
-  bsl v12.16b, v8.16b, v19.16b
-  fcmgt v19.4s, v12.4s, v9.4s                            // out
-  bsl v19.16b, v9.16b, v12.16b
+  fmax v19.4s, v19.4s, v8.4s                             // out
+  fmin v19.4s, v19.4s, v9.4s                             // out
   ushr v12.4s, v10.4s, #14                               // bits
   ushr v13.4s, v19.4s, #16                               // bits
   and v12.16b, v13.16b, v12.16b                          // odd
@@ -1718,10 +1606,8 @@ L(if_else):
   bsl v19.16b, v12.16b, v13.16b
   shrn v19.4h, v19.4s, #16                               // out_1_5
   fadd v5.4s, v5.4s, v11.4s                              // out
-  fcmgt v11.4s, v8.4s, v5.4s                             // out
-  bsl v11.16b, v8.16b, v5.16b
-  fcmgt v5.4s, v11.4s, v9.4s                             // out
-  bsl v5.16b, v9.16b, v11.16b
+  fmax v5.4s, v5.4s, v8.4s                               // out
+  fmin v5.4s, v5.4s, v9.4s                               // out
   ushr v8.4s, v10.4s, #14                                // bits
   ushr v9.4s, v5.4s, #16                                 // bits
   and v8.16b, v9.16b, v8.16b                             // odd

@@ -116,10 +116,7 @@ L(m):
   lea r11, [r11 + 31]
   and r11, -32                                           // k_padded
   prefetchw byte ptr [r9 + 0]                            // dst_tile
-  mov rbx, 1
-  mov rbp, r11                                           // k_padded
-  imul rbp, rbx
-  lea rbx, [r10 + rbp]                                   // field
+  lea rbx, [r10 + r11]                                   // field
   mov rbp, 50529027
   vmovd xmm0, ebp                                        // mask
   vpbroadcastd ymm0, xmm0
@@ -198,37 +195,24 @@ L(k):
   sub rbx, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov rbx, 4
-  mov rbp, r11                                           // k_padded
-  imul rbp, rbx
-  lea rbx, [rdx + rbp]                                   // field
+  imul rbx, r11, 4
+  lea rbx, [rdx + rbx]                                   // field
   vmovdqu ymm0, ymmword ptr [rbx + 0]                    // colsum_0
   vmovdqu ymm3, ymmword ptr [rbx + 32]                   // colsum_1
-  mov rbx, 1
-  mov rbp, r11                                           // k_padded
-  imul rbp, rbx
-  lea rbx, [rbp + 4]
+  lea rbx, [r11 + 4]
   lea rbx, [r10 + rbx]                                   // field
   vpbroadcastd ymm4, dword ptr [rbx + 0]                 // zero_0
   vpmulld ymm0, ymm0, ymm4                               // product
   vpaddd ymm0, ymm1, ymm0                                // sum
   vpmulld ymm1, ymm3, ymm4                               // product
   vpaddd ymm1, ymm2, ymm1                                // sum
-  mov rbx, 4
-  mov rbp, r11                                           // k_padded
-  imul rbp, rbx
-  lea rbx, [rbp + 128]
+  imul rbx, r11, 4
+  lea rbx, [rbx + 128]
   lea rbx, [rdx + rbx]                                   // field
   vmovdqu ymm2, ymmword ptr [rbx + 0]                    // zero_column_0
   vmovdqu ymm3, ymmword ptr [rbx + 32]                   // zero_column_1
-  mov rbx, 1
-  mov rbp, r11                                           // k_padded
-  imul rbp, rbx
-  lea rbx, [r10 + rbp]                                   // field
-  mov rbp, 1
-  mov r12, r11                                           // k_padded
-  imul r12, rbp
-  lea rbp, [r12 + 4]
+  lea rbx, [r10 + r11]                                   // field
+  lea rbp, [r11 + 4]
   lea rbp, [r10 + rbp]                                   // field
   mov r12, 0
   mov r13, qword ptr [rdi + 8*3]                         // k
@@ -245,28 +229,22 @@ L(k_done):
   vfmadd231ps ymm0, ymm2, ymm4                           // sum
   vcvtdq2ps ymm1, ymm1                                   // real
   vfmadd231ps ymm1, ymm3, ymm4                           // sum
-  mov rbx, 4
-  mov rbp, r11                                           // k_padded
-  imul rbp, rbx
-  lea rbx, [rbp + 64]
+  imul rbx, r11, 4
+  lea rbx, [rbx + 64]
   lea rbx, [rdx + rbx]                                   // field
   vmovdqu ymm2, ymmword ptr [rbx + 0]                    // scale_0
   vmovdqu ymm3, ymmword ptr [rbx + 32]                   // scale_1
-  mov rbx, 1
-  mov rbp, r11                                           // k_padded
-  imul rbp, rbx
-  lea rbx, [rbp + 8]
-  lea rbx, [r10 + rbx]                                   // field
-  lea rbp, [rdi + 8*15]                                  // clamp
-  vpbroadcastd ymm4, dword ptr [rbp + 0]                 // min
-  vpbroadcastd ymm5, dword ptr [rbp + 4]                 // max
-  mov rbp, 4294967295
-  vmovd xmm6, ebp                                        // ones
+  lea rbx, [rdi + 8*15]                                  // clamp
+  vpbroadcastd ymm4, dword ptr [rbx + 0]                 // min
+  vpbroadcastd ymm5, dword ptr [rbx + 4]                 // max
+  mov rbx, 4294967295
+  vmovd xmm6, ebx                                        // ones
   vpbroadcastd ymm6, xmm6
   vpsrld ymm6, ymm6, 17                                  // below_half
+  lea rbx, [r11 + 8]
+  lea rbx, [r10 + rbx]                                   // field
   mov rbp, 16
-  mov r12, 4
-  imul r11, r12
+  imul r11, r11, 4
   lea r11, [r11 + 192]
   lea r11, [rdx + r11]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 

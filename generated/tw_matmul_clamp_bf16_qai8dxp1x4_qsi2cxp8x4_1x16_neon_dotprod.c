@@ -45,7 +45,7 @@ void tw_matmul_clamp_bf16_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args*
     for (size_t i_m = 0; i_m < args->m; ++i_m) {
       const size_t k_padded = (args->k + 31) & (size_t)-32;
       const uint8_t* const rhs_1 = n_left > 8 ? rhs_panel + args->rhs_stride : rhs_panel;
-      const uint8_t* field = lhs_panel + k_padded * 1;
+      const uint8_t* field = lhs_panel + k_padded;
       const uint8x16_t mask = vdupq_n_u8(3);
       int32x4_t acc_0_0 = vdupq_n_s32(tw_load_i32(field));
       int32x4_t acc_0_1 = vdupq_n_s32(tw_load_i32(field));
@@ -158,7 +158,7 @@ void tw_matmul_clamp_bf16_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args*
       const int32x4_t colsum_1 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(field + 16)));
       const int32x4_t colsum_2 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)field_2));
       const int32x4_t colsum_3 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(field_2 + 16)));
-      field = lhs_panel + (k_padded * 1 + 4);
+      field = lhs_panel + (k_padded + 4);
       const int32x4_t zero_0 = vdupq_n_s32(tw_load_i32(field));
       acc_0_0 = vmlaq_s32(acc_0_0, colsum_0, zero_0);
       acc_0_1 = vmlaq_s32(acc_0_1, colsum_1, zero_0);
@@ -173,8 +173,8 @@ void tw_matmul_clamp_bf16_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args*
       const float32x4_t zero_column_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)field_2));
       const float32x4_t zero_column_3 =
           vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(field_2 + 16)));
-      field = lhs_panel + k_padded * 1;
-      field_2 = lhs_panel + (k_padded * 1 + 4);
+      field = lhs_panel + k_padded;
+      field_2 = lhs_panel + (k_padded + 4);
       const int32x4_t minus_k = vdupq_n_s32((int32_t)(0 - args->k));
       int32x4_t sum_of_codes = vdupq_n_s32(tw_load_i32(field));
       sum_of_codes = vshrq_n_s32(sum_of_codes, 1);
@@ -200,12 +200,12 @@ void tw_matmul_clamp_bf16_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args*
       const float32x4_t scale_1 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(field + 16)));
       const float32x4_t scale_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)field_2));
       const float32x4_t scale_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(field_2 + 16)));
-      field = lhs_panel + (k_padded * 1 + 8);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const float32x4_t min = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(clamp)));
       const float32x4_t max = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(clamp + 4)));
       const uint32x4_t ones = vreinterpretq_u32_u8(vdupq_n_u8(255));
       const uint32x4_t below_half = vshrq_n_u32(ones, 17);
+      field = lhs_panel + (k_padded + 8);
       const size_t s_4 = k_padded * 2 + 96;
       field_2 = rhs_panel + s_4;
       const uint8_t* const field_3 = rhs_1 + s_4;
@@ -221,8 +221,8 @@ void tw_matmul_clamp_bf16_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args*
         float32x4_t scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         float32x4_t scale = vmulq_f32(scale_0, scale_row_0);
         float32x4_t out = vfmaq_f32(bias_3, vreinterpretq_f32_s32(acc_0_0), scale);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        out = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        out = vminq_f32(out, max);
         uint32x4_t bits = vshrq_n_u32(below_half, 14);
         uint32x4_t bits_2 = vshrq_n_u32(vreinterpretq_u32_f32(out), 16);
         uint8x16_t odd = vandq_u8(vreinterpretq_u8_u32(bits_2), vreinterpretq_u8_u32(bits));
@@ -238,8 +238,8 @@ void tw_matmul_clamp_bf16_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args*
         scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         scale = vmulq_f32(scale_1, scale_row_0);
         out = vfmaq_f32(bias_4, vreinterpretq_f32_s32(acc_0_1), scale);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        out = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        out = vminq_f32(out, max);
         bits = vshrq_n_u32(below_half, 14);
         bits_2 = vshrq_n_u32(vreinterpretq_u32_f32(out), 16);
         odd = vandq_u8(vreinterpretq_u8_u32(bits_2), vreinterpretq_u8_u32(bits));
@@ -255,8 +255,8 @@ void tw_matmul_clamp_bf16_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args*
         scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         scale = vmulq_f32(scale_2, scale_row_0);
         out = vfmaq_f32(bias_5, vreinterpretq_f32_s32(acc_0_2), scale);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        out = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        out = vminq_f32(out, max);
         bits = vshrq_n_u32(below_half, 14);
         bits_2 = vshrq_n_u32(vreinterpretq_u32_f32(out), 16);
         odd = vandq_u8(vreinterpretq_u8_u32(bits_2), vreinterpretq_u8_u32(bits));
@@ -272,8 +272,8 @@ void tw_matmul_clamp_bf16_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args*
         scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         scale = vmulq_f32(scale_3, scale_row_0);
         out = vfmaq_f32(bias_6, vreinterpretq_f32_s32(acc_0_3), scale);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        out = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        out = vminq_f32(out, max);
         bits = vshrq_n_u32(below_half, 14);
         bits_2 = vshrq_n_u32(vreinterpretq_u32_f32(out), 16);
         odd = vandq_u8(vreinterpretq_u8_u32(bits_2), vreinterpretq_u8_u32(bits));
@@ -332,8 +332,8 @@ void tw_matmul_clamp_bf16_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args*
         float32x4_t scale = vmulq_f32(scale_0, scale_row_0);
         float32x4_t out =
             vfmaq_f32(vreinterpretq_f32_s32(bias_3), vreinterpretq_f32_s32(acc_0_0), scale);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        out = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        out = vminq_f32(out, max);
         uint32x4_t bits = vshrq_n_u32(below_half, 14);
         uint32x4_t bits_2 = vshrq_n_u32(vreinterpretq_u32_f32(out), 16);
         uint8x16_t odd = vandq_u8(vreinterpretq_u8_u32(bits_2), vreinterpretq_u8_u32(bits));
@@ -348,8 +348,8 @@ void tw_matmul_clamp_bf16_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args*
         scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         scale = vmulq_f32(scale_1, scale_row_0);
         out = vfmaq_f32(vreinterpretq_f32_s32(bias_4), vreinterpretq_f32_s32(acc_0_1), scale);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        out = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        out = vminq_f32(out, max);
         bits = vshrq_n_u32(below_half, 14);
         bits_2 = vshrq_n_u32(vreinterpretq_u32_f32(out), 16);
         odd = vandq_u8(vreinterpretq_u8_u32(bits_2), vreinterpretq_u8_u32(bits));
@@ -364,8 +364,8 @@ void tw_matmul_clamp_bf16_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args*
         scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         scale = vmulq_f32(scale_2, scale_row_0);
         out = vfmaq_f32(vreinterpretq_f32_s32(bias_5), vreinterpretq_f32_s32(acc_0_2), scale);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        out = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        out = vminq_f32(out, max);
         bits = vshrq_n_u32(below_half, 14);
         bits_2 = vshrq_n_u32(vreinterpretq_u32_f32(out), 16);
         odd = vandq_u8(vreinterpretq_u8_u32(bits_2), vreinterpretq_u8_u32(bits));
@@ -380,8 +380,8 @@ void tw_matmul_clamp_bf16_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args*
         scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         scale = vmulq_f32(scale_3, scale_row_0);
         out = vfmaq_f32(vreinterpretq_f32_s32(bias_6), vreinterpretq_f32_s32(acc_0_3), scale);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        out = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        out = vminq_f32(out, max);
         bits = vshrq_n_u32(below_half, 14);
         bits_2 = vshrq_n_u32(vreinterpretq_u32_f32(out), 16);
         odd = vandq_u8(vreinterpretq_u8_u32(bits_2), vreinterpretq_u8_u32(bits));

@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 f16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 // tile 1 x 32: needs 12 vector registers on avx512_vnni (6 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -216,34 +216,30 @@ L(k):
 L(k_done):
   mov rbp, rbx                                           // k_padded
   shr rbp, 5
-  mov r12, 576
-  imul rbp, r12
+  imul rbp, rbp, 576
   lea rbp, [rdx + rbp]                                   // field
   mov r12, rbx                                           // k_padded
   shr r12, 5
-  mov r13, 36
-  imul r12, r13
+  imul r12, r12, 36
   lea r12, [r10 + r12]                                   // field
   vpbroadcastd zmm0, dword ptr [r12 + 0]                 // zero_0
   vcvtdq2ps zmm0, zmm0                                   // zero
   vfmadd231ps zmm1, zmm0, zmmword ptr [rbp + 0]          // f_0_0
   vfmadd231ps zmm2, zmm0, zmmword ptr [rbp + 64]         // f_0_1
+  lea rbp, [rdi + 8*15]                                  // clamp
+  vpbroadcastd zmm0, dword ptr [rbp + 0]                 // min
+  vpbroadcastd zmm3, dword ptr [rbp + 4]                 // max
+  mov rbp, 4294967295
+  vpbroadcastd zmm4, ebp                                 // ones
+  vpsrld zmm4, zmm4, 17                                  // below_half
   mov rbp, rbx                                           // k_padded
   shr rbp, 5
-  mov r12, 36
-  imul rbp, r12
+  imul rbp, rbp, 36
   lea rbp, [rbp + 4]
   lea rbp, [r10 + rbp]                                   // field
-  lea r12, [rdi + 8*15]                                  // clamp
-  vpbroadcastd zmm0, dword ptr [r12 + 0]                 // min
-  vpbroadcastd zmm3, dword ptr [r12 + 4]                 // max
-  mov r12, 4294967295
-  vpbroadcastd zmm4, r12d                                // ones
-  vpsrld zmm4, zmm4, 17                                  // below_half
   mov r12, 32
   shr rbx, 5
-  mov r13, 576
-  imul rbx, r13
+  imul rbx, rbx, 576
   lea rbx, [rbx + 128]
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, r12                                           // unless n_left at_least 

@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 8 f16 x scales a block | 8 f32 x sums | 8 f32 x bias |
 // tile 1 x 16: needs 14 vector registers on neon_dotprod (8 accumulators + 4 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -91,12 +91,9 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #8
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x9, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x9, x3, x9, eq
+  cmp x4, #8                                             // rhs_1
+  csel x9, x3, x9, ls
   movi v16.16b, #15                                      // mask
   ldr x11, =1262485504
   dup v17.4s, w11                                        // base
@@ -207,17 +204,17 @@ L(k_done):
   fmla v19.4s, v2.4s, v6.4s                              // f_0_1
   fmla v0.4s, v5.4s, v6.4s                               // f_0_2
   fmla v21.4s, v4.4s, v6.4s                              // f_0_3
+  add x11, x0, #8*15                                     // clamp
+  ld1r {v2.4s}, [x11]                                    // min
+  ldr s3, [x11, #4]                                      // max
+  dup v3.4s, v3.s[0]
+  movi v4.16b, #255                                      // ones
+  ushr v4.4s, v4.4s, #17                                 // below_half
   lsr x11, x10, #5
   mov x12, #96
   mul x11, x11, x12
   add x11, x11, #4
   add x11, x7, x11                                       // field
-  add x12, x0, #8*15                                     // clamp
-  ld1r {v2.4s}, [x12]                                    // min
-  ldr s3, [x12, #4]                                      // max
-  dup v3.4s, v3.s[0]
-  movi v4.16b, #255                                      // ones
-  ushr v4.4s, v4.4s, #17                                 // below_half
   mov x12, #16
   lsr x10, x10, #5
   mov x13, #144
@@ -240,79 +237,71 @@ L(k_done):
   ldp q16, q7, [x9, #0]                                  // bias, bias
   ld1r {v17.4s}, [x11]                                   // scale_row_0
   fmla v6.4s, v1.4s, v17.4s                              // out
-  fcmgt v1.4s, v2.4s, v6.4s                              // out
-  bsl v1.16b, v2.16b, v6.16b
-  fcmgt v6.4s, v1.4s, v3.4s                              // out
-  bsl v6.16b, v3.16b, v1.16b
-  ushr v1.4s, v4.4s, #14                                 // bits
-  ushr v17.4s, v6.4s, #16                                // bits
-  and v1.16b, v17.16b, v1.16b                            // odd
-  add v17.4s, v6.4s, v4.4s                               // bits
-  add v1.4s, v17.4s, v1.4s                               // bits
-  ushr v1.4s, v1.4s, #16                                 // bits
-  shl v1.4s, v1.4s, #16                                  // bits
-  fcmgt v17.4s, v1.4s, v6.4s                             // out
-  bsl v17.16b, v1.16b, v6.16b
-  fcmgt v6.4s, v17.4s, v1.4s                             // out
-  bsl v6.16b, v1.16b, v17.16b
-  shrn v1.4h, v6.4s, #16                                 // out_0_0
+  fmax v1.4s, v6.4s, v2.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out
+  ushr v6.4s, v4.4s, #14                                 // bits
+  ushr v17.4s, v1.4s, #16                                // bits
+  and v6.16b, v17.16b, v6.16b                            // odd
+  add v17.4s, v1.4s, v4.4s                               // bits
+  add v6.4s, v17.4s, v6.4s                               // bits
+  ushr v6.4s, v6.4s, #16                                 // bits
+  shl v6.4s, v6.4s, #16                                  // bits
+  fcmgt v17.4s, v6.4s, v1.4s                             // out
+  bsl v17.16b, v6.16b, v1.16b
+  fcmgt v1.4s, v17.4s, v6.4s                             // out
+  bsl v1.16b, v6.16b, v17.16b
+  shrn v1.4h, v1.4s, #16                                 // out_0_0
   str d1, [x6, #0]                                       // out_0_0
   ld1r {v1.4s}, [x11]                                    // scale_row_0
   fmla v5.4s, v19.4s, v1.4s                              // out
-  fcmgt v1.4s, v2.4s, v5.4s                              // out
-  bsl v1.16b, v2.16b, v5.16b
-  fcmgt v5.4s, v1.4s, v3.4s                              // out
-  bsl v5.16b, v3.16b, v1.16b
-  ushr v1.4s, v4.4s, #14                                 // bits
-  ushr v6.4s, v5.4s, #16                                 // bits
-  and v1.16b, v6.16b, v1.16b                             // odd
-  add v6.4s, v5.4s, v4.4s                                // bits
-  add v1.4s, v6.4s, v1.4s                                // bits
-  ushr v1.4s, v1.4s, #16                                 // bits
-  shl v1.4s, v1.4s, #16                                  // bits
-  fcmgt v6.4s, v1.4s, v5.4s                              // out
-  bsl v6.16b, v1.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v1.4s                              // out
-  bsl v5.16b, v1.16b, v6.16b
-  shrn v1.4h, v5.4s, #16                                 // out_0_1
+  fmax v1.4s, v5.4s, v2.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out
+  ushr v5.4s, v4.4s, #14                                 // bits
+  ushr v6.4s, v1.4s, #16                                 // bits
+  and v5.16b, v6.16b, v5.16b                             // odd
+  add v6.4s, v1.4s, v4.4s                                // bits
+  add v5.4s, v6.4s, v5.4s                                // bits
+  ushr v5.4s, v5.4s, #16                                 // bits
+  shl v5.4s, v5.4s, #16                                  // bits
+  fcmgt v6.4s, v5.4s, v1.4s                              // out
+  bsl v6.16b, v5.16b, v1.16b
+  fcmgt v1.4s, v6.4s, v5.4s                              // out
+  bsl v1.16b, v5.16b, v6.16b
+  shrn v1.4h, v1.4s, #16                                 // out_0_1
   str d1, [x6, #8]                                       // out_0_1
   ld1r {v1.4s}, [x11]                                    // scale_row_0
   fmla v16.4s, v0.4s, v1.4s                              // out
-  fcmgt v0.4s, v2.4s, v16.4s                             // out
-  bsl v0.16b, v2.16b, v16.16b
-  fcmgt v1.4s, v0.4s, v3.4s                              // out
-  bsl v1.16b, v3.16b, v0.16b
-  ushr v0.4s, v4.4s, #14                                 // bits
-  ushr v5.4s, v1.4s, #16                                 // bits
-  and v0.16b, v5.16b, v0.16b                             // odd
-  add v5.4s, v1.4s, v4.4s                                // bits
-  add v0.4s, v5.4s, v0.4s                                // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v5.4s, v0.4s, v1.4s                              // out
-  bsl v5.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v5.4s, v0.4s                              // out
-  bsl v1.16b, v0.16b, v5.16b
-  shrn v0.4h, v1.4s, #16                                 // out_0_2
+  fmax v0.4s, v16.4s, v2.4s                              // out
+  fmin v0.4s, v0.4s, v3.4s                               // out
+  ushr v1.4s, v4.4s, #14                                 // bits
+  ushr v5.4s, v0.4s, #16                                 // bits
+  and v1.16b, v5.16b, v1.16b                             // odd
+  add v5.4s, v0.4s, v4.4s                                // bits
+  add v1.4s, v5.4s, v1.4s                                // bits
+  ushr v1.4s, v1.4s, #16                                 // bits
+  shl v1.4s, v1.4s, #16                                  // bits
+  fcmgt v5.4s, v1.4s, v0.4s                              // out
+  bsl v5.16b, v1.16b, v0.16b
+  fcmgt v0.4s, v5.4s, v1.4s                              // out
+  bsl v0.16b, v1.16b, v5.16b
+  shrn v0.4h, v0.4s, #16                                 // out_0_2
   str d0, [x6, #16]                                      // out_0_2
   ld1r {v0.4s}, [x11]                                    // scale_row_0
   fmla v7.4s, v21.4s, v0.4s                              // out
-  fcmgt v0.4s, v2.4s, v7.4s                              // out
-  bsl v0.16b, v2.16b, v7.16b
-  fcmgt v1.4s, v0.4s, v3.4s                              // out
-  bsl v1.16b, v3.16b, v0.16b
-  ushr v0.4s, v4.4s, #14                                 // bits
-  ushr v2.4s, v1.4s, #16                                 // bits
-  and v0.16b, v2.16b, v0.16b                             // odd
-  add v2.4s, v1.4s, v4.4s                                // bits
-  add v0.4s, v2.4s, v0.4s                                // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v2.4s, v0.4s, v1.4s                              // out
-  bsl v2.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v2.4s, v0.4s                              // out
-  bsl v1.16b, v0.16b, v2.16b
-  shrn v0.4h, v1.4s, #16                                 // out_0_3
+  fmax v0.4s, v7.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out
+  ushr v1.4s, v4.4s, #14                                 // bits
+  ushr v2.4s, v0.4s, #16                                 // bits
+  and v1.16b, v2.16b, v1.16b                             // odd
+  add v2.4s, v0.4s, v4.4s                                // bits
+  add v1.4s, v2.4s, v1.4s                                // bits
+  ushr v1.4s, v1.4s, #16                                 // bits
+  shl v1.4s, v1.4s, #16                                  // bits
+  fcmgt v2.4s, v1.4s, v0.4s                              // out
+  bsl v2.16b, v1.16b, v0.16b
+  fcmgt v0.4s, v2.4s, v1.4s                              // out
+  bsl v0.16b, v1.16b, v2.16b
+  shrn v0.4h, v0.4s, #16                                 // out_0_3
   str d0, [x6, #24]                                      // out_0_3
   b L(if_done)
 L(if_else):
@@ -423,64 +412,56 @@ L(if_else):
   ld1 {v16.s}[3], [x9]                                   // bias
   ld1r {v17.4s}, [x11]                                   // scale_row_0
   fmla v5.4s, v1.4s, v17.4s                              // out
-  fcmgt v1.4s, v2.4s, v5.4s                              // out
-  bsl v1.16b, v2.16b, v5.16b
-  fcmgt v5.4s, v1.4s, v3.4s                              // out
-  bsl v5.16b, v3.16b, v1.16b
-  ushr v1.4s, v4.4s, #14                                 // bits
-  ushr v17.4s, v5.4s, #16                                // bits
-  and v1.16b, v17.16b, v1.16b                            // odd
-  add v17.4s, v5.4s, v4.4s                               // bits
-  add v1.4s, v17.4s, v1.4s                               // bits
-  ushr v1.4s, v1.4s, #16                                 // bits
-  shl v1.4s, v1.4s, #16                                  // bits
-  fcmgt v17.4s, v1.4s, v5.4s                             // out
-  bsl v17.16b, v1.16b, v5.16b
-  fcmgt v5.4s, v17.4s, v1.4s                             // out
-  bsl v5.16b, v1.16b, v17.16b
-  shrn v1.4h, v5.4s, #16                                 // out_0_0
-  ld1r {v5.4s}, [x11]                                    // scale_row_0
-  fmla v6.4s, v19.4s, v5.4s                              // out
-  fcmgt v5.4s, v2.4s, v6.4s                              // out
-  bsl v5.16b, v2.16b, v6.16b
-  fcmgt v6.4s, v5.4s, v3.4s                              // out
-  bsl v6.16b, v3.16b, v5.16b
+  fmax v1.4s, v5.4s, v2.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out
   ushr v5.4s, v4.4s, #14                                 // bits
-  ushr v17.4s, v6.4s, #16                                // bits
+  ushr v17.4s, v1.4s, #16                                // bits
   and v5.16b, v17.16b, v5.16b                            // odd
-  add v17.4s, v6.4s, v4.4s                               // bits
+  add v17.4s, v1.4s, v4.4s                               // bits
   add v5.4s, v17.4s, v5.4s                               // bits
   ushr v5.4s, v5.4s, #16                                 // bits
   shl v5.4s, v5.4s, #16                                  // bits
-  fcmgt v17.4s, v5.4s, v6.4s                             // out
-  bsl v17.16b, v5.16b, v6.16b
-  fcmgt v6.4s, v17.4s, v5.4s                             // out
-  bsl v6.16b, v5.16b, v17.16b
-  shrn v5.4h, v6.4s, #16                                 // out_0_1
+  fcmgt v17.4s, v5.4s, v1.4s                             // out
+  bsl v17.16b, v5.16b, v1.16b
+  fcmgt v1.4s, v17.4s, v5.4s                             // out
+  bsl v1.16b, v5.16b, v17.16b
+  shrn v1.4h, v1.4s, #16                                 // out_0_0
+  ld1r {v5.4s}, [x11]                                    // scale_row_0
+  fmla v6.4s, v19.4s, v5.4s                              // out
+  fmax v5.4s, v6.4s, v2.4s                               // out
+  fmin v5.4s, v5.4s, v3.4s                               // out
+  ushr v6.4s, v4.4s, #14                                 // bits
+  ushr v17.4s, v5.4s, #16                                // bits
+  and v6.16b, v17.16b, v6.16b                            // odd
+  add v17.4s, v5.4s, v4.4s                               // bits
+  add v6.4s, v17.4s, v6.4s                               // bits
+  ushr v6.4s, v6.4s, #16                                 // bits
+  shl v6.4s, v6.4s, #16                                  // bits
+  fcmgt v17.4s, v6.4s, v5.4s                             // out
+  bsl v17.16b, v6.16b, v5.16b
+  fcmgt v5.4s, v17.4s, v6.4s                             // out
+  bsl v5.16b, v6.16b, v17.16b
+  shrn v5.4h, v5.4s, #16                                 // out_0_1
   ld1r {v6.4s}, [x11]                                    // scale_row_0
   fmla v7.4s, v0.4s, v6.4s                               // out
-  fcmgt v0.4s, v2.4s, v7.4s                              // out
-  bsl v0.16b, v2.16b, v7.16b
-  fcmgt v6.4s, v0.4s, v3.4s                              // out
-  bsl v6.16b, v3.16b, v0.16b
-  ushr v0.4s, v4.4s, #14                                 // bits
-  ushr v7.4s, v6.4s, #16                                 // bits
-  and v0.16b, v7.16b, v0.16b                             // odd
-  add v7.4s, v6.4s, v4.4s                                // bits
-  add v0.4s, v7.4s, v0.4s                                // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v7.4s, v0.4s, v6.4s                              // out
-  bsl v7.16b, v0.16b, v6.16b
-  fcmgt v6.4s, v7.4s, v0.4s                              // out
-  bsl v6.16b, v0.16b, v7.16b
-  shrn v0.4h, v6.4s, #16                                 // out_0_2
+  fmax v0.4s, v7.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out
+  ushr v6.4s, v4.4s, #14                                 // bits
+  ushr v7.4s, v0.4s, #16                                 // bits
+  and v6.16b, v7.16b, v6.16b                             // odd
+  add v7.4s, v0.4s, v4.4s                                // bits
+  add v6.4s, v7.4s, v6.4s                                // bits
+  ushr v6.4s, v6.4s, #16                                 // bits
+  shl v6.4s, v6.4s, #16                                  // bits
+  fcmgt v7.4s, v6.4s, v0.4s                              // out
+  bsl v7.16b, v6.16b, v0.16b
+  fcmgt v0.4s, v7.4s, v6.4s                              // out
+  bsl v0.16b, v6.16b, v7.16b
+  shrn v0.4h, v0.4s, #16                                 // out_0_2
   ld1r {v6.4s}, [x11]                                    // scale_row_0
   fmla v16.4s, v21.4s, v6.4s                             // out
-  fcmgt v6.4s, v2.4s, v16.4s                             // out
-  bsl v6.16b, v2.16b, v16.16b
-  fcmgt v2.4s, v6.4s, v3.4s                              // out
-  bsl v2.16b, v3.16b, v6.16b
+  fmax v2.4s, v16.4s, v2.4s                              // out
+  fmin v2.4s, v2.4s, v3.4s                               // out
   ushr v3.4s, v4.4s, #14                                 // bits
   ushr v6.4s, v2.4s, #16                                 // bits
   and v3.16b, v6.16b, v3.16b                             // odd

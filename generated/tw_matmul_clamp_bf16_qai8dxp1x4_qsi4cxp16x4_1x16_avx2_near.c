@@ -45,7 +45,7 @@ void tw_matmul_clamp_bf16_qai8dxp1x4_qsi4cxp16x4_1x16_avx2_near(const tw_args* a
     for (size_t i_m = 0; i_m < args->m; ++i_m) {
       const size_t k_padded = (args->k + 31) & (size_t)-32;
       __builtin_prefetch((const void *)dst_tile, 1, 3);
-      const uint8_t* field = lhs_panel + k_padded * 1;
+      const uint8_t* field = lhs_panel + k_padded;
       const __m256i mask = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
       __m256i ones = _mm256_set1_epi32((int32_t)0x00010001);
       __m256i sum_0_0 = _mm256_set1_epi32(tw_load_i32(field));
@@ -159,7 +159,7 @@ void tw_matmul_clamp_bf16_qai8dxp1x4_qsi4cxp16x4_1x16_avx2_near(const tw_args* a
       field = rhs_panel + k_padded * 8;
       const __m256i colsum_0 = _mm256_loadu_si256((const __m256i *)field);
       const __m256i colsum_1 = _mm256_loadu_si256((const __m256i *)(field + 32));
-      field = lhs_panel + (k_padded * 1 + 4);
+      field = lhs_panel + (k_padded + 4);
       const __m256i zero_0 = _mm256_set1_epi32(tw_load_i32(field));
       __m256i product = _mm256_mullo_epi32(colsum_0, zero_0);
       sum_0_0 = _mm256_add_epi32(sum_0_0, product);
@@ -168,12 +168,12 @@ void tw_matmul_clamp_bf16_qai8dxp1x4_qsi4cxp16x4_1x16_avx2_near(const tw_args* a
       field = rhs_panel + (k_padded * 8 + 64);
       const __m256 scale_0 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)field));
       const __m256 scale_1 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(field + 32)));
-      field = lhs_panel + (k_padded * 1 + 8);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const __m256 min = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(clamp)));
       const __m256 max = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(clamp + 4)));
       ones = _mm256_set1_epi32((int32_t)0xffffffff);
       const __m256i below_half = _mm256_srli_epi32(ones, 17);
+      field = lhs_panel + (k_padded + 8);
       const uint8_t* const field_2 = rhs_panel + (k_padded * 8 + 128);
       if (n_left >= 16) {
         const uint8_t* bias = (const uint8_t*)args->bias;

@@ -679,22 +679,18 @@ L(k_rest_done):
   csel x26, x12, x15, eq
   cntw x12, all, mul #1
   mul x27, x5, x12
-  cntw x12, all, mul #1
-  mul x13, x5, x12
-  mov x12, #1
-  mul x12, x5, x12
-  mov x15, #1
-  mul x5, x5, x15
-  ldr x15, [sp, #32]                                     // lhs_panel
-  add x12, x15, x12                                      // field
+  ldr x12, [sp, #32]                                     // lhs_panel
+  add x12, x12, x5                                       // field
   ld1rw {z0.s}, p7/z, [x12, #0]                          // zero
   mov x12, #0
   lsr x12, x12, #2                                       // row
-  ldr x15, [sp, #24]                                     // rhs_panel
-  add x15, x15, x27                                      // field
+  ldr x13, [sp, #24]                                     // rhs_panel
+  add x15, x13, x27                                      // field
   .inst 0xc0821c00 + ((12 - 12) << 13) + (0 << 7) + 1 // mov z1.s, p7/m, za0h.s[w12, 0] // sum_0
   ldr z2, [x15, #0, mul vl]                              // colsum
   mla z1.s, p7/m, z2.s, z0.s                             // sum
+  cntw x13, all, mul #1
+  mul x13, x5, x13
   addvl x28, x13, #2
   add x5, x5, #4
   ldr x13, [sp, #32]                                     // lhs_panel
@@ -713,10 +709,8 @@ L(k_rest_done):
   ld1rw {z3.s}, p7/z, [x13, #4]                          // max
   mov z5.b, #255                                         // ones
   lsr z5.s, z5.s, #17                                    // below_half
-  fcmgt p6.s, p7/z, z1.s, z4.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
+  fmax z4.s, p7/m, z4.s, z1.s                            // out
+  fmin z4.s, p7/m, z4.s, z3.s                            // out
   lsr z6.s, z5.s, #14                                    // bits
   lsr z7.s, z4.s, #16                                    // bits
   and z6.d, z7.d, z6.d                                   // odd
@@ -745,21 +739,19 @@ L(k_rest_done):
   scvtf z6.s, p7/m, z6.s                                 // real
   fmul z4.s, z4.s, z2.s                                  // scale
   fmla z7.s, p7/m, z6.s, z4.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z7.s                           // out
-  sel z4.s, p6, z1.s, z7.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  lsr z6.s, z5.s, #14                                    // bits
-  lsr z7.s, z4.s, #16                                    // bits
-  and z6.d, z7.d, z6.d                                   // odd
-  add z7.s, z4.s, z5.s                                   // bits
-  add z6.s, z7.s, z6.s                                   // bits
-  lsr z6.s, z6.s, #16                                    // bits
-  lsl z6.s, z6.s, #16                                    // bits
+  fmax z7.s, p7/m, z7.s, z1.s                            // out
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
+  lsr z4.s, z5.s, #14                                    // bits
+  lsr z6.s, z7.s, #16                                    // bits
+  and z4.d, z6.d, z4.d                                   // odd
+  add z6.s, z7.s, z5.s                                   // bits
+  add z4.s, z6.s, z4.s                                   // bits
+  lsr z4.s, z4.s, #16                                    // bits
+  lsl z4.s, z4.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z4.s, z7.s                           // out
+  sel z6.s, p6, z4.s, z7.s
   fcmgt p6.s, p7/z, z6.s, z4.s                           // out
-  sel z4.s, p6, z6.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z6.s                           // out
-  sel z4.s, p6, z6.s, z4.s
+  sel z4.s, p6, z4.s, z6.s
   lsr z4.s, z4.s, #16                                    // out_1
   ldr x5, [sp, #8]                                       // dst_tile
   st1h {z4.s}, p0, [x5, #1, mul vl]                      // out_1
@@ -779,21 +771,19 @@ L(k_rest_done):
   fmul z6.s, z6.s, z2.s                                  // scale
   ld1w {z7.s}, p0/z, [x20, #0, mul vl]                   // bias
   fmla z7.s, p7/m, z4.s, z6.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z7.s                           // out
-  sel z4.s, p6, z1.s, z7.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  lsr z6.s, z5.s, #14                                    // bits
-  lsr z7.s, z4.s, #16                                    // bits
-  and z6.d, z7.d, z6.d                                   // odd
-  add z7.s, z4.s, z5.s                                   // bits
-  add z6.s, z7.s, z6.s                                   // bits
-  lsr z6.s, z6.s, #16                                    // bits
-  lsl z6.s, z6.s, #16                                    // bits
+  fmax z7.s, p7/m, z7.s, z1.s                            // out
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
+  lsr z4.s, z5.s, #14                                    // bits
+  lsr z6.s, z7.s, #16                                    // bits
+  and z4.d, z6.d, z4.d                                   // odd
+  add z6.s, z7.s, z5.s                                   // bits
+  add z4.s, z6.s, z4.s                                   // bits
+  lsr z4.s, z4.s, #16                                    // bits
+  lsl z4.s, z4.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z4.s, z7.s                           // out
+  sel z6.s, p6, z4.s, z7.s
   fcmgt p6.s, p7/z, z6.s, z4.s                           // out
-  sel z4.s, p6, z6.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z6.s                           // out
-  sel z4.s, p6, z6.s, z4.s
+  sel z4.s, p6, z4.s, z6.s
   lsr z4.s, z4.s, #16                                    // out_2
   ldr x15, [sp, #8]                                      // dst_tile
   st1h {z4.s}, p0, [x15, #2, mul vl]                     // out_2
@@ -811,21 +801,19 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z6.s, z6.s, z2.s                                  // scale
   fmla z7.s, p7/m, z4.s, z6.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z7.s                           // out
-  sel z4.s, p6, z1.s, z7.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  lsr z6.s, z5.s, #14                                    // bits
-  lsr z7.s, z4.s, #16                                    // bits
-  and z6.d, z7.d, z6.d                                   // odd
-  add z7.s, z4.s, z5.s                                   // bits
-  add z6.s, z7.s, z6.s                                   // bits
-  lsr z6.s, z6.s, #16                                    // bits
-  lsl z6.s, z6.s, #16                                    // bits
+  fmax z7.s, p7/m, z7.s, z1.s                            // out
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
+  lsr z4.s, z5.s, #14                                    // bits
+  lsr z6.s, z7.s, #16                                    // bits
+  and z4.d, z6.d, z4.d                                   // odd
+  add z6.s, z7.s, z5.s                                   // bits
+  add z4.s, z6.s, z4.s                                   // bits
+  lsr z4.s, z4.s, #16                                    // bits
+  lsl z4.s, z4.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z4.s, z7.s                           // out
+  sel z6.s, p6, z4.s, z7.s
   fcmgt p6.s, p7/z, z6.s, z4.s                           // out
-  sel z4.s, p6, z6.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z6.s                           // out
-  sel z4.s, p6, z6.s, z4.s
+  sel z4.s, p6, z4.s, z6.s
   lsr z4.s, z4.s, #16                                    // out_3
   ldr x5, [sp, #8]                                       // dst_tile
   st1h {z4.s}, p0, [x5, #3, mul vl]                      // out_3
@@ -843,21 +831,19 @@ L(k_rest_done):
   fmul z6.s, z6.s, z2.s                                  // scale
   ld1w {z7.s}, p0/z, [x21, #0, mul vl]                   // bias
   fmla z7.s, p7/m, z4.s, z6.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z7.s                           // out
-  sel z4.s, p6, z1.s, z7.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  lsr z6.s, z5.s, #14                                    // bits
-  lsr z7.s, z4.s, #16                                    // bits
-  and z6.d, z7.d, z6.d                                   // odd
-  add z7.s, z4.s, z5.s                                   // bits
-  add z6.s, z7.s, z6.s                                   // bits
-  lsr z6.s, z6.s, #16                                    // bits
-  lsl z6.s, z6.s, #16                                    // bits
+  fmax z7.s, p7/m, z7.s, z1.s                            // out
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
+  lsr z4.s, z5.s, #14                                    // bits
+  lsr z6.s, z7.s, #16                                    // bits
+  and z4.d, z6.d, z4.d                                   // odd
+  add z6.s, z7.s, z5.s                                   // bits
+  add z4.s, z6.s, z4.s                                   // bits
+  lsr z4.s, z4.s, #16                                    // bits
+  lsl z4.s, z4.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z4.s, z7.s                           // out
+  sel z6.s, p6, z4.s, z7.s
   fcmgt p6.s, p7/z, z6.s, z4.s                           // out
-  sel z4.s, p6, z6.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z6.s                           // out
-  sel z4.s, p6, z6.s, z4.s
+  sel z4.s, p6, z4.s, z6.s
   lsr z4.s, z4.s, #16                                    // out_4
   ldr x7, [sp, #8]                                       // dst_tile
   st1h {z4.s}, p0, [x7, #4, mul vl]                      // out_4
@@ -873,21 +859,19 @@ L(k_rest_done):
   scvtf z6.s, p7/m, z6.s                                 // real
   fmul z4.s, z4.s, z2.s                                  // scale
   fmla z7.s, p7/m, z6.s, z4.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z7.s                           // out
-  sel z4.s, p6, z1.s, z7.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  lsr z6.s, z5.s, #14                                    // bits
-  lsr z7.s, z4.s, #16                                    // bits
-  and z6.d, z7.d, z6.d                                   // odd
-  add z7.s, z4.s, z5.s                                   // bits
-  add z6.s, z7.s, z6.s                                   // bits
-  lsr z6.s, z6.s, #16                                    // bits
-  lsl z6.s, z6.s, #16                                    // bits
+  fmax z7.s, p7/m, z7.s, z1.s                            // out
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
+  lsr z4.s, z5.s, #14                                    // bits
+  lsr z6.s, z7.s, #16                                    // bits
+  and z4.d, z6.d, z4.d                                   // odd
+  add z6.s, z7.s, z5.s                                   // bits
+  add z4.s, z6.s, z4.s                                   // bits
+  lsr z4.s, z4.s, #16                                    // bits
+  lsl z4.s, z4.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z4.s, z7.s                           // out
+  sel z6.s, p6, z4.s, z7.s
   fcmgt p6.s, p7/z, z6.s, z4.s                           // out
-  sel z4.s, p6, z6.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z6.s                           // out
-  sel z4.s, p6, z6.s, z4.s
+  sel z4.s, p6, z4.s, z6.s
   lsr z4.s, z4.s, #16                                    // out_5
   ldr x5, [sp, #8]                                       // dst_tile
   st1h {z4.s}, p0, [x5, #5, mul vl]                      // out_5
@@ -905,21 +889,19 @@ L(k_rest_done):
   fmul z6.s, z6.s, z2.s                                  // scale
   ld1w {z7.s}, p0/z, [x22, #0, mul vl]                   // bias
   fmla z7.s, p7/m, z4.s, z6.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z7.s                           // out
-  sel z4.s, p6, z1.s, z7.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  lsr z6.s, z5.s, #14                                    // bits
-  lsr z7.s, z4.s, #16                                    // bits
-  and z6.d, z7.d, z6.d                                   // odd
-  add z7.s, z4.s, z5.s                                   // bits
-  add z6.s, z7.s, z6.s                                   // bits
-  lsr z6.s, z6.s, #16                                    // bits
-  lsl z6.s, z6.s, #16                                    // bits
+  fmax z7.s, p7/m, z7.s, z1.s                            // out
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
+  lsr z4.s, z5.s, #14                                    // bits
+  lsr z6.s, z7.s, #16                                    // bits
+  and z4.d, z6.d, z4.d                                   // odd
+  add z6.s, z7.s, z5.s                                   // bits
+  add z4.s, z6.s, z4.s                                   // bits
+  lsr z4.s, z4.s, #16                                    // bits
+  lsl z4.s, z4.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z4.s, z7.s                           // out
+  sel z6.s, p6, z4.s, z7.s
   fcmgt p6.s, p7/z, z6.s, z4.s                           // out
-  sel z4.s, p6, z6.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z6.s                           // out
-  sel z4.s, p6, z6.s, z4.s
+  sel z4.s, p6, z4.s, z6.s
   lsr z4.s, z4.s, #16                                    // out_6
   ldr x7, [sp, #8]                                       // dst_tile
   st1h {z4.s}, p0, [x7, #6, mul vl]                      // out_6
@@ -935,21 +917,19 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z6.s, z6.s, z2.s                                  // scale
   fmla z7.s, p7/m, z4.s, z6.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z7.s                           // out
-  sel z4.s, p6, z1.s, z7.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  lsr z6.s, z5.s, #14                                    // bits
-  lsr z7.s, z4.s, #16                                    // bits
-  and z6.d, z7.d, z6.d                                   // odd
-  add z7.s, z4.s, z5.s                                   // bits
-  add z6.s, z7.s, z6.s                                   // bits
-  lsr z6.s, z6.s, #16                                    // bits
-  lsl z6.s, z6.s, #16                                    // bits
+  fmax z7.s, p7/m, z7.s, z1.s                            // out
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
+  lsr z4.s, z5.s, #14                                    // bits
+  lsr z6.s, z7.s, #16                                    // bits
+  and z4.d, z6.d, z4.d                                   // odd
+  add z6.s, z7.s, z5.s                                   // bits
+  add z4.s, z6.s, z4.s                                   // bits
+  lsr z4.s, z4.s, #16                                    // bits
+  lsl z4.s, z4.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z4.s, z7.s                           // out
+  sel z6.s, p6, z4.s, z7.s
   fcmgt p6.s, p7/z, z6.s, z4.s                           // out
-  sel z4.s, p6, z6.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z6.s                           // out
-  sel z4.s, p6, z6.s, z4.s
+  sel z4.s, p6, z4.s, z6.s
   lsr z4.s, z4.s, #16                                    // out_7
   ldr x5, [sp, #8]                                       // dst_tile
   st1h {z4.s}, p0, [x5, #7, mul vl]                      // out_7
@@ -967,21 +947,19 @@ L(k_rest_done):
   fmul z6.s, z6.s, z2.s                                  // scale
   ld1w {z7.s}, p0/z, [x23, #0, mul vl]                   // bias
   fmla z7.s, p7/m, z4.s, z6.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z7.s                           // out
-  sel z4.s, p6, z1.s, z7.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  lsr z6.s, z5.s, #14                                    // bits
-  lsr z7.s, z4.s, #16                                    // bits
-  and z6.d, z7.d, z6.d                                   // odd
-  add z7.s, z4.s, z5.s                                   // bits
-  add z6.s, z7.s, z6.s                                   // bits
-  lsr z6.s, z6.s, #16                                    // bits
-  lsl z6.s, z6.s, #16                                    // bits
+  fmax z7.s, p7/m, z7.s, z1.s                            // out
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
+  lsr z4.s, z5.s, #14                                    // bits
+  lsr z6.s, z7.s, #16                                    // bits
+  and z4.d, z6.d, z4.d                                   // odd
+  add z6.s, z7.s, z5.s                                   // bits
+  add z4.s, z6.s, z4.s                                   // bits
+  lsr z4.s, z4.s, #16                                    // bits
+  lsl z4.s, z4.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z4.s, z7.s                           // out
+  sel z6.s, p6, z4.s, z7.s
   fcmgt p6.s, p7/z, z6.s, z4.s                           // out
-  sel z4.s, p6, z6.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z6.s                           // out
-  sel z4.s, p6, z6.s, z4.s
+  sel z4.s, p6, z4.s, z6.s
   lsr z4.s, z4.s, #16                                    // out_8
   ldr x7, [sp, #8]                                       // dst_tile
   addvl x7, x7, #4                                       // dst_tile
@@ -998,21 +976,19 @@ L(k_rest_done):
   scvtf z6.s, p7/m, z6.s                                 // real
   fmul z4.s, z4.s, z2.s                                  // scale
   fmla z7.s, p7/m, z6.s, z4.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z7.s                           // out
-  sel z4.s, p6, z1.s, z7.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  lsr z6.s, z5.s, #14                                    // bits
-  lsr z7.s, z4.s, #16                                    // bits
-  and z6.d, z7.d, z6.d                                   // odd
-  add z7.s, z4.s, z5.s                                   // bits
-  add z6.s, z7.s, z6.s                                   // bits
-  lsr z6.s, z6.s, #16                                    // bits
-  lsl z6.s, z6.s, #16                                    // bits
+  fmax z7.s, p7/m, z7.s, z1.s                            // out
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
+  lsr z4.s, z5.s, #14                                    // bits
+  lsr z6.s, z7.s, #16                                    // bits
+  and z4.d, z6.d, z4.d                                   // odd
+  add z6.s, z7.s, z5.s                                   // bits
+  add z4.s, z6.s, z4.s                                   // bits
+  lsr z4.s, z4.s, #16                                    // bits
+  lsl z4.s, z4.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z4.s, z7.s                           // out
+  sel z6.s, p6, z4.s, z7.s
   fcmgt p6.s, p7/z, z6.s, z4.s                           // out
-  sel z4.s, p6, z6.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z6.s                           // out
-  sel z4.s, p6, z6.s, z4.s
+  sel z4.s, p6, z4.s, z6.s
   lsr z4.s, z4.s, #16                                    // out_9
   st1h {z4.s}, p0, [x7, #1, mul vl]                      // out_9
   add x5, x11, x27                                       // field
@@ -1029,21 +1005,19 @@ L(k_rest_done):
   fmul z6.s, z6.s, z2.s                                  // scale
   ld1w {z7.s}, p0/z, [x24, #0, mul vl]                   // bias
   fmla z7.s, p7/m, z4.s, z6.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z7.s                           // out
-  sel z4.s, p6, z1.s, z7.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  lsr z6.s, z5.s, #14                                    // bits
-  lsr z7.s, z4.s, #16                                    // bits
-  and z6.d, z7.d, z6.d                                   // odd
-  add z7.s, z4.s, z5.s                                   // bits
-  add z6.s, z7.s, z6.s                                   // bits
-  lsr z6.s, z6.s, #16                                    // bits
-  lsl z6.s, z6.s, #16                                    // bits
+  fmax z7.s, p7/m, z7.s, z1.s                            // out
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
+  lsr z4.s, z5.s, #14                                    // bits
+  lsr z6.s, z7.s, #16                                    // bits
+  and z4.d, z6.d, z4.d                                   // odd
+  add z6.s, z7.s, z5.s                                   // bits
+  add z4.s, z6.s, z4.s                                   // bits
+  lsr z4.s, z4.s, #16                                    // bits
+  lsl z4.s, z4.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z4.s, z7.s                           // out
+  sel z6.s, p6, z4.s, z7.s
   fcmgt p6.s, p7/z, z6.s, z4.s                           // out
-  sel z4.s, p6, z6.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z6.s                           // out
-  sel z4.s, p6, z6.s, z4.s
+  sel z4.s, p6, z4.s, z6.s
   lsr z4.s, z4.s, #16                                    // out_10
   st1h {z4.s}, p0, [x7, #2, mul vl]                      // out_10
   .inst 0xc0821c00 + ((15 - 12) << 13) + (2 << 7) + 4 // mov z4.s, p7/m, za2h.s[w15, 0] // sum_11
@@ -1058,21 +1032,19 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z6.s, z6.s, z2.s                                  // scale
   fmla z7.s, p7/m, z4.s, z6.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z7.s                           // out
-  sel z4.s, p6, z1.s, z7.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  lsr z6.s, z5.s, #14                                    // bits
-  lsr z7.s, z4.s, #16                                    // bits
-  and z6.d, z7.d, z6.d                                   // odd
-  add z7.s, z4.s, z5.s                                   // bits
-  add z6.s, z7.s, z6.s                                   // bits
-  lsr z6.s, z6.s, #16                                    // bits
-  lsl z6.s, z6.s, #16                                    // bits
+  fmax z7.s, p7/m, z7.s, z1.s                            // out
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
+  lsr z4.s, z5.s, #14                                    // bits
+  lsr z6.s, z7.s, #16                                    // bits
+  and z4.d, z6.d, z4.d                                   // odd
+  add z6.s, z7.s, z5.s                                   // bits
+  add z4.s, z6.s, z4.s                                   // bits
+  lsr z4.s, z4.s, #16                                    // bits
+  lsl z4.s, z4.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z4.s, z7.s                           // out
+  sel z6.s, p6, z4.s, z7.s
   fcmgt p6.s, p7/z, z6.s, z4.s                           // out
-  sel z4.s, p6, z6.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z6.s                           // out
-  sel z4.s, p6, z6.s, z4.s
+  sel z4.s, p6, z4.s, z6.s
   lsr z4.s, z4.s, #16                                    // out_11
   st1h {z4.s}, p0, [x7, #3, mul vl]                      // out_11
   .inst 0xc0821c00 + ((12 - 12) << 13) + (3 << 7) + 4 // mov z4.s, p7/m, za3h.s[w12, 0] // sum_12
@@ -1089,21 +1061,19 @@ L(k_rest_done):
   fmul z6.s, z6.s, z2.s                                  // scale
   ld1w {z7.s}, p0/z, [x25, #0, mul vl]                   // bias
   fmla z7.s, p7/m, z4.s, z6.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z7.s                           // out
-  sel z4.s, p6, z1.s, z7.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  lsr z6.s, z5.s, #14                                    // bits
-  lsr z7.s, z4.s, #16                                    // bits
-  and z6.d, z7.d, z6.d                                   // odd
-  add z7.s, z4.s, z5.s                                   // bits
-  add z6.s, z7.s, z6.s                                   // bits
-  lsr z6.s, z6.s, #16                                    // bits
-  lsl z6.s, z6.s, #16                                    // bits
+  fmax z7.s, p7/m, z7.s, z1.s                            // out
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
+  lsr z4.s, z5.s, #14                                    // bits
+  lsr z6.s, z7.s, #16                                    // bits
+  and z4.d, z6.d, z4.d                                   // odd
+  add z6.s, z7.s, z5.s                                   // bits
+  add z4.s, z6.s, z4.s                                   // bits
+  lsr z4.s, z4.s, #16                                    // bits
+  lsl z4.s, z4.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z4.s, z7.s                           // out
+  sel z6.s, p6, z4.s, z7.s
   fcmgt p6.s, p7/z, z6.s, z4.s                           // out
-  sel z4.s, p6, z6.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z6.s                           // out
-  sel z4.s, p6, z6.s, z4.s
+  sel z4.s, p6, z4.s, z6.s
   lsr z4.s, z4.s, #16                                    // out_12
   st1h {z4.s}, p0, [x7, #4, mul vl]                      // out_12
   .inst 0xc0821c00 + ((13 - 12) << 13) + (3 << 7) + 4 // mov z4.s, p7/m, za3h.s[w13, 0] // sum_13
@@ -1118,21 +1088,19 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z6.s, z6.s, z2.s                                  // scale
   fmla z7.s, p7/m, z4.s, z6.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z7.s                           // out
-  sel z4.s, p6, z1.s, z7.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  lsr z6.s, z5.s, #14                                    // bits
-  lsr z7.s, z4.s, #16                                    // bits
-  and z6.d, z7.d, z6.d                                   // odd
-  add z7.s, z4.s, z5.s                                   // bits
-  add z6.s, z7.s, z6.s                                   // bits
-  lsr z6.s, z6.s, #16                                    // bits
-  lsl z6.s, z6.s, #16                                    // bits
+  fmax z7.s, p7/m, z7.s, z1.s                            // out
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
+  lsr z4.s, z5.s, #14                                    // bits
+  lsr z6.s, z7.s, #16                                    // bits
+  and z4.d, z6.d, z4.d                                   // odd
+  add z6.s, z7.s, z5.s                                   // bits
+  add z4.s, z6.s, z4.s                                   // bits
+  lsr z4.s, z4.s, #16                                    // bits
+  lsl z4.s, z4.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z4.s, z7.s                           // out
+  sel z6.s, p6, z4.s, z7.s
   fcmgt p6.s, p7/z, z6.s, z4.s                           // out
-  sel z4.s, p6, z6.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z6.s                           // out
-  sel z4.s, p6, z6.s, z4.s
+  sel z4.s, p6, z4.s, z6.s
   lsr z4.s, z4.s, #16                                    // out_13
   st1h {z4.s}, p0, [x7, #5, mul vl]                      // out_13
   add x5, x3, x27                                        // field
@@ -1149,21 +1117,19 @@ L(k_rest_done):
   fmul z6.s, z6.s, z2.s                                  // scale
   ld1w {z7.s}, p0/z, [x26, #0, mul vl]                   // bias
   fmla z7.s, p7/m, z4.s, z6.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z7.s                           // out
-  sel z4.s, p6, z1.s, z7.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  lsr z6.s, z5.s, #14                                    // bits
-  lsr z7.s, z4.s, #16                                    // bits
-  and z6.d, z7.d, z6.d                                   // odd
-  add z7.s, z4.s, z5.s                                   // bits
-  add z6.s, z7.s, z6.s                                   // bits
-  lsr z6.s, z6.s, #16                                    // bits
-  lsl z6.s, z6.s, #16                                    // bits
+  fmax z7.s, p7/m, z7.s, z1.s                            // out
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
+  lsr z4.s, z5.s, #14                                    // bits
+  lsr z6.s, z7.s, #16                                    // bits
+  and z4.d, z6.d, z4.d                                   // odd
+  add z6.s, z7.s, z5.s                                   // bits
+  add z4.s, z6.s, z4.s                                   // bits
+  lsr z4.s, z4.s, #16                                    // bits
+  lsl z4.s, z4.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z4.s, z7.s                           // out
+  sel z6.s, p6, z4.s, z7.s
   fcmgt p6.s, p7/z, z6.s, z4.s                           // out
-  sel z4.s, p6, z6.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z6.s                           // out
-  sel z4.s, p6, z6.s, z4.s
+  sel z4.s, p6, z4.s, z6.s
   lsr z4.s, z4.s, #16                                    // out_14
   st1h {z4.s}, p0, [x7, #6, mul vl]                      // out_14
   .inst 0xc0821c00 + ((15 - 12) << 13) + (3 << 7) + 4 // mov z4.s, p7/m, za3h.s[w15, 0] // sum_15
@@ -1178,21 +1144,19 @@ L(k_rest_done):
   ld1w {z2.s}, p0/z, [x26, #1, mul vl]                   // bias
   scvtf z4.s, p7/m, z4.s                                 // real
   fmla z2.s, p7/m, z4.s, z0.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z2.s                           // out
-  sel z0.s, p6, z1.s, z2.s
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z0.s, p6, z3.s, z0.s
-  lsr z1.s, z5.s, #14                                    // bits
-  lsr z2.s, z0.s, #16                                    // bits
-  and z1.d, z2.d, z1.d                                   // odd
-  add z2.s, z0.s, z5.s                                   // bits
-  add z1.s, z2.s, z1.s                                   // bits
-  lsr z1.s, z1.s, #16                                    // bits
-  lsl z1.s, z1.s, #16                                    // bits
+  fmax z2.s, p7/m, z2.s, z1.s                            // out
+  fmin z2.s, p7/m, z2.s, z3.s                            // out
+  lsr z0.s, z5.s, #14                                    // bits
+  lsr z1.s, z2.s, #16                                    // bits
+  and z0.d, z1.d, z0.d                                   // odd
+  add z1.s, z2.s, z5.s                                   // bits
+  add z0.s, z1.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
+  sel z1.s, p6, z0.s, z2.s
   fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
+  sel z0.s, p6, z0.s, z1.s
   lsr z0.s, z0.s, #16                                    // out_15
   st1h {z0.s}, p0, [x7, #7, mul vl]                      // out_15
   ldr x3, [x0, #8*13]                                    // dst_stride

@@ -40,7 +40,7 @@ void tw_matmul_clamp_bf16_qai8dxp1x4_qsi8cxp4x4_1x4_scalar(const tw_args* args) 
     // m loop
     for (size_t i_m = 0; i_m < args->m; ++i_m) {
       const size_t k_padded = (args->k + 31) & (size_t)-32;
-      const uint8_t* field = lhs_panel + k_padded * 1;
+      const uint8_t* field = lhs_panel + k_padded;
       int32_t acc_0_0 = tw_load_i32(field);
       int32_t acc_0_1 = tw_load_i32(field);
       int32_t acc_0_2 = tw_load_i32(field);
@@ -130,7 +130,7 @@ void tw_matmul_clamp_bf16_qai8dxp1x4_qsi8cxp4x4_1x4_scalar(const tw_args* args) 
       const int32_t colsum_1 = tw_load_i32(field + 4);
       const int32_t colsum_2 = tw_load_i32(field + 8);
       const int32_t colsum_3 = tw_load_i32(field + 12);
-      field = lhs_panel + (k_padded * 1 + 4);
+      field = lhs_panel + (k_padded + 4);
       const int32_t zero_0 = tw_load_i32(field);
       int32_t product = tw_mul_i32(colsum_0, zero_0);
       acc_0_0 = tw_add_i32(acc_0_0, product);
@@ -145,12 +145,12 @@ void tw_matmul_clamp_bf16_qai8dxp1x4_qsi8cxp4x4_1x4_scalar(const tw_args* args) 
       const float scale_1 = tw_f32_of_bits(tw_load_i32(field + 4));
       const float scale_2 = tw_f32_of_bits(tw_load_i32(field + 8));
       const float scale_3 = tw_f32_of_bits(tw_load_i32(field + 12));
-      field = lhs_panel + (k_padded * 1 + 8);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const float min = tw_f32_of_bits(tw_load_i32(clamp));
       const float max = tw_f32_of_bits(tw_load_i32(clamp + 4));
       const int32_t ones = (int32_t)0xffffffff;
       const int32_t below_half = (int32_t)((uint32_t)ones >> 17);
+      field = lhs_panel + (k_padded + 8);
       const uint8_t* const field_2 = rhs_panel + (k_padded * 4 + 32);
       if (n_left >= 4) {
         const uint8_t* bias = (const uint8_t*)args->bias;

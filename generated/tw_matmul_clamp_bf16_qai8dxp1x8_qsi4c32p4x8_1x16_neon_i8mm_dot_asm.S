@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes | 4 f16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 1 x 16: needs 19 vector registers on neon_i8mm (12 accumulators + 4 operands + 2 masks + 1 other), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -113,24 +113,15 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #4
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
-  add x12, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x11, x3, x12, eq
-  mov x12, #8
-  subs x12, x4, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x9
-  cmp x12, #0                                            // rhs_2
-  csel x12, x11, x13, eq
-  mov x13, #12
-  subs x13, x4, x13
-  csel x13, x13, xzr, hs
+  add x11, x3, x9
+  cmp x4, #4                                             // rhs_1
+  csel x11, x3, x11, ls
+  add x12, x11, x9
+  cmp x4, #8                                             // rhs_2
+  csel x12, x11, x12, ls
   add x9, x12, x9
-  cmp x13, #0                                            // rhs_3
-  csel x9, x12, x9, eq
+  cmp x4, #12                                            // rhs_3
+  csel x9, x12, x9, ls
   movi v24.16b, #15                                      // mask
   ldr x13, =1262485504
   dup v25.4s, w13                                        // base
@@ -263,17 +254,17 @@ L(k_done):
   fmla v1.4s, v5.4s, v16.4s                              // f_0_1
   fmla v3.4s, v6.4s, v16.4s                              // f_0_2
   fmla v0.4s, v7.4s, v16.4s                              // f_0_3
+  add x13, x0, #8*15                                     // clamp
+  ld1r {v4.4s}, [x13]                                    // min
+  ldr s5, [x13, #4]                                      // max
+  dup v5.4s, v5.s[0]
+  movi v6.16b, #255                                      // ones
+  ushr v6.4s, v6.4s, #17                                 // below_half
   lsr x13, x10, #5
   mov x14, #96
   mul x13, x13, x14
   add x13, x13, #4
   add x13, x7, x13                                       // field
-  add x14, x0, #8*15                                     // clamp
-  ld1r {v4.4s}, [x14]                                    // min
-  ldr s5, [x14, #4]                                      // max
-  dup v5.4s, v5.s[0]
-  movi v6.16b, #255                                      // ones
-  ushr v6.4s, v6.4s, #17                                 // below_half
   mov x14, #16
   lsr x10, x10, #5
   mov x15, #72
@@ -310,79 +301,71 @@ L(k_done):
   ldr q18, [x9, #0]                                      // bias
   ld1r {v19.4s}, [x13]                                   // scale_row_0
   fmla v7.4s, v2.4s, v19.4s                              // out
-  fcmgt v2.4s, v4.4s, v7.4s                              // out
-  bsl v2.16b, v4.16b, v7.16b
-  fcmgt v7.4s, v2.4s, v5.4s                              // out
-  bsl v7.16b, v5.16b, v2.16b
-  ushr v2.4s, v6.4s, #14                                 // bits
-  ushr v19.4s, v7.4s, #16                                // bits
-  and v2.16b, v19.16b, v2.16b                            // odd
-  add v19.4s, v7.4s, v6.4s                               // bits
-  add v2.4s, v19.4s, v2.4s                               // bits
-  ushr v2.4s, v2.4s, #16                                 // bits
-  shl v2.4s, v2.4s, #16                                  // bits
-  fcmgt v19.4s, v2.4s, v7.4s                             // out
-  bsl v19.16b, v2.16b, v7.16b
-  fcmgt v7.4s, v19.4s, v2.4s                             // out
-  bsl v7.16b, v2.16b, v19.16b
-  shrn v2.4h, v7.4s, #16                                 // out_0_0
+  fmax v2.4s, v7.4s, v4.4s                               // out
+  fmin v2.4s, v2.4s, v5.4s                               // out
+  ushr v7.4s, v6.4s, #14                                 // bits
+  ushr v19.4s, v2.4s, #16                                // bits
+  and v7.16b, v19.16b, v7.16b                            // odd
+  add v19.4s, v2.4s, v6.4s                               // bits
+  add v7.4s, v19.4s, v7.4s                               // bits
+  ushr v7.4s, v7.4s, #16                                 // bits
+  shl v7.4s, v7.4s, #16                                  // bits
+  fcmgt v19.4s, v7.4s, v2.4s                             // out
+  bsl v19.16b, v7.16b, v2.16b
+  fcmgt v2.4s, v19.4s, v7.4s                             // out
+  bsl v2.16b, v7.16b, v19.16b
+  shrn v2.4h, v2.4s, #16                                 // out_0_0
   str d2, [x6, #0]                                       // out_0_0
   ld1r {v2.4s}, [x13]                                    // scale_row_0
   fmla v16.4s, v1.4s, v2.4s                              // out
-  fcmgt v1.4s, v4.4s, v16.4s                             // out
-  bsl v1.16b, v4.16b, v16.16b
-  fcmgt v2.4s, v1.4s, v5.4s                              // out
-  bsl v2.16b, v5.16b, v1.16b
-  ushr v1.4s, v6.4s, #14                                 // bits
-  ushr v7.4s, v2.4s, #16                                 // bits
-  and v1.16b, v7.16b, v1.16b                             // odd
-  add v7.4s, v2.4s, v6.4s                                // bits
-  add v1.4s, v7.4s, v1.4s                                // bits
-  ushr v1.4s, v1.4s, #16                                 // bits
-  shl v1.4s, v1.4s, #16                                  // bits
-  fcmgt v7.4s, v1.4s, v2.4s                              // out
-  bsl v7.16b, v1.16b, v2.16b
-  fcmgt v2.4s, v7.4s, v1.4s                              // out
-  bsl v2.16b, v1.16b, v7.16b
-  shrn v1.4h, v2.4s, #16                                 // out_0_1
+  fmax v1.4s, v16.4s, v4.4s                              // out
+  fmin v1.4s, v1.4s, v5.4s                               // out
+  ushr v2.4s, v6.4s, #14                                 // bits
+  ushr v7.4s, v1.4s, #16                                 // bits
+  and v2.16b, v7.16b, v2.16b                             // odd
+  add v7.4s, v1.4s, v6.4s                                // bits
+  add v2.4s, v7.4s, v2.4s                                // bits
+  ushr v2.4s, v2.4s, #16                                 // bits
+  shl v2.4s, v2.4s, #16                                  // bits
+  fcmgt v7.4s, v2.4s, v1.4s                              // out
+  bsl v7.16b, v2.16b, v1.16b
+  fcmgt v1.4s, v7.4s, v2.4s                              // out
+  bsl v1.16b, v2.16b, v7.16b
+  shrn v1.4h, v1.4s, #16                                 // out_0_1
   str d1, [x6, #8]                                       // out_0_1
   ld1r {v1.4s}, [x13]                                    // scale_row_0
   fmla v17.4s, v3.4s, v1.4s                              // out
-  fcmgt v1.4s, v4.4s, v17.4s                             // out
-  bsl v1.16b, v4.16b, v17.16b
-  fcmgt v2.4s, v1.4s, v5.4s                              // out
-  bsl v2.16b, v5.16b, v1.16b
-  ushr v1.4s, v6.4s, #14                                 // bits
-  ushr v3.4s, v2.4s, #16                                 // bits
-  and v1.16b, v3.16b, v1.16b                             // odd
-  add v3.4s, v2.4s, v6.4s                                // bits
-  add v1.4s, v3.4s, v1.4s                                // bits
-  ushr v1.4s, v1.4s, #16                                 // bits
-  shl v1.4s, v1.4s, #16                                  // bits
-  fcmgt v3.4s, v1.4s, v2.4s                              // out
-  bsl v3.16b, v1.16b, v2.16b
-  fcmgt v2.4s, v3.4s, v1.4s                              // out
-  bsl v2.16b, v1.16b, v3.16b
-  shrn v1.4h, v2.4s, #16                                 // out_0_2
+  fmax v1.4s, v17.4s, v4.4s                              // out
+  fmin v1.4s, v1.4s, v5.4s                               // out
+  ushr v2.4s, v6.4s, #14                                 // bits
+  ushr v3.4s, v1.4s, #16                                 // bits
+  and v2.16b, v3.16b, v2.16b                             // odd
+  add v3.4s, v1.4s, v6.4s                                // bits
+  add v2.4s, v3.4s, v2.4s                                // bits
+  ushr v2.4s, v2.4s, #16                                 // bits
+  shl v2.4s, v2.4s, #16                                  // bits
+  fcmgt v3.4s, v2.4s, v1.4s                              // out
+  bsl v3.16b, v2.16b, v1.16b
+  fcmgt v1.4s, v3.4s, v2.4s                              // out
+  bsl v1.16b, v2.16b, v3.16b
+  shrn v1.4h, v1.4s, #16                                 // out_0_2
   str d1, [x6, #16]                                      // out_0_2
   ld1r {v1.4s}, [x13]                                    // scale_row_0
   fmla v18.4s, v0.4s, v1.4s                              // out
-  fcmgt v0.4s, v4.4s, v18.4s                             // out
-  bsl v0.16b, v4.16b, v18.16b
-  fcmgt v1.4s, v0.4s, v5.4s                              // out
-  bsl v1.16b, v5.16b, v0.16b
-  ushr v0.4s, v6.4s, #14                                 // bits
-  ushr v2.4s, v1.4s, #16                                 // bits
-  and v0.16b, v2.16b, v0.16b                             // odd
-  add v2.4s, v1.4s, v6.4s                                // bits
-  add v0.4s, v2.4s, v0.4s                                // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v2.4s, v0.4s, v1.4s                              // out
-  bsl v2.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v2.4s, v0.4s                              // out
-  bsl v1.16b, v0.16b, v2.16b
-  shrn v0.4h, v1.4s, #16                                 // out_0_3
+  fmax v0.4s, v18.4s, v4.4s                              // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
+  ushr v1.4s, v6.4s, #14                                 // bits
+  ushr v2.4s, v0.4s, #16                                 // bits
+  and v1.16b, v2.16b, v1.16b                             // odd
+  add v2.4s, v0.4s, v6.4s                                // bits
+  add v1.4s, v2.4s, v1.4s                                // bits
+  ushr v1.4s, v1.4s, #16                                 // bits
+  shl v1.4s, v1.4s, #16                                  // bits
+  fcmgt v2.4s, v1.4s, v0.4s                              // out
+  bsl v2.16b, v1.16b, v0.16b
+  fcmgt v0.4s, v2.4s, v1.4s                              // out
+  bsl v0.16b, v1.16b, v2.16b
+  shrn v0.4h, v0.4s, #16                                 // out_0_3
   str d0, [x6, #24]                                      // out_0_3
   b L(if_done)
 L(if_else):
@@ -501,76 +484,68 @@ L(if_else):
   ld1 {v18.s}[3], [x9]                                   // bias
   ld1r {v19.4s}, [x13]                                   // scale_row_0
   fmla v7.4s, v2.4s, v19.4s                              // out
-  fcmgt v2.4s, v4.4s, v7.4s                              // out
-  bsl v2.16b, v4.16b, v7.16b
-  fcmgt v7.4s, v2.4s, v5.4s                              // out
-  bsl v7.16b, v5.16b, v2.16b
-  ushr v2.4s, v6.4s, #14                                 // bits
-  ushr v19.4s, v7.4s, #16                                // bits
-  and v2.16b, v19.16b, v2.16b                            // odd
-  add v19.4s, v7.4s, v6.4s                               // bits
-  add v2.4s, v19.4s, v2.4s                               // bits
-  ushr v2.4s, v2.4s, #16                                 // bits
-  shl v2.4s, v2.4s, #16                                  // bits
-  fcmgt v19.4s, v2.4s, v7.4s                             // out
-  bsl v19.16b, v2.16b, v7.16b
-  fcmgt v7.4s, v19.4s, v2.4s                             // out
-  bsl v7.16b, v2.16b, v19.16b
-  shrn v2.4h, v7.4s, #16                                 // out_0_0
+  fmax v2.4s, v7.4s, v4.4s                               // out
+  fmin v2.4s, v2.4s, v5.4s                               // out
+  ushr v7.4s, v6.4s, #14                                 // bits
+  ushr v19.4s, v2.4s, #16                                // bits
+  and v7.16b, v19.16b, v7.16b                            // odd
+  add v19.4s, v2.4s, v6.4s                               // bits
+  add v7.4s, v19.4s, v7.4s                               // bits
+  ushr v7.4s, v7.4s, #16                                 // bits
+  shl v7.4s, v7.4s, #16                                  // bits
+  fcmgt v19.4s, v7.4s, v2.4s                             // out
+  bsl v19.16b, v7.16b, v2.16b
+  fcmgt v2.4s, v19.4s, v7.4s                             // out
+  bsl v2.16b, v7.16b, v19.16b
+  shrn v2.4h, v2.4s, #16                                 // out_0_0
   ld1r {v7.4s}, [x13]                                    // scale_row_0
   fmla v16.4s, v1.4s, v7.4s                              // out
-  fcmgt v1.4s, v4.4s, v16.4s                             // out
-  bsl v1.16b, v4.16b, v16.16b
-  fcmgt v7.4s, v1.4s, v5.4s                              // out
-  bsl v7.16b, v5.16b, v1.16b
-  ushr v1.4s, v6.4s, #14                                 // bits
-  ushr v16.4s, v7.4s, #16                                // bits
-  and v1.16b, v16.16b, v1.16b                            // odd
-  add v16.4s, v7.4s, v6.4s                               // bits
-  add v1.4s, v16.4s, v1.4s                               // bits
-  ushr v1.4s, v1.4s, #16                                 // bits
-  shl v1.4s, v1.4s, #16                                  // bits
-  fcmgt v16.4s, v1.4s, v7.4s                             // out
-  bsl v16.16b, v1.16b, v7.16b
-  fcmgt v7.4s, v16.4s, v1.4s                             // out
-  bsl v7.16b, v1.16b, v16.16b
-  shrn v1.4h, v7.4s, #16                                 // out_0_1
+  fmax v1.4s, v16.4s, v4.4s                              // out
+  fmin v1.4s, v1.4s, v5.4s                               // out
+  ushr v7.4s, v6.4s, #14                                 // bits
+  ushr v16.4s, v1.4s, #16                                // bits
+  and v7.16b, v16.16b, v7.16b                            // odd
+  add v16.4s, v1.4s, v6.4s                               // bits
+  add v7.4s, v16.4s, v7.4s                               // bits
+  ushr v7.4s, v7.4s, #16                                 // bits
+  shl v7.4s, v7.4s, #16                                  // bits
+  fcmgt v16.4s, v7.4s, v1.4s                             // out
+  bsl v16.16b, v7.16b, v1.16b
+  fcmgt v1.4s, v16.4s, v7.4s                             // out
+  bsl v1.16b, v7.16b, v16.16b
+  shrn v1.4h, v1.4s, #16                                 // out_0_1
   ld1r {v7.4s}, [x13]                                    // scale_row_0
   fmla v17.4s, v3.4s, v7.4s                              // out
-  fcmgt v3.4s, v4.4s, v17.4s                             // out
-  bsl v3.16b, v4.16b, v17.16b
-  fcmgt v7.4s, v3.4s, v5.4s                              // out
-  bsl v7.16b, v5.16b, v3.16b
-  ushr v3.4s, v6.4s, #14                                 // bits
-  ushr v16.4s, v7.4s, #16                                // bits
-  and v3.16b, v16.16b, v3.16b                            // odd
-  add v16.4s, v7.4s, v6.4s                               // bits
-  add v3.4s, v16.4s, v3.4s                               // bits
-  ushr v3.4s, v3.4s, #16                                 // bits
-  shl v3.4s, v3.4s, #16                                  // bits
-  fcmgt v16.4s, v3.4s, v7.4s                             // out
-  bsl v16.16b, v3.16b, v7.16b
-  fcmgt v7.4s, v16.4s, v3.4s                             // out
-  bsl v7.16b, v3.16b, v16.16b
-  shrn v3.4h, v7.4s, #16                                 // out_0_2
+  fmax v3.4s, v17.4s, v4.4s                              // out
+  fmin v3.4s, v3.4s, v5.4s                               // out
+  ushr v7.4s, v6.4s, #14                                 // bits
+  ushr v16.4s, v3.4s, #16                                // bits
+  and v7.16b, v16.16b, v7.16b                            // odd
+  add v16.4s, v3.4s, v6.4s                               // bits
+  add v7.4s, v16.4s, v7.4s                               // bits
+  ushr v7.4s, v7.4s, #16                                 // bits
+  shl v7.4s, v7.4s, #16                                  // bits
+  fcmgt v16.4s, v7.4s, v3.4s                             // out
+  bsl v16.16b, v7.16b, v3.16b
+  fcmgt v3.4s, v16.4s, v7.4s                             // out
+  bsl v3.16b, v7.16b, v16.16b
+  shrn v3.4h, v3.4s, #16                                 // out_0_2
   ld1r {v7.4s}, [x13]                                    // scale_row_0
   fmla v18.4s, v0.4s, v7.4s                              // out
-  fcmgt v0.4s, v4.4s, v18.4s                             // out
-  bsl v0.16b, v4.16b, v18.16b
-  fcmgt v4.4s, v0.4s, v5.4s                              // out
-  bsl v4.16b, v5.16b, v0.16b
-  ushr v0.4s, v6.4s, #14                                 // bits
-  ushr v5.4s, v4.4s, #16                                 // bits
-  and v0.16b, v5.16b, v0.16b                             // odd
-  add v5.4s, v4.4s, v6.4s                                // bits
-  add v0.4s, v5.4s, v0.4s                                // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v0.4s                              // out
-  bsl v4.16b, v0.16b, v5.16b
-  shrn v0.4h, v4.4s, #16                                 // out_0_3
+  fmax v0.4s, v18.4s, v4.4s                              // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
+  ushr v4.4s, v6.4s, #14                                 // bits
+  ushr v5.4s, v0.4s, #16                                 // bits
+  and v4.16b, v5.16b, v4.16b                             // odd
+  add v5.4s, v0.4s, v6.4s                                // bits
+  add v4.4s, v5.4s, v4.4s                                // bits
+  ushr v4.4s, v4.4s, #16                                 // bits
+  shl v4.4s, v4.4s, #16                                  // bits
+  fcmgt v5.4s, v4.4s, v0.4s                              // out
+  bsl v5.16b, v4.16b, v0.16b
+  fcmgt v0.4s, v5.4s, v4.4s                              // out
+  bsl v0.16b, v4.16b, v5.16b
+  shrn v0.4h, v0.4s, #16                                 // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes | 4 bf16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 1 x 8: needs 16 vector registers on neon_dotprod (6 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -71,12 +71,9 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #4
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x9, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x9, x3, x9, eq
+  cmp x4, #4                                             // rhs_1
+  csel x9, x3, x9, ls
   movi v16.16b, #240                                     // mask
   movi v17.2d, #0                                        // f_0
   movi v18.2d, #0                                        // f_1
@@ -151,23 +148,19 @@ L(k_done):
   add x11, x9, x11                                       // field
   ldr q0, [x12, #0]                                      // colsum_0
   ldr q1, [x11, #0]                                      // colsum_1
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x7, x11                                       // field
+  add x11, x7, x10                                       // field
   ld1r {v2.4s}, [x11]                                    // zero_0
   scvtf v2.4s, v2.4s                                     // zero
   fmla v17.4s, v0.4s, v2.4s                              // f_0_0
   fmla v18.4s, v1.4s, v2.4s                              // f_0_1
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x11, #4
-  add x11, x7, x11                                       // field
-  add x12, x0, #8*15                                     // clamp
-  ld1r {v0.4s}, [x12]                                    // min
-  ldr s1, [x12, #4]                                      // max
+  add x11, x0, #8*15                                     // clamp
+  ld1r {v0.4s}, [x11]                                    // min
+  ldr s1, [x11, #4]                                      // max
   dup v1.4s, v1.s[0]
   movi v2.16b, #255                                      // ones
   ushr v2.4s, v2.4s, #17                                 // below_half
+  add x11, x10, #4
+  add x11, x7, x11                                       // field
   mov x12, #8
   lsr x10, x10, #5
   mov x13, #72
@@ -190,10 +183,8 @@ L(k_done):
   ldr q4, [x9, #0]                                       // bias
   ld1r {v5.4s}, [x11]                                    // scale_row_0
   fmla v3.4s, v17.4s, v5.4s                              // out
-  fcmgt v5.4s, v0.4s, v3.4s                              // out
-  bsl v5.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v5.4s, v1.4s                              // out
-  bsl v3.16b, v1.16b, v5.16b
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
   ushr v5.4s, v2.4s, #14                                 // bits
   ushr v6.4s, v3.4s, #16                                 // bits
   and v5.16b, v6.16b, v5.16b                             // odd
@@ -209,10 +200,8 @@ L(k_done):
   str d3, [x6, #0]                                       // out_0_0
   ld1r {v3.4s}, [x11]                                    // scale_row_0
   fmla v4.4s, v18.4s, v3.4s                              // out
-  fcmgt v3.4s, v0.4s, v4.4s                              // out
-  bsl v3.16b, v0.16b, v4.16b
-  fcmgt v0.4s, v3.4s, v1.4s                              // out
-  bsl v0.16b, v1.16b, v3.16b
+  fmax v0.4s, v4.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out
   ushr v1.4s, v2.4s, #14                                 // bits
   ushr v3.4s, v0.4s, #16                                 // bits
   and v1.16b, v3.16b, v1.16b                             // odd
@@ -287,10 +276,8 @@ L(if_else):
   ld1 {v4.s}[3], [x9]                                    // bias
   ld1r {v5.4s}, [x11]                                    // scale_row_0
   fmla v3.4s, v17.4s, v5.4s                              // out
-  fcmgt v5.4s, v0.4s, v3.4s                              // out
-  bsl v5.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v5.4s, v1.4s                              // out
-  bsl v3.16b, v1.16b, v5.16b
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
   ushr v5.4s, v2.4s, #14                                 // bits
   ushr v6.4s, v3.4s, #16                                 // bits
   and v5.16b, v6.16b, v5.16b                             // odd
@@ -305,10 +292,8 @@ L(if_else):
   shrn v3.4h, v3.4s, #16                                 // out_0_0
   ld1r {v5.4s}, [x11]                                    // scale_row_0
   fmla v4.4s, v18.4s, v5.4s                              // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v0.4s, v5.4s, v1.4s                              // out
-  bsl v0.16b, v1.16b, v5.16b
+  fmax v0.4s, v4.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out
   ushr v1.4s, v2.4s, #14                                 // bits
   ushr v4.4s, v0.4s, #16                                 // bits
   and v1.16b, v4.16b, v1.16b                             // odd

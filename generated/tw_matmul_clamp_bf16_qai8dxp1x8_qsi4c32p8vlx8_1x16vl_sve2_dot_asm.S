@@ -8,7 +8,7 @@
 //     | 32vl x k bits of codes | 8vl f16 x scales a block | 8vl f32 x sums | 8vl f32 x bias |
 // tile 1 x 16vl: needs 18 vector registers on sve2 (13 accumulators + 4 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -238,16 +238,16 @@ L(k_done):
   fmla z2.s, p7/m, z5.s, z16.s                           // f_0_1
   fmla z3.s, p7/m, z6.s, z16.s                           // f_0_2
   fmla z4.s, p7/m, z7.s, z16.s                           // f_0_3
+  add x11, x0, #8*15                                     // clamp
+  ld1rw {z0.s}, p7/z, [x11, #0]                          // min
+  ld1rw {z5.s}, p7/z, [x11, #4]                          // max
+  mov z6.b, #255                                         // ones
+  lsr z6.s, z6.s, #17                                    // below_half
   lsr x11, x10, #5
   mov x12, #36
   mul x11, x11, x12
   add x11, x11, #4
   add x11, x7, x11                                       // field
-  add x12, x0, #8*15                                     // clamp
-  ld1rw {z0.s}, p7/z, [x12, #0]                          // min
-  ld1rw {z5.s}, p7/z, [x12, #4]                          // max
-  mov z6.b, #255                                         // ones
-  lsr z6.s, z6.s, #17                                    // below_half
   rdvl x12, #1
   lsr x10, x10, #5
   rdvl x13, #9
@@ -272,78 +272,70 @@ L(k_done):
   ldr z18, [x9, #1, mul vl]                              // bias
   ld1rw {z19.s}, p7/z, [x11, #0]                         // scale_row_0
   fmla z7.s, p7/m, z1.s, z19.s                           // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z1.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out
-  sel z1.s, p6, z5.s, z1.s
-  lsr z7.s, z6.s, #14                                    // bits
-  lsr z19.s, z1.s, #16                                   // bits
-  and z7.d, z19.d, z7.d                                  // odd
-  add z19.s, z1.s, z6.s                                  // bits
-  add z7.s, z19.s, z7.s                                  // bits
-  lsr z7.s, z7.s, #16                                    // bits
-  lsl z7.s, z7.s, #16                                    // bits
-  fcmgt p6.s, p7/z, z7.s, z1.s                           // out
-  sel z1.s, p6, z7.s, z1.s
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z5.s                            // out
+  lsr z1.s, z6.s, #14                                    // bits
+  lsr z19.s, z7.s, #16                                   // bits
+  and z1.d, z19.d, z1.d                                  // odd
+  add z19.s, z7.s, z6.s                                  // bits
+  add z1.s, z19.s, z1.s                                  // bits
+  lsr z1.s, z1.s, #16                                    // bits
+  lsl z1.s, z1.s, #16                                    // bits
   fcmgt p6.s, p7/z, z1.s, z7.s                           // out
-  sel z1.s, p6, z7.s, z1.s
+  sel z7.s, p6, z1.s, z7.s
+  fcmgt p6.s, p7/z, z7.s, z1.s                           // out
+  sel z1.s, p6, z1.s, z7.s
   lsr z1.s, z1.s, #16                                    // out_0_0
   st1h {z1.s}, p7, [x6, #0, mul vl]                      // out_0_0
   ld1rw {z1.s}, p7/z, [x11, #0]                          // scale_row_0
   fmla z16.s, p7/m, z2.s, z1.s                           // out
-  fcmgt p6.s, p7/z, z0.s, z16.s                          // out
-  sel z1.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out
-  sel z1.s, p6, z5.s, z1.s
-  lsr z2.s, z6.s, #14                                    // bits
-  lsr z7.s, z1.s, #16                                    // bits
-  and z2.d, z7.d, z2.d                                   // odd
-  add z7.s, z1.s, z6.s                                   // bits
-  add z2.s, z7.s, z2.s                                   // bits
-  lsr z2.s, z2.s, #16                                    // bits
-  lsl z2.s, z2.s, #16                                    // bits
+  fmax z16.s, p7/m, z16.s, z0.s                          // out
+  fmin z16.s, p7/m, z16.s, z5.s                          // out
+  lsr z1.s, z6.s, #14                                    // bits
+  lsr z2.s, z16.s, #16                                   // bits
+  and z1.d, z2.d, z1.d                                   // odd
+  add z2.s, z16.s, z6.s                                  // bits
+  add z1.s, z2.s, z1.s                                   // bits
+  lsr z1.s, z1.s, #16                                    // bits
+  lsl z1.s, z1.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z1.s, z16.s                          // out
+  sel z2.s, p6, z1.s, z16.s
   fcmgt p6.s, p7/z, z2.s, z1.s                           // out
-  sel z1.s, p6, z2.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z2.s                           // out
-  sel z1.s, p6, z2.s, z1.s
+  sel z1.s, p6, z1.s, z2.s
   lsr z1.s, z1.s, #16                                    // out_0_1
   st1h {z1.s}, p7, [x6, #1, mul vl]                      // out_0_1
   ld1rw {z1.s}, p7/z, [x11, #0]                          // scale_row_0
   fmla z17.s, p7/m, z3.s, z1.s                           // out
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z1.s, p6, z0.s, z17.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out
-  sel z1.s, p6, z5.s, z1.s
-  lsr z2.s, z6.s, #14                                    // bits
-  lsr z3.s, z1.s, #16                                    // bits
-  and z2.d, z3.d, z2.d                                   // odd
-  add z3.s, z1.s, z6.s                                   // bits
-  add z2.s, z3.s, z2.s                                   // bits
-  lsr z2.s, z2.s, #16                                    // bits
-  lsl z2.s, z2.s, #16                                    // bits
+  fmax z17.s, p7/m, z17.s, z0.s                          // out
+  fmin z17.s, p7/m, z17.s, z5.s                          // out
+  lsr z1.s, z6.s, #14                                    // bits
+  lsr z2.s, z17.s, #16                                   // bits
+  and z1.d, z2.d, z1.d                                   // odd
+  add z2.s, z17.s, z6.s                                  // bits
+  add z1.s, z2.s, z1.s                                   // bits
+  lsr z1.s, z1.s, #16                                    // bits
+  lsl z1.s, z1.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z1.s, z17.s                          // out
+  sel z2.s, p6, z1.s, z17.s
   fcmgt p6.s, p7/z, z2.s, z1.s                           // out
-  sel z1.s, p6, z2.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z2.s                           // out
-  sel z1.s, p6, z2.s, z1.s
+  sel z1.s, p6, z1.s, z2.s
   lsr z1.s, z1.s, #16                                    // out_0_2
   st1h {z1.s}, p7, [x6, #2, mul vl]                      // out_0_2
   ld1rw {z1.s}, p7/z, [x11, #0]                          // scale_row_0
   fmla z18.s, p7/m, z4.s, z1.s                           // out
+  fmax z18.s, p7/m, z18.s, z0.s                          // out
+  fmin z18.s, p7/m, z18.s, z5.s                          // out
+  lsr z0.s, z6.s, #14                                    // bits
+  lsr z1.s, z18.s, #16                                   // bits
+  and z0.d, z1.d, z0.d                                   // odd
+  add z1.s, z18.s, z6.s                                  // bits
+  add z0.s, z1.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
   fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z0.s, p6, z0.s, z18.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z0.s, p6, z5.s, z0.s
-  lsr z1.s, z6.s, #14                                    // bits
-  lsr z2.s, z0.s, #16                                    // bits
-  and z1.d, z2.d, z1.d                                   // odd
-  add z2.s, z0.s, z6.s                                   // bits
-  add z1.s, z2.s, z1.s                                   // bits
-  lsr z1.s, z1.s, #16                                    // bits
-  lsl z1.s, z1.s, #16                                    // bits
+  sel z1.s, p6, z0.s, z18.s
   fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
+  sel z0.s, p6, z0.s, z1.s
   lsr z0.s, z0.s, #16                                    // out_0_3
   st1h {z0.s}, p7, [x6, #3, mul vl]                      // out_0_3
   b L(if_done)
@@ -376,78 +368,70 @@ L(if_else):
   ld1w {z18.s}, p3/z, [x9, #1, mul vl]                   // bias
   ld1rw {z19.s}, p7/z, [x11, #0]                         // scale_row_0
   fmla z7.s, p7/m, z1.s, z19.s                           // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z1.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out
-  sel z1.s, p6, z5.s, z1.s
-  lsr z7.s, z6.s, #14                                    // bits
-  lsr z19.s, z1.s, #16                                   // bits
-  and z7.d, z19.d, z7.d                                  // odd
-  add z19.s, z1.s, z6.s                                  // bits
-  add z7.s, z19.s, z7.s                                  // bits
-  lsr z7.s, z7.s, #16                                    // bits
-  lsl z7.s, z7.s, #16                                    // bits
-  fcmgt p6.s, p7/z, z7.s, z1.s                           // out
-  sel z1.s, p6, z7.s, z1.s
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z5.s                            // out
+  lsr z1.s, z6.s, #14                                    // bits
+  lsr z19.s, z7.s, #16                                   // bits
+  and z1.d, z19.d, z1.d                                  // odd
+  add z19.s, z7.s, z6.s                                  // bits
+  add z1.s, z19.s, z1.s                                  // bits
+  lsr z1.s, z1.s, #16                                    // bits
+  lsl z1.s, z1.s, #16                                    // bits
   fcmgt p6.s, p7/z, z1.s, z7.s                           // out
-  sel z1.s, p6, z7.s, z1.s
+  sel z7.s, p6, z1.s, z7.s
+  fcmgt p6.s, p7/z, z7.s, z1.s                           // out
+  sel z1.s, p6, z1.s, z7.s
   lsr z1.s, z1.s, #16                                    // out_0_0
   st1h {z1.s}, p0, [x6, #0, mul vl]                      // out_0_0
   ld1rw {z1.s}, p7/z, [x11, #0]                          // scale_row_0
   fmla z16.s, p7/m, z2.s, z1.s                           // out
-  fcmgt p6.s, p7/z, z0.s, z16.s                          // out
-  sel z1.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out
-  sel z1.s, p6, z5.s, z1.s
-  lsr z2.s, z6.s, #14                                    // bits
-  lsr z7.s, z1.s, #16                                    // bits
-  and z2.d, z7.d, z2.d                                   // odd
-  add z7.s, z1.s, z6.s                                   // bits
-  add z2.s, z7.s, z2.s                                   // bits
-  lsr z2.s, z2.s, #16                                    // bits
-  lsl z2.s, z2.s, #16                                    // bits
+  fmax z16.s, p7/m, z16.s, z0.s                          // out
+  fmin z16.s, p7/m, z16.s, z5.s                          // out
+  lsr z1.s, z6.s, #14                                    // bits
+  lsr z2.s, z16.s, #16                                   // bits
+  and z1.d, z2.d, z1.d                                   // odd
+  add z2.s, z16.s, z6.s                                  // bits
+  add z1.s, z2.s, z1.s                                   // bits
+  lsr z1.s, z1.s, #16                                    // bits
+  lsl z1.s, z1.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z1.s, z16.s                          // out
+  sel z2.s, p6, z1.s, z16.s
   fcmgt p6.s, p7/z, z2.s, z1.s                           // out
-  sel z1.s, p6, z2.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z2.s                           // out
-  sel z1.s, p6, z2.s, z1.s
+  sel z1.s, p6, z1.s, z2.s
   lsr z1.s, z1.s, #16                                    // out_0_1
   st1h {z1.s}, p1, [x6, #1, mul vl]                      // out_0_1
   ld1rw {z1.s}, p7/z, [x11, #0]                          // scale_row_0
   fmla z17.s, p7/m, z3.s, z1.s                           // out
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z1.s, p6, z0.s, z17.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out
-  sel z1.s, p6, z5.s, z1.s
-  lsr z2.s, z6.s, #14                                    // bits
-  lsr z3.s, z1.s, #16                                    // bits
-  and z2.d, z3.d, z2.d                                   // odd
-  add z3.s, z1.s, z6.s                                   // bits
-  add z2.s, z3.s, z2.s                                   // bits
-  lsr z2.s, z2.s, #16                                    // bits
-  lsl z2.s, z2.s, #16                                    // bits
+  fmax z17.s, p7/m, z17.s, z0.s                          // out
+  fmin z17.s, p7/m, z17.s, z5.s                          // out
+  lsr z1.s, z6.s, #14                                    // bits
+  lsr z2.s, z17.s, #16                                   // bits
+  and z1.d, z2.d, z1.d                                   // odd
+  add z2.s, z17.s, z6.s                                  // bits
+  add z1.s, z2.s, z1.s                                   // bits
+  lsr z1.s, z1.s, #16                                    // bits
+  lsl z1.s, z1.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z1.s, z17.s                          // out
+  sel z2.s, p6, z1.s, z17.s
   fcmgt p6.s, p7/z, z2.s, z1.s                           // out
-  sel z1.s, p6, z2.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z2.s                           // out
-  sel z1.s, p6, z2.s, z1.s
+  sel z1.s, p6, z1.s, z2.s
   lsr z1.s, z1.s, #16                                    // out_0_2
   st1h {z1.s}, p2, [x6, #2, mul vl]                      // out_0_2
   ld1rw {z1.s}, p7/z, [x11, #0]                          // scale_row_0
   fmla z18.s, p7/m, z4.s, z1.s                           // out
+  fmax z18.s, p7/m, z18.s, z0.s                          // out
+  fmin z18.s, p7/m, z18.s, z5.s                          // out
+  lsr z0.s, z6.s, #14                                    // bits
+  lsr z1.s, z18.s, #16                                   // bits
+  and z0.d, z1.d, z0.d                                   // odd
+  add z1.s, z18.s, z6.s                                  // bits
+  add z0.s, z1.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
   fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z0.s, p6, z0.s, z18.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z0.s, p6, z5.s, z0.s
-  lsr z1.s, z6.s, #14                                    // bits
-  lsr z2.s, z0.s, #16                                    // bits
-  and z1.d, z2.d, z1.d                                   // odd
-  add z2.s, z0.s, z6.s                                   // bits
-  add z1.s, z2.s, z1.s                                   // bits
-  lsr z1.s, z1.s, #16                                    // bits
-  lsl z1.s, z1.s, #16                                    // bits
+  sel z1.s, p6, z0.s, z18.s
   fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
+  sel z0.s, p6, z0.s, z1.s
   lsr z0.s, z0.s, #16                                    // out_0_3
   st1h {z0.s}, p3, [x6, #3, mul vl]                      // out_0_3
 L(if_done):

@@ -195,9 +195,7 @@ L(k_done):
   ldr z5, [x12, #1, mul vl]                              // colsum_1
   ldr z6, [x11, #0, mul vl]                              // colsum_2
   ldr z7, [x11, #1, mul vl]                              // colsum_3
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x7, x11                                       // field
+  add x11, x7, x10                                       // field
   ld1rw {z16.s}, p7/z, [x11, #0]                         // zero_0
   mla z0.s, p7/m, z4.s, z16.s                            // sum
   mla z1.s, p7/m, z5.s, z16.s                            // sum
@@ -212,15 +210,13 @@ L(k_done):
   ldr z5, [x12, #1, mul vl]                              // scale_1
   ldr z6, [x11, #0, mul vl]                              // scale_2
   ldr z7, [x11, #1, mul vl]                              // scale_3
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x11, #4
-  add x11, x7, x11                                       // field
-  add x12, x0, #8*15                                     // clamp
-  ld1rw {z16.s}, p7/z, [x12, #0]                         // min
-  ld1rw {z17.s}, p7/z, [x12, #4]                         // max
+  add x11, x0, #8*15                                     // clamp
+  ld1rw {z16.s}, p7/z, [x11, #0]                         // min
+  ld1rw {z17.s}, p7/z, [x11, #4]                         // max
   mov z18.b, #255                                        // ones
   lsr z18.s, z18.s, #17                                  // below_half
+  add x11, x10, #4
+  add x11, x7, x11                                       // field
   rdvl x12, #1
   cnth x13, all, mul #1
   mul x10, x10, x13
@@ -246,84 +242,76 @@ L(k_done):
   scvtf z0.s, p7/m, z0.s                                 // real
   fmul z4.s, z4.s, z23.s                                 // scale
   fmla z19.s, p7/m, z0.s, z4.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z19.s                         // out
-  sel z0.s, p6, z16.s, z19.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  lsr z4.s, z18.s, #14                                   // bits
-  lsr z19.s, z0.s, #16                                   // bits
-  and z4.d, z19.d, z4.d                                  // odd
-  add z19.s, z0.s, z18.s                                 // bits
-  add z4.s, z19.s, z4.s                                  // bits
-  lsr z4.s, z4.s, #16                                    // bits
-  lsl z4.s, z4.s, #16                                    // bits
+  fmax z19.s, p7/m, z19.s, z16.s                         // out
+  fmin z19.s, p7/m, z19.s, z17.s                         // out
+  lsr z0.s, z18.s, #14                                   // bits
+  lsr z4.s, z19.s, #16                                   // bits
+  and z0.d, z4.d, z0.d                                   // odd
+  add z4.s, z19.s, z18.s                                 // bits
+  add z0.s, z4.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
+  sel z4.s, p6, z0.s, z19.s
   fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z0.s, p6, z4.s, z0.s
+  sel z0.s, p6, z0.s, z4.s
   lsr z0.s, z0.s, #16                                    // out_0_0
   st1h {z0.s}, p7, [x6, #0, mul vl]                      // out_0_0
   ld1rw {z0.s}, p7/z, [x11, #0]                          // scale_row_0
   scvtf z1.s, p7/m, z1.s                                 // real
   fmul z0.s, z5.s, z0.s                                  // scale
   fmla z20.s, p7/m, z1.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z20.s                         // out
-  sel z0.s, p6, z16.s, z20.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  lsr z1.s, z18.s, #14                                   // bits
-  lsr z4.s, z0.s, #16                                    // bits
-  and z1.d, z4.d, z1.d                                   // odd
-  add z4.s, z0.s, z18.s                                  // bits
-  add z1.s, z4.s, z1.s                                   // bits
-  lsr z1.s, z1.s, #16                                    // bits
-  lsl z1.s, z1.s, #16                                    // bits
+  fmax z20.s, p7/m, z20.s, z16.s                         // out
+  fmin z20.s, p7/m, z20.s, z17.s                         // out
+  lsr z0.s, z18.s, #14                                   // bits
+  lsr z1.s, z20.s, #16                                   // bits
+  and z0.d, z1.d, z0.d                                   // odd
+  add z1.s, z20.s, z18.s                                 // bits
+  add z0.s, z1.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z0.s, z20.s                          // out
+  sel z1.s, p6, z0.s, z20.s
   fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
+  sel z0.s, p6, z0.s, z1.s
   lsr z0.s, z0.s, #16                                    // out_0_1
   st1h {z0.s}, p7, [x6, #1, mul vl]                      // out_0_1
   ld1rw {z0.s}, p7/z, [x11, #0]                          // scale_row_0
   scvtf z1.s, p7/m, z2.s                                 // real
   fmul z0.s, z6.s, z0.s                                  // scale
   fmla z21.s, p7/m, z1.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z21.s                         // out
-  sel z0.s, p6, z16.s, z21.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  lsr z1.s, z18.s, #14                                   // bits
-  lsr z2.s, z0.s, #16                                    // bits
-  and z1.d, z2.d, z1.d                                   // odd
-  add z2.s, z0.s, z18.s                                  // bits
-  add z1.s, z2.s, z1.s                                   // bits
-  lsr z1.s, z1.s, #16                                    // bits
-  lsl z1.s, z1.s, #16                                    // bits
+  fmax z21.s, p7/m, z21.s, z16.s                         // out
+  fmin z21.s, p7/m, z21.s, z17.s                         // out
+  lsr z0.s, z18.s, #14                                   // bits
+  lsr z1.s, z21.s, #16                                   // bits
+  and z0.d, z1.d, z0.d                                   // odd
+  add z1.s, z21.s, z18.s                                 // bits
+  add z0.s, z1.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z0.s, z21.s                          // out
+  sel z1.s, p6, z0.s, z21.s
   fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
+  sel z0.s, p6, z0.s, z1.s
   lsr z0.s, z0.s, #16                                    // out_0_2
   st1h {z0.s}, p7, [x6, #2, mul vl]                      // out_0_2
   ld1rw {z0.s}, p7/z, [x11, #0]                          // scale_row_0
   scvtf z1.s, p7/m, z3.s                                 // real
   fmul z0.s, z7.s, z0.s                                  // scale
   fmla z22.s, p7/m, z1.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z22.s                         // out
-  sel z0.s, p6, z16.s, z22.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  lsr z1.s, z18.s, #14                                   // bits
-  lsr z2.s, z0.s, #16                                    // bits
-  and z1.d, z2.d, z1.d                                   // odd
-  add z2.s, z0.s, z18.s                                  // bits
-  add z1.s, z2.s, z1.s                                   // bits
-  lsr z1.s, z1.s, #16                                    // bits
-  lsl z1.s, z1.s, #16                                    // bits
+  fmax z22.s, p7/m, z22.s, z16.s                         // out
+  fmin z22.s, p7/m, z22.s, z17.s                         // out
+  lsr z0.s, z18.s, #14                                   // bits
+  lsr z1.s, z22.s, #16                                   // bits
+  and z0.d, z1.d, z0.d                                   // odd
+  add z1.s, z22.s, z18.s                                 // bits
+  add z0.s, z1.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z0.s, z22.s                          // out
+  sel z1.s, p6, z0.s, z22.s
   fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
+  sel z0.s, p6, z0.s, z1.s
   lsr z0.s, z0.s, #16                                    // out_0_3
   st1h {z0.s}, p7, [x6, #3, mul vl]                      // out_0_3
   b L(if_done)
@@ -358,84 +346,76 @@ L(if_else):
   scvtf z0.s, p7/m, z0.s                                 // real
   fmul z4.s, z4.s, z23.s                                 // scale
   fmla z19.s, p7/m, z0.s, z4.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z19.s                         // out
-  sel z0.s, p6, z16.s, z19.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  lsr z4.s, z18.s, #14                                   // bits
-  lsr z19.s, z0.s, #16                                   // bits
-  and z4.d, z19.d, z4.d                                  // odd
-  add z19.s, z0.s, z18.s                                 // bits
-  add z4.s, z19.s, z4.s                                  // bits
-  lsr z4.s, z4.s, #16                                    // bits
-  lsl z4.s, z4.s, #16                                    // bits
+  fmax z19.s, p7/m, z19.s, z16.s                         // out
+  fmin z19.s, p7/m, z19.s, z17.s                         // out
+  lsr z0.s, z18.s, #14                                   // bits
+  lsr z4.s, z19.s, #16                                   // bits
+  and z0.d, z4.d, z0.d                                   // odd
+  add z4.s, z19.s, z18.s                                 // bits
+  add z0.s, z4.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
+  sel z4.s, p6, z0.s, z19.s
   fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z0.s, p6, z4.s, z0.s
+  sel z0.s, p6, z0.s, z4.s
   lsr z0.s, z0.s, #16                                    // out_0_0
   st1h {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
   ld1rw {z0.s}, p7/z, [x11, #0]                          // scale_row_0
   scvtf z1.s, p7/m, z1.s                                 // real
   fmul z0.s, z5.s, z0.s                                  // scale
   fmla z20.s, p7/m, z1.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z20.s                         // out
-  sel z0.s, p6, z16.s, z20.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  lsr z1.s, z18.s, #14                                   // bits
-  lsr z4.s, z0.s, #16                                    // bits
-  and z1.d, z4.d, z1.d                                   // odd
-  add z4.s, z0.s, z18.s                                  // bits
-  add z1.s, z4.s, z1.s                                   // bits
-  lsr z1.s, z1.s, #16                                    // bits
-  lsl z1.s, z1.s, #16                                    // bits
+  fmax z20.s, p7/m, z20.s, z16.s                         // out
+  fmin z20.s, p7/m, z20.s, z17.s                         // out
+  lsr z0.s, z18.s, #14                                   // bits
+  lsr z1.s, z20.s, #16                                   // bits
+  and z0.d, z1.d, z0.d                                   // odd
+  add z1.s, z20.s, z18.s                                 // bits
+  add z0.s, z1.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z0.s, z20.s                          // out
+  sel z1.s, p6, z0.s, z20.s
   fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
+  sel z0.s, p6, z0.s, z1.s
   lsr z0.s, z0.s, #16                                    // out_0_1
   st1h {z0.s}, p1, [x6, #1, mul vl]                      // out_0_1
   ld1rw {z0.s}, p7/z, [x11, #0]                          // scale_row_0
   scvtf z1.s, p7/m, z2.s                                 // real
   fmul z0.s, z6.s, z0.s                                  // scale
   fmla z21.s, p7/m, z1.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z21.s                         // out
-  sel z0.s, p6, z16.s, z21.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  lsr z1.s, z18.s, #14                                   // bits
-  lsr z2.s, z0.s, #16                                    // bits
-  and z1.d, z2.d, z1.d                                   // odd
-  add z2.s, z0.s, z18.s                                  // bits
-  add z1.s, z2.s, z1.s                                   // bits
-  lsr z1.s, z1.s, #16                                    // bits
-  lsl z1.s, z1.s, #16                                    // bits
+  fmax z21.s, p7/m, z21.s, z16.s                         // out
+  fmin z21.s, p7/m, z21.s, z17.s                         // out
+  lsr z0.s, z18.s, #14                                   // bits
+  lsr z1.s, z21.s, #16                                   // bits
+  and z0.d, z1.d, z0.d                                   // odd
+  add z1.s, z21.s, z18.s                                 // bits
+  add z0.s, z1.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z0.s, z21.s                          // out
+  sel z1.s, p6, z0.s, z21.s
   fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
+  sel z0.s, p6, z0.s, z1.s
   lsr z0.s, z0.s, #16                                    // out_0_2
   st1h {z0.s}, p2, [x6, #2, mul vl]                      // out_0_2
   ld1rw {z0.s}, p7/z, [x11, #0]                          // scale_row_0
   scvtf z1.s, p7/m, z3.s                                 // real
   fmul z0.s, z7.s, z0.s                                  // scale
   fmla z22.s, p7/m, z1.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z22.s                         // out
-  sel z0.s, p6, z16.s, z22.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  lsr z1.s, z18.s, #14                                   // bits
-  lsr z2.s, z0.s, #16                                    // bits
-  and z1.d, z2.d, z1.d                                   // odd
-  add z2.s, z0.s, z18.s                                  // bits
-  add z1.s, z2.s, z1.s                                   // bits
-  lsr z1.s, z1.s, #16                                    // bits
-  lsl z1.s, z1.s, #16                                    // bits
+  fmax z22.s, p7/m, z22.s, z16.s                         // out
+  fmin z22.s, p7/m, z22.s, z17.s                         // out
+  lsr z0.s, z18.s, #14                                   // bits
+  lsr z1.s, z22.s, #16                                   // bits
+  and z0.d, z1.d, z0.d                                   // odd
+  add z1.s, z22.s, z18.s                                 // bits
+  add z0.s, z1.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z0.s, z22.s                          // out
+  sel z1.s, p6, z0.s, z22.s
   fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
+  sel z0.s, p6, z0.s, z1.s
   lsr z0.s, z0.s, #16                                    // out_0_3
   st1h {z0.s}, p3, [x6, #3, mul vl]                      // out_0_3
 L(if_done):

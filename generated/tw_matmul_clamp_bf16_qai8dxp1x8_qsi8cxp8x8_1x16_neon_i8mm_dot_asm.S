@@ -71,12 +71,9 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #8
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x9, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x9, x3, x9, eq
+  cmp x4, #8                                             // rhs_1
+  csel x9, x3, x9, ls
   movi v16.2d, #0                                        // acc_0_0
   movi v17.2d, #0                                        // acc_0_1
   movi v18.2d, #0                                        // acc_0_2
@@ -145,40 +142,33 @@ L(k_done):
   addp v1.4s, v18.4s, v19.4s                             // out
   addp v2.4s, v20.4s, v21.4s                             // out
   addp v3.4s, v22.4s, v23.4s                             // out
-  mov x11, #8
-  mul x11, x10, x11
+  lsl x11, x10, #3
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
   ldp q5, q4, [x12, #0]                                  // colsum_0, colsum_1
   ldp q7, q6, [x11, #0]                                  // colsum_2, colsum_3
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x7, x11                                       // field
+  add x11, x7, x10                                       // field
   ld1r {v16.4s}, [x11]                                   // zero_0
   mla v0.4s, v5.4s, v16.4s                               // sum
   mla v1.4s, v4.4s, v16.4s                               // sum
   mla v2.4s, v7.4s, v16.4s                               // sum
   mla v3.4s, v6.4s, v16.4s                               // sum
-  mov x11, #8
-  mul x11, x10, x11
+  lsl x11, x10, #3
   add x11, x11, #32
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
   ldp q5, q4, [x12, #0]                                  // scale_0, scale_1
   ldp q7, q6, [x11, #0]                                  // scale_2, scale_3
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x11, #4
-  add x11, x7, x11                                       // field
-  add x12, x0, #8*15                                     // clamp
-  ld1r {v16.4s}, [x12]                                   // min
-  ldr s17, [x12, #4]                                     // max
+  add x11, x0, #8*15                                     // clamp
+  ld1r {v16.4s}, [x11]                                   // min
+  ldr s17, [x11, #4]                                     // max
   dup v17.4s, v17.s[0]
   movi v18.16b, #255                                     // ones
   ushr v18.4s, v18.4s, #17                               // below_half
+  add x11, x10, #4
+  add x11, x7, x11                                       // field
   mov x12, #16
-  mov x13, #8
-  mul x10, x10, x13
+  lsl x10, x10, #3
   add x10, x10, #64
   add x13, x3, x10                                       // field
   add x9, x9, x10                                        // field
@@ -199,85 +189,77 @@ L(k_done):
   scvtf v0.4s, v0.4s                                     // real
   fmul v5.4s, v5.4s, v23.4s                              // scale
   fmla v20.4s, v0.4s, v5.4s                              // out
-  fcmgt v0.4s, v16.4s, v20.4s                            // out
-  bsl v0.16b, v16.16b, v20.16b
-  fcmgt v5.4s, v0.4s, v17.4s                             // out
-  bsl v5.16b, v17.16b, v0.16b
-  ushr v0.4s, v18.4s, #14                                // bits
-  ushr v20.4s, v5.4s, #16                                // bits
-  and v0.16b, v20.16b, v0.16b                            // odd
-  add v20.4s, v5.4s, v18.4s                              // bits
-  add v0.4s, v20.4s, v0.4s                               // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v20.4s, v0.4s, v5.4s                             // out
-  bsl v20.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v20.4s, v0.4s                             // out
-  bsl v5.16b, v0.16b, v20.16b
-  shrn v0.4h, v5.4s, #16                                 // out_0_0
+  fmax v0.4s, v20.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
+  ushr v5.4s, v18.4s, #14                                // bits
+  ushr v20.4s, v0.4s, #16                                // bits
+  and v5.16b, v20.16b, v5.16b                            // odd
+  add v20.4s, v0.4s, v18.4s                              // bits
+  add v5.4s, v20.4s, v5.4s                               // bits
+  ushr v5.4s, v5.4s, #16                                 // bits
+  shl v5.4s, v5.4s, #16                                  // bits
+  fcmgt v20.4s, v5.4s, v0.4s                             // out
+  bsl v20.16b, v5.16b, v0.16b
+  fcmgt v0.4s, v20.4s, v5.4s                             // out
+  bsl v0.16b, v5.16b, v20.16b
+  shrn v0.4h, v0.4s, #16                                 // out_0_0
   str d0, [x6, #0]                                       // out_0_0
   ld1r {v0.4s}, [x11]                                    // scale_row_0
   scvtf v1.4s, v1.4s                                     // real
   fmul v0.4s, v4.4s, v0.4s                               // scale
   fmla v19.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v19.4s                            // out
-  bsl v0.16b, v16.16b, v19.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out
-  bsl v1.16b, v17.16b, v0.16b
-  ushr v0.4s, v18.4s, #14                                // bits
-  ushr v4.4s, v1.4s, #16                                 // bits
-  and v0.16b, v4.16b, v0.16b                             // odd
-  add v4.4s, v1.4s, v18.4s                               // bits
-  add v0.4s, v4.4s, v0.4s                                // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v4.4s, v0.4s, v1.4s                              // out
-  bsl v4.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v0.16b, v4.16b
-  shrn v0.4h, v1.4s, #16                                 // out_0_1
+  fmax v0.4s, v19.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
+  ushr v1.4s, v18.4s, #14                                // bits
+  ushr v4.4s, v0.4s, #16                                 // bits
+  and v1.16b, v4.16b, v1.16b                             // odd
+  add v4.4s, v0.4s, v18.4s                               // bits
+  add v1.4s, v4.4s, v1.4s                                // bits
+  ushr v1.4s, v1.4s, #16                                 // bits
+  shl v1.4s, v1.4s, #16                                  // bits
+  fcmgt v4.4s, v1.4s, v0.4s                              // out
+  bsl v4.16b, v1.16b, v0.16b
+  fcmgt v0.4s, v4.4s, v1.4s                              // out
+  bsl v0.16b, v1.16b, v4.16b
+  shrn v0.4h, v0.4s, #16                                 // out_0_1
   str d0, [x6, #8]                                       // out_0_1
   ld1r {v0.4s}, [x11]                                    // scale_row_0
   scvtf v1.4s, v2.4s                                     // real
   fmul v0.4s, v7.4s, v0.4s                               // scale
   fmla v22.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v22.4s                            // out
-  bsl v0.16b, v16.16b, v22.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out
-  bsl v1.16b, v17.16b, v0.16b
-  ushr v0.4s, v18.4s, #14                                // bits
-  ushr v2.4s, v1.4s, #16                                 // bits
-  and v0.16b, v2.16b, v0.16b                             // odd
-  add v2.4s, v1.4s, v18.4s                               // bits
-  add v0.4s, v2.4s, v0.4s                                // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v2.4s, v0.4s, v1.4s                              // out
-  bsl v2.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v2.4s, v0.4s                              // out
-  bsl v1.16b, v0.16b, v2.16b
-  shrn v0.4h, v1.4s, #16                                 // out_0_2
+  fmax v0.4s, v22.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
+  ushr v1.4s, v18.4s, #14                                // bits
+  ushr v2.4s, v0.4s, #16                                 // bits
+  and v1.16b, v2.16b, v1.16b                             // odd
+  add v2.4s, v0.4s, v18.4s                               // bits
+  add v1.4s, v2.4s, v1.4s                                // bits
+  ushr v1.4s, v1.4s, #16                                 // bits
+  shl v1.4s, v1.4s, #16                                  // bits
+  fcmgt v2.4s, v1.4s, v0.4s                              // out
+  bsl v2.16b, v1.16b, v0.16b
+  fcmgt v0.4s, v2.4s, v1.4s                              // out
+  bsl v0.16b, v1.16b, v2.16b
+  shrn v0.4h, v0.4s, #16                                 // out_0_2
   str d0, [x6, #16]                                      // out_0_2
   ld1r {v0.4s}, [x11]                                    // scale_row_0
   scvtf v1.4s, v3.4s                                     // real
   fmul v0.4s, v6.4s, v0.4s                               // scale
   fmla v21.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v21.4s                            // out
-  bsl v0.16b, v16.16b, v21.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out
-  bsl v1.16b, v17.16b, v0.16b
-  ushr v0.4s, v18.4s, #14                                // bits
-  ushr v2.4s, v1.4s, #16                                 // bits
-  and v0.16b, v2.16b, v0.16b                             // odd
-  add v2.4s, v1.4s, v18.4s                               // bits
-  add v0.4s, v2.4s, v0.4s                                // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v2.4s, v0.4s, v1.4s                              // out
-  bsl v2.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v2.4s, v0.4s                              // out
-  bsl v1.16b, v0.16b, v2.16b
-  shrn v0.4h, v1.4s, #16                                 // out_0_3
+  fmax v0.4s, v21.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
+  ushr v1.4s, v18.4s, #14                                // bits
+  ushr v2.4s, v0.4s, #16                                 // bits
+  and v1.16b, v2.16b, v1.16b                             // odd
+  add v2.4s, v0.4s, v18.4s                               // bits
+  add v1.4s, v2.4s, v1.4s                                // bits
+  ushr v1.4s, v1.4s, #16                                 // bits
+  shl v1.4s, v1.4s, #16                                  // bits
+  fcmgt v2.4s, v1.4s, v0.4s                              // out
+  bsl v2.16b, v1.16b, v0.16b
+  fcmgt v0.4s, v2.4s, v1.4s                              // out
+  bsl v0.16b, v1.16b, v2.16b
+  shrn v0.4h, v0.4s, #16                                 // out_0_3
   str d0, [x6, #24]                                      // out_0_3
   b L(if_done)
 L(if_else):
@@ -390,82 +372,74 @@ L(if_else):
   scvtf v0.4s, v0.4s                                     // real
   fmul v5.4s, v5.4s, v23.4s                              // scale
   fmla v19.4s, v0.4s, v5.4s                              // out
-  fcmgt v0.4s, v16.4s, v19.4s                            // out
-  bsl v0.16b, v16.16b, v19.16b
-  fcmgt v5.4s, v0.4s, v17.4s                             // out
-  bsl v5.16b, v17.16b, v0.16b
-  ushr v0.4s, v18.4s, #14                                // bits
-  ushr v19.4s, v5.4s, #16                                // bits
-  and v0.16b, v19.16b, v0.16b                            // odd
-  add v19.4s, v5.4s, v18.4s                              // bits
-  add v0.4s, v19.4s, v0.4s                               // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v19.4s, v0.4s, v5.4s                             // out
-  bsl v19.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v19.4s, v0.4s                             // out
-  bsl v5.16b, v0.16b, v19.16b
-  shrn v0.4h, v5.4s, #16                                 // out_0_0
+  fmax v0.4s, v19.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
+  ushr v5.4s, v18.4s, #14                                // bits
+  ushr v19.4s, v0.4s, #16                                // bits
+  and v5.16b, v19.16b, v5.16b                            // odd
+  add v19.4s, v0.4s, v18.4s                              // bits
+  add v5.4s, v19.4s, v5.4s                               // bits
+  ushr v5.4s, v5.4s, #16                                 // bits
+  shl v5.4s, v5.4s, #16                                  // bits
+  fcmgt v19.4s, v5.4s, v0.4s                             // out
+  bsl v19.16b, v5.16b, v0.16b
+  fcmgt v0.4s, v19.4s, v5.4s                             // out
+  bsl v0.16b, v5.16b, v19.16b
+  shrn v0.4h, v0.4s, #16                                 // out_0_0
   ld1r {v5.4s}, [x11]                                    // scale_row_0
   scvtf v1.4s, v1.4s                                     // real
   fmul v4.4s, v4.4s, v5.4s                               // scale
   fmla v20.4s, v1.4s, v4.4s                              // out
-  fcmgt v1.4s, v16.4s, v20.4s                            // out
-  bsl v1.16b, v16.16b, v20.16b
-  fcmgt v4.4s, v1.4s, v17.4s                             // out
-  bsl v4.16b, v17.16b, v1.16b
-  ushr v1.4s, v18.4s, #14                                // bits
-  ushr v5.4s, v4.4s, #16                                 // bits
-  and v1.16b, v5.16b, v1.16b                             // odd
-  add v5.4s, v4.4s, v18.4s                               // bits
-  add v1.4s, v5.4s, v1.4s                                // bits
-  ushr v1.4s, v1.4s, #16                                 // bits
-  shl v1.4s, v1.4s, #16                                  // bits
-  fcmgt v5.4s, v1.4s, v4.4s                              // out
-  bsl v5.16b, v1.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out
-  bsl v4.16b, v1.16b, v5.16b
-  shrn v1.4h, v4.4s, #16                                 // out_0_1
+  fmax v1.4s, v20.4s, v16.4s                             // out
+  fmin v1.4s, v1.4s, v17.4s                              // out
+  ushr v4.4s, v18.4s, #14                                // bits
+  ushr v5.4s, v1.4s, #16                                 // bits
+  and v4.16b, v5.16b, v4.16b                             // odd
+  add v5.4s, v1.4s, v18.4s                               // bits
+  add v4.4s, v5.4s, v4.4s                                // bits
+  ushr v4.4s, v4.4s, #16                                 // bits
+  shl v4.4s, v4.4s, #16                                  // bits
+  fcmgt v5.4s, v4.4s, v1.4s                              // out
+  bsl v5.16b, v4.16b, v1.16b
+  fcmgt v1.4s, v5.4s, v4.4s                              // out
+  bsl v1.16b, v4.16b, v5.16b
+  shrn v1.4h, v1.4s, #16                                 // out_0_1
   ld1r {v4.4s}, [x11]                                    // scale_row_0
   scvtf v2.4s, v2.4s                                     // real
   fmul v4.4s, v7.4s, v4.4s                               // scale
   fmla v21.4s, v2.4s, v4.4s                              // out
-  fcmgt v2.4s, v16.4s, v21.4s                            // out
-  bsl v2.16b, v16.16b, v21.16b
-  fcmgt v4.4s, v2.4s, v17.4s                             // out
-  bsl v4.16b, v17.16b, v2.16b
-  ushr v2.4s, v18.4s, #14                                // bits
-  ushr v5.4s, v4.4s, #16                                 // bits
-  and v2.16b, v5.16b, v2.16b                             // odd
-  add v5.4s, v4.4s, v18.4s                               // bits
-  add v2.4s, v5.4s, v2.4s                                // bits
-  ushr v2.4s, v2.4s, #16                                 // bits
-  shl v2.4s, v2.4s, #16                                  // bits
-  fcmgt v5.4s, v2.4s, v4.4s                              // out
-  bsl v5.16b, v2.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v2.4s                              // out
-  bsl v4.16b, v2.16b, v5.16b
-  shrn v2.4h, v4.4s, #16                                 // out_0_2
+  fmax v2.4s, v21.4s, v16.4s                             // out
+  fmin v2.4s, v2.4s, v17.4s                              // out
+  ushr v4.4s, v18.4s, #14                                // bits
+  ushr v5.4s, v2.4s, #16                                 // bits
+  and v4.16b, v5.16b, v4.16b                             // odd
+  add v5.4s, v2.4s, v18.4s                               // bits
+  add v4.4s, v5.4s, v4.4s                                // bits
+  ushr v4.4s, v4.4s, #16                                 // bits
+  shl v4.4s, v4.4s, #16                                  // bits
+  fcmgt v5.4s, v4.4s, v2.4s                              // out
+  bsl v5.16b, v4.16b, v2.16b
+  fcmgt v2.4s, v5.4s, v4.4s                              // out
+  bsl v2.16b, v4.16b, v5.16b
+  shrn v2.4h, v2.4s, #16                                 // out_0_2
   ld1r {v4.4s}, [x11]                                    // scale_row_0
   scvtf v3.4s, v3.4s                                     // real
   fmul v4.4s, v6.4s, v4.4s                               // scale
   fmla v22.4s, v3.4s, v4.4s                              // out
-  fcmgt v3.4s, v16.4s, v22.4s                            // out
-  bsl v3.16b, v16.16b, v22.16b
-  fcmgt v4.4s, v3.4s, v17.4s                             // out
-  bsl v4.16b, v17.16b, v3.16b
-  ushr v3.4s, v18.4s, #14                                // bits
-  ushr v5.4s, v4.4s, #16                                 // bits
-  and v3.16b, v5.16b, v3.16b                             // odd
-  add v5.4s, v4.4s, v18.4s                               // bits
-  add v3.4s, v5.4s, v3.4s                                // bits
-  ushr v3.4s, v3.4s, #16                                 // bits
-  shl v3.4s, v3.4s, #16                                  // bits
-  fcmgt v5.4s, v3.4s, v4.4s                              // out
-  bsl v5.16b, v3.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v3.4s                              // out
-  bsl v4.16b, v3.16b, v5.16b
-  shrn v3.4h, v4.4s, #16                                 // out_0_3
+  fmax v3.4s, v22.4s, v16.4s                             // out
+  fmin v3.4s, v3.4s, v17.4s                              // out
+  ushr v4.4s, v18.4s, #14                                // bits
+  ushr v5.4s, v3.4s, #16                                 // bits
+  and v4.16b, v5.16b, v4.16b                             // odd
+  add v5.4s, v3.4s, v18.4s                               // bits
+  add v4.4s, v5.4s, v4.4s                                // bits
+  ushr v4.4s, v4.4s, #16                                 // bits
+  shl v4.4s, v4.4s, #16                                  // bits
+  fcmgt v5.4s, v4.4s, v3.4s                              // out
+  bsl v5.16b, v4.16b, v3.16b
+  fcmgt v3.4s, v5.4s, v4.4s                              // out
+  bsl v3.16b, v4.16b, v5.16b
+  shrn v3.4h, v3.4s, #16                                 // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

@@ -8,7 +8,7 @@
 //     | 32svl x k bits of codes | 8svl f16 x scales a block | 8svl f32 x sums | 8svl f32 x bias |
 // tile 4svl x 8svl: needs 12 vector registers on sme2 (12 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -713,31 +713,27 @@ L(row):
   fmla z17.s, p7/m, z0.s, z7.s                           // sum
   mov z18.d, z5.d                                        // bias
   fmla z18.s, p7/m, z17.s, z16.s                         // out
-  fcmgt p6.s, p7/z, z2.s, z18.s                          // out
-  sel z17.s, p6, z2.s, z18.s
-  fcmgt p6.s, p7/z, z17.s, z3.s                          // out
-  sel z17.s, p6, z3.s, z17.s
-  lsr z18.s, z4.s, #14                                   // bits
-  lsr z19.s, z17.s, #16                                  // bits
-  and z18.d, z19.d, z18.d                                // odd
-  add z19.s, z17.s, z4.s                                 // bits
-  add z18.s, z19.s, z18.s                                // bits
-  lsr z18.s, z18.s, #16                                  // bits
-  lsl z18.s, z18.s, #16                                  // bits
-  fcmgt p6.s, p7/z, z18.s, z17.s                         // out
-  sel z17.s, p6, z18.s, z17.s
+  fmax z18.s, p7/m, z18.s, z2.s                          // out
+  fmin z18.s, p7/m, z18.s, z3.s                          // out
+  lsr z17.s, z4.s, #14                                   // bits
+  lsr z19.s, z18.s, #16                                  // bits
+  and z17.d, z19.d, z17.d                                // odd
+  add z19.s, z18.s, z4.s                                 // bits
+  add z17.s, z19.s, z17.s                                // bits
+  lsr z17.s, z17.s, #16                                  // bits
+  lsl z17.s, z17.s, #16                                  // bits
   fcmgt p6.s, p7/z, z17.s, z18.s                         // out
-  sel z17.s, p6, z18.s, z17.s
+  sel z18.s, p6, z17.s, z18.s
+  fcmgt p6.s, p7/z, z18.s, z17.s                         // out
+  sel z17.s, p6, z17.s, z18.s
   lsr z17.s, z17.s, #16                                  // out_0
   st1h {z17.s}, p0, [x14, #0, mul vl]                    // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 17 // mov z17.s, p7/m, za1h.s[w12, 0] // f_1
   fmla z17.s, p7/m, z1.s, z7.s                           // sum
   mov z7.d, z6.d                                         // bias
   fmla z7.s, p7/m, z17.s, z16.s                          // out
-  fcmgt p6.s, p7/z, z2.s, z7.s                           // out
-  sel z7.s, p6, z2.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z3.s                           // out
-  sel z7.s, p6, z3.s, z7.s
+  fmax z7.s, p7/m, z7.s, z2.s                            // out
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
   lsr z16.s, z4.s, #14                                   // bits
   lsr z17.s, z7.s, #16                                   // bits
   and z16.d, z17.d, z16.d                                // odd

@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 4 x 8: needs 23 vector registers on neon_i8mm (16 accumulators + 6 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -49,50 +49,46 @@ tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_blocks_bf16_u
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #80
-  .cfi_def_cfa_offset 80
-  str x19, [sp, #0]
-  .cfi_offset x19, -80
-  str d8, [sp, #8]
-  .cfi_offset d8, -72
-  str d9, [sp, #16]
-  .cfi_offset d9, -64
-  str d10, [sp, #24]
-  .cfi_offset d10, -56
-  str d11, [sp, #32]
-  .cfi_offset d11, -48
-  str d12, [sp, #40]
-  .cfi_offset d12, -40
-  str d13, [sp, #48]
-  .cfi_offset d13, -32
-  str d14, [sp, #56]
-  .cfi_offset d14, -24
-  str d15, [sp, #64]
-  .cfi_offset d15, -16
+  sub sp, sp, #64
+  .cfi_def_cfa_offset 64
+  str d8, [sp, #0]
+  .cfi_offset d8, -64
+  str d9, [sp, #8]
+  .cfi_offset d9, -56
+  str d10, [sp, #16]
+  .cfi_offset d10, -48
+  str d11, [sp, #24]
+  .cfi_offset d11, -40
+  str d12, [sp, #32]
+  .cfi_offset d12, -32
+  str d13, [sp, #40]
+  .cfi_offset d13, -24
+  str d14, [sp, #48]
+  .cfi_offset d14, -16
+  str d15, [sp, #56]
+  .cfi_offset d15, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_blocks_bf16_u32_asm
   hint #34
   .seh_nop
-  sub sp, sp, #80
-  .seh_stackalloc 80
-  str x19, [sp, #0]
-  .seh_save_reg x19, 0
-  str d8, [sp, #8]
-  .seh_save_freg d8, 8
-  str d9, [sp, #16]
-  .seh_save_freg d9, 16
-  str d10, [sp, #24]
-  .seh_save_freg d10, 24
-  str d11, [sp, #32]
-  .seh_save_freg d11, 32
-  str d12, [sp, #40]
-  .seh_save_freg d12, 40
-  str d13, [sp, #48]
-  .seh_save_freg d13, 48
-  str d14, [sp, #56]
-  .seh_save_freg d14, 56
-  str d15, [sp, #64]
-  .seh_save_freg d15, 64
+  sub sp, sp, #64
+  .seh_stackalloc 64
+  str d8, [sp, #0]
+  .seh_save_freg d8, 0
+  str d9, [sp, #8]
+  .seh_save_freg d9, 8
+  str d10, [sp, #16]
+  .seh_save_freg d10, 16
+  str d11, [sp, #24]
+  .seh_save_freg d11, 24
+  str d12, [sp, #32]
+  .seh_save_freg d12, 32
+  str d13, [sp, #40]
+  .seh_save_freg d13, 40
+  str d14, [sp, #48]
+  .seh_save_freg d14, 48
+  str d15, [sp, #56]
+  .seh_save_freg d15, 56
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -116,12 +112,9 @@ L(m):
   ldr x9, [x0, #8*4]                                     // block
   udiv x9, x10, x9                                       // blocks
   ldr x11, [x0, #8*11]                                   // rhs_stride
-  mov x12, #4
-  subs x12, x4, x12
-  csel x12, x12, xzr, hs
   add x11, x3, x11
-  cmp x12, #0                                            // rhs_1
-  csel x11, x3, x11, eq
+  cmp x4, #4                                             // rhs_1
+  csel x11, x3, x11, ls
   movi v0.16b, #240                                      // mask
   movi v1.2d, #0                                         // f_0
   movi v2.2d, #0                                         // f_1
@@ -242,483 +235,400 @@ L(block_done):
   uzp2 v5.2d, v5.2d, v6.2d                               // row_3
   uzp1 v6.2d, v7.2d, v16.2d                              // row_2
   uzp2 v7.2d, v7.2d, v16.2d                              // row_3
-  mov x12, #2
-  mul x12, x10, x12
-  mov x13, #8
-  mul x13, x9, x13
+  lsl x12, x10, #1
+  lsl x13, x9, #3
   add x12, x12, x13
   add x13, x3, x12                                       // field
   add x12, x11, x12                                      // field
   ldr q16, [x13, #0]                                     // colsum_0
   ldr q17, [x12, #0]                                     // colsum_1
-  mov x12, #4
-  mul x12, x10, x12
+  lsl x12, x10, #2
   add x12, x7, x12                                       // field
-  ld1r {v18.4s}, [x12]                                   // zero_0
+  ldr q18, [x12, #0]                                     // zeros
   scvtf v18.4s, v18.4s                                   // zero
-  fmla v0.4s, v16.4s, v18.4s                             // f_0_0
-  fmla v2.4s, v17.4s, v18.4s                             // f_0_1
-  ldr s18, [x12, #4]                                     // zero_1
-  dup v18.4s, v18.s[0]
-  scvtf v18.4s, v18.4s                                   // zero
-  fmla v1.4s, v16.4s, v18.4s                             // f_1_0
-  fmla v3.4s, v17.4s, v18.4s                             // f_1_1
-  ldr s18, [x12, #8]                                     // zero_2
-  dup v18.4s, v18.s[0]
-  scvtf v18.4s, v18.4s                                   // zero
-  fmla v4.4s, v16.4s, v18.4s                             // f_2_0
-  fmla v6.4s, v17.4s, v18.4s                             // f_2_1
-  ldr s18, [x12, #12]                                    // zero_3
-  dup v18.4s, v18.s[0]
-  scvtf v18.4s, v18.4s                                   // zero
-  fmla v5.4s, v16.4s, v18.4s                             // f_3_0
-  fmla v7.4s, v17.4s, v18.4s                             // f_3_1
-  mov x12, #4
-  mul x12, x10, x12
-  add x12, x12, #16
-  add x12, x7, x12                                       // field
-  add x13, x0, #8*15                                     // clamp
-  ld1r {v16.4s}, [x13]                                   // min
-  ldr s17, [x13, #4]                                     // max
+  fmla v0.4s, v16.4s, v18.s[0]                           // f_0_0
+  fmla v2.4s, v17.4s, v18.s[0]                           // f_0_1
+  fmla v1.4s, v16.4s, v18.s[1]                           // f_1_0
+  fmla v3.4s, v17.4s, v18.s[1]                           // f_1_1
+  fmla v4.4s, v16.4s, v18.s[2]                           // f_2_0
+  fmla v6.4s, v17.4s, v18.s[2]                           // f_2_1
+  fmla v5.4s, v16.4s, v18.s[3]                           // f_3_0
+  fmla v7.4s, v17.4s, v18.s[3]                           // f_3_1
+  add x12, x0, #8*15                                     // clamp
+  ld1r {v16.4s}, [x12]                                   // min
+  ldr s17, [x12, #4]                                     // max
   dup v17.4s, v17.s[0]
   movi v18.16b, #255                                     // ones
   ushr v18.4s, v18.4s, #17                               // below_half
-  mov x13, #8
-  ldr x14, [x0, #8*13]                                   // dst_stride
-  mov x15, #1
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x6, x14
-  cmp x15, #0                                            // dst_1
-  csel x15, x6, x16, eq
-  mov x16, #2
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x14
-  cmp x16, #0                                            // dst_2
-  csel x16, x15, x17, eq
-  mov x17, #3
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
-  add x14, x16, x14
-  cmp x17, #0                                            // dst_3
-  csel x14, x16, x14, eq
-  mov x17, #2
-  mul x10, x10, x17
-  mov x17, #8
-  mul x9, x9, x17
+  lsl x12, x10, #2
+  add x12, x12, #16
+  add x12, x7, x12                                       // field
+  ldr q19, [x12, #0]                                     // scale_rows
+  mov x12, #8
+  ldr x13, [x0, #8*13]                                   // dst_stride
+  add x14, x6, x13
+  cmp x8, #1                                             // dst_1
+  csel x14, x6, x14, ls
+  add x15, x14, x13
+  cmp x8, #2                                             // dst_2
+  csel x15, x14, x15, ls
+  add x13, x15, x13
+  cmp x8, #3                                             // dst_3
+  csel x13, x15, x13, ls
+  lsl x10, x10, #1
+  lsl x9, x9, #3
   add x9, x10, x9
   add x9, x9, #16
   add x10, x3, x9                                        // field
   add x9, x11, x9                                        // field
-  cmp x4, x13                                            // unless n_left at_least 
+  cmp x4, x12                                            // unless n_left at_least 
   b.lo L(if_else)
   ldr x11, [x0, #8*14]                                   // bias
-  add x13, x11, x2
+  add x12, x11, x2
   cmp x11, #0                                            // bias
-  csel x10, x10, x13, eq
+  csel x10, x10, x12, eq
   ldr x11, [x0, #8*14]                                   // bias
-  add x13, x11, x2
-  add x13, x13, #16
+  add x12, x11, x2
+  add x12, x12, #16
   cmp x11, #0                                            // bias
-  csel x9, x9, x13, eq
-  ldr q19, [x10, #0]                                     // bias
-  ldr q20, [x9, #0]                                      // bias
-  ldr s21, [x12, #12]                                    // scale_row_3
-  dup v21.4s, v21.s[0]
-  mov v22.16b, v19.16b                                   // bias
-  fmla v22.4s, v5.4s, v21.4s                             // out
-  fcmgt v5.4s, v16.4s, v22.4s                            // out
-  bsl v5.16b, v16.16b, v22.16b
-  fcmgt v21.4s, v5.4s, v17.4s                            // out
-  bsl v21.16b, v17.16b, v5.16b
-  ushr v5.4s, v18.4s, #14                                // bits
-  ushr v22.4s, v21.4s, #16                               // bits
-  and v5.16b, v22.16b, v5.16b                            // odd
-  add v22.4s, v21.4s, v18.4s                             // bits
-  add v5.4s, v22.4s, v5.4s                               // bits
-  ushr v5.4s, v5.4s, #16                                 // bits
-  shl v5.4s, v5.4s, #16                                  // bits
-  fcmgt v22.4s, v5.4s, v21.4s                            // out
-  bsl v22.16b, v5.16b, v21.16b
-  fcmgt v21.4s, v22.4s, v5.4s                            // out
-  bsl v21.16b, v5.16b, v22.16b
-  shrn v5.4h, v21.4s, #16                                // out_3_0
-  str d5, [x14, #0]                                      // out_3_0
-  ldr s5, [x12, #12]                                     // scale_row_3
-  dup v5.4s, v5.s[0]
-  mov v21.16b, v20.16b                                   // bias
-  fmla v21.4s, v7.4s, v5.4s                              // out
-  fcmgt v5.4s, v16.4s, v21.4s                            // out
-  bsl v5.16b, v16.16b, v21.16b
-  fcmgt v7.4s, v5.4s, v17.4s                             // out
-  bsl v7.16b, v17.16b, v5.16b
-  ushr v5.4s, v18.4s, #14                                // bits
-  ushr v21.4s, v7.4s, #16                                // bits
-  and v5.16b, v21.16b, v5.16b                            // odd
-  add v21.4s, v7.4s, v18.4s                              // bits
-  add v5.4s, v21.4s, v5.4s                               // bits
-  ushr v5.4s, v5.4s, #16                                 // bits
-  shl v5.4s, v5.4s, #16                                  // bits
-  fcmgt v21.4s, v5.4s, v7.4s                             // out
-  bsl v21.16b, v5.16b, v7.16b
-  fcmgt v7.4s, v21.4s, v5.4s                             // out
-  bsl v7.16b, v5.16b, v21.16b
-  shrn v5.4h, v7.4s, #16                                 // out_3_1
-  str d5, [x14, #8]                                      // out_3_1
-  ldr s5, [x12, #8]                                      // scale_row_2
-  dup v5.4s, v5.s[0]
-  mov v7.16b, v19.16b                                    // bias
-  fmla v7.4s, v4.4s, v5.4s                               // out
-  fcmgt v4.4s, v16.4s, v7.4s                             // out
-  bsl v4.16b, v16.16b, v7.16b
-  fcmgt v5.4s, v4.4s, v17.4s                             // out
-  bsl v5.16b, v17.16b, v4.16b
-  ushr v4.4s, v18.4s, #14                                // bits
-  ushr v7.4s, v5.4s, #16                                 // bits
-  and v4.16b, v7.16b, v4.16b                             // odd
-  add v7.4s, v5.4s, v18.4s                               // bits
-  add v4.4s, v7.4s, v4.4s                                // bits
-  ushr v4.4s, v4.4s, #16                                 // bits
-  shl v4.4s, v4.4s, #16                                  // bits
-  fcmgt v7.4s, v4.4s, v5.4s                              // out
-  bsl v7.16b, v4.16b, v5.16b
-  fcmgt v5.4s, v7.4s, v4.4s                              // out
-  bsl v5.16b, v4.16b, v7.16b
-  shrn v4.4h, v5.4s, #16                                 // out_2_0
-  str d4, [x16, #0]                                      // out_2_0
-  ldr s4, [x12, #8]                                      // scale_row_2
-  dup v4.4s, v4.s[0]
+  csel x9, x9, x12, eq
+  ldr q20, [x10, #0]                                     // bias
+  ldr q21, [x9, #0]                                      // bias
+  mov v22.16b, v20.16b                                   // bias
+  fmla v22.4s, v5.4s, v19.s[3]                           // out
+  fmax v5.4s, v22.4s, v16.4s                             // out
+  fmin v5.4s, v5.4s, v17.4s                              // out
+  ushr v22.4s, v18.4s, #14                               // bits
+  ushr v23.4s, v5.4s, #16                                // bits
+  and v22.16b, v23.16b, v22.16b                          // odd
+  add v23.4s, v5.4s, v18.4s                              // bits
+  add v22.4s, v23.4s, v22.4s                             // bits
+  ushr v22.4s, v22.4s, #16                               // bits
+  shl v22.4s, v22.4s, #16                                // bits
+  fcmgt v23.4s, v22.4s, v5.4s                            // out
+  bsl v23.16b, v22.16b, v5.16b
+  fcmgt v5.4s, v23.4s, v22.4s                            // out
+  bsl v5.16b, v22.16b, v23.16b
+  shrn v5.4h, v5.4s, #16                                 // out_3_0
+  str d5, [x13, #0]                                      // out_3_0
+  mov v5.16b, v21.16b                                    // bias
+  fmla v5.4s, v7.4s, v19.s[3]                            // out
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out
+  ushr v7.4s, v18.4s, #14                                // bits
+  ushr v22.4s, v5.4s, #16                                // bits
+  and v7.16b, v22.16b, v7.16b                            // odd
+  add v22.4s, v5.4s, v18.4s                              // bits
+  add v7.4s, v22.4s, v7.4s                               // bits
+  ushr v7.4s, v7.4s, #16                                 // bits
+  shl v7.4s, v7.4s, #16                                  // bits
+  fcmgt v22.4s, v7.4s, v5.4s                             // out
+  bsl v22.16b, v7.16b, v5.16b
+  fcmgt v5.4s, v22.4s, v7.4s                             // out
+  bsl v5.16b, v7.16b, v22.16b
+  shrn v5.4h, v5.4s, #16                                 // out_3_1
+  str d5, [x13, #8]                                      // out_3_1
   mov v5.16b, v20.16b                                    // bias
-  fmla v5.4s, v6.4s, v4.4s                               // out
-  fcmgt v4.4s, v16.4s, v5.4s                             // out
-  bsl v4.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v4.4s, v17.4s                             // out
-  bsl v5.16b, v17.16b, v4.16b
+  fmla v5.4s, v4.4s, v19.s[2]                            // out
+  fmax v4.4s, v5.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out
+  ushr v5.4s, v18.4s, #14                                // bits
+  ushr v7.4s, v4.4s, #16                                 // bits
+  and v5.16b, v7.16b, v5.16b                             // odd
+  add v7.4s, v4.4s, v18.4s                               // bits
+  add v5.4s, v7.4s, v5.4s                                // bits
+  ushr v5.4s, v5.4s, #16                                 // bits
+  shl v5.4s, v5.4s, #16                                  // bits
+  fcmgt v7.4s, v5.4s, v4.4s                              // out
+  bsl v7.16b, v5.16b, v4.16b
+  fcmgt v4.4s, v7.4s, v5.4s                              // out
+  bsl v4.16b, v5.16b, v7.16b
+  shrn v4.4h, v4.4s, #16                                 // out_2_0
+  str d4, [x15, #0]                                      // out_2_0
+  mov v4.16b, v21.16b                                    // bias
+  fmla v4.4s, v6.4s, v19.s[2]                            // out
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out
+  ushr v5.4s, v18.4s, #14                                // bits
+  ushr v6.4s, v4.4s, #16                                 // bits
+  and v5.16b, v6.16b, v5.16b                             // odd
+  add v6.4s, v4.4s, v18.4s                               // bits
+  add v5.4s, v6.4s, v5.4s                                // bits
+  ushr v5.4s, v5.4s, #16                                 // bits
+  shl v5.4s, v5.4s, #16                                  // bits
+  fcmgt v6.4s, v5.4s, v4.4s                              // out
+  bsl v6.16b, v5.16b, v4.16b
+  fcmgt v4.4s, v6.4s, v5.4s                              // out
+  bsl v4.16b, v5.16b, v6.16b
+  shrn v4.4h, v4.4s, #16                                 // out_2_1
+  str d4, [x15, #8]                                      // out_2_1
+  mov v4.16b, v20.16b                                    // bias
+  fmla v4.4s, v1.4s, v19.s[1]                            // out
+  fmax v1.4s, v4.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out
   ushr v4.4s, v18.4s, #14                                // bits
-  ushr v6.4s, v5.4s, #16                                 // bits
-  and v4.16b, v6.16b, v4.16b                             // odd
-  add v6.4s, v5.4s, v18.4s                               // bits
-  add v4.4s, v6.4s, v4.4s                                // bits
+  ushr v5.4s, v1.4s, #16                                 // bits
+  and v4.16b, v5.16b, v4.16b                             // odd
+  add v5.4s, v1.4s, v18.4s                               // bits
+  add v4.4s, v5.4s, v4.4s                                // bits
   ushr v4.4s, v4.4s, #16                                 // bits
   shl v4.4s, v4.4s, #16                                  // bits
-  fcmgt v6.4s, v4.4s, v5.4s                              // out
-  bsl v6.16b, v4.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v4.4s                              // out
-  bsl v5.16b, v4.16b, v6.16b
-  shrn v4.4h, v5.4s, #16                                 // out_2_1
-  str d4, [x16, #8]                                      // out_2_1
-  ldr s4, [x12, #4]                                      // scale_row_1
-  dup v4.4s, v4.s[0]
-  mov v5.16b, v19.16b                                    // bias
-  fmla v5.4s, v1.4s, v4.4s                               // out
-  fcmgt v1.4s, v16.4s, v5.4s                             // out
-  bsl v1.16b, v16.16b, v5.16b
-  fcmgt v4.4s, v1.4s, v17.4s                             // out
-  bsl v4.16b, v17.16b, v1.16b
+  fcmgt v5.4s, v4.4s, v1.4s                              // out
+  bsl v5.16b, v4.16b, v1.16b
+  fcmgt v1.4s, v5.4s, v4.4s                              // out
+  bsl v1.16b, v4.16b, v5.16b
+  shrn v1.4h, v1.4s, #16                                 // out_1_0
+  str d1, [x14, #0]                                      // out_1_0
+  mov v1.16b, v21.16b                                    // bias
+  fmla v1.4s, v3.4s, v19.s[1]                            // out
+  fmax v1.4s, v1.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out
+  ushr v3.4s, v18.4s, #14                                // bits
+  ushr v4.4s, v1.4s, #16                                 // bits
+  and v3.16b, v4.16b, v3.16b                             // odd
+  add v4.4s, v1.4s, v18.4s                               // bits
+  add v3.4s, v4.4s, v3.4s                                // bits
+  ushr v3.4s, v3.4s, #16                                 // bits
+  shl v3.4s, v3.4s, #16                                  // bits
+  fcmgt v4.4s, v3.4s, v1.4s                              // out
+  bsl v4.16b, v3.16b, v1.16b
+  fcmgt v1.4s, v4.4s, v3.4s                              // out
+  bsl v1.16b, v3.16b, v4.16b
+  shrn v1.4h, v1.4s, #16                                 // out_1_1
+  str d1, [x14, #8]                                      // out_1_1
+  fmla v20.4s, v0.4s, v19.s[0]                           // out
+  fmax v0.4s, v20.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   ushr v1.4s, v18.4s, #14                                // bits
-  ushr v5.4s, v4.4s, #16                                 // bits
-  and v1.16b, v5.16b, v1.16b                             // odd
-  add v5.4s, v4.4s, v18.4s                               // bits
-  add v1.4s, v5.4s, v1.4s                                // bits
+  ushr v3.4s, v0.4s, #16                                 // bits
+  and v1.16b, v3.16b, v1.16b                             // odd
+  add v3.4s, v0.4s, v18.4s                               // bits
+  add v1.4s, v3.4s, v1.4s                                // bits
   ushr v1.4s, v1.4s, #16                                 // bits
   shl v1.4s, v1.4s, #16                                  // bits
-  fcmgt v5.4s, v1.4s, v4.4s                              // out
-  bsl v5.16b, v1.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out
-  bsl v4.16b, v1.16b, v5.16b
-  shrn v1.4h, v4.4s, #16                                 // out_1_0
-  str d1, [x15, #0]                                      // out_1_0
-  ldr s1, [x12, #4]                                      // scale_row_1
-  dup v1.4s, v1.s[0]
-  mov v4.16b, v20.16b                                    // bias
-  fmla v4.4s, v3.4s, v1.4s                               // out
-  fcmgt v1.4s, v16.4s, v4.4s                             // out
-  bsl v1.16b, v16.16b, v4.16b
-  fcmgt v3.4s, v1.4s, v17.4s                             // out
-  bsl v3.16b, v17.16b, v1.16b
-  ushr v1.4s, v18.4s, #14                                // bits
-  ushr v4.4s, v3.4s, #16                                 // bits
-  and v1.16b, v4.16b, v1.16b                             // odd
-  add v4.4s, v3.4s, v18.4s                               // bits
-  add v1.4s, v4.4s, v1.4s                                // bits
-  ushr v1.4s, v1.4s, #16                                 // bits
-  shl v1.4s, v1.4s, #16                                  // bits
-  fcmgt v4.4s, v1.4s, v3.4s                              // out
-  bsl v4.16b, v1.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v1.4s                              // out
-  bsl v3.16b, v1.16b, v4.16b
-  shrn v1.4h, v3.4s, #16                                 // out_1_1
-  str d1, [x15, #8]                                      // out_1_1
-  ld1r {v1.4s}, [x12]                                    // scale_row_0
-  fmla v19.4s, v0.4s, v1.4s                              // out
-  fcmgt v0.4s, v16.4s, v19.4s                            // out
-  bsl v0.16b, v16.16b, v19.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out
-  bsl v1.16b, v17.16b, v0.16b
-  ushr v0.4s, v18.4s, #14                                // bits
-  ushr v3.4s, v1.4s, #16                                 // bits
-  and v0.16b, v3.16b, v0.16b                             // odd
-  add v3.4s, v1.4s, v18.4s                               // bits
-  add v0.4s, v3.4s, v0.4s                                // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v3.4s, v0.4s, v1.4s                              // out
-  bsl v3.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v3.4s, v0.4s                              // out
-  bsl v1.16b, v0.16b, v3.16b
-  shrn v0.4h, v1.4s, #16                                 // out_0_0
+  fcmgt v3.4s, v1.4s, v0.4s                              // out
+  bsl v3.16b, v1.16b, v0.16b
+  fcmgt v0.4s, v3.4s, v1.4s                              // out
+  bsl v0.16b, v1.16b, v3.16b
+  shrn v0.4h, v0.4s, #16                                 // out_0_0
   str d0, [x6, #0]                                       // out_0_0
-  ld1r {v0.4s}, [x12]                                    // scale_row_0
-  fmla v20.4s, v2.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v20.4s                            // out
-  bsl v0.16b, v16.16b, v20.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out
-  bsl v1.16b, v17.16b, v0.16b
-  ushr v0.4s, v18.4s, #14                                // bits
-  ushr v2.4s, v1.4s, #16                                 // bits
-  and v0.16b, v2.16b, v0.16b                             // odd
-  add v2.4s, v1.4s, v18.4s                               // bits
-  add v0.4s, v2.4s, v0.4s                                // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v2.4s, v0.4s, v1.4s                              // out
-  bsl v2.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v2.4s, v0.4s                              // out
-  bsl v1.16b, v0.16b, v2.16b
-  shrn v0.4h, v1.4s, #16                                 // out_0_1
+  fmla v21.4s, v2.4s, v19.s[0]                           // out
+  fmax v0.4s, v21.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
+  ushr v1.4s, v18.4s, #14                                // bits
+  ushr v2.4s, v0.4s, #16                                 // bits
+  and v1.16b, v2.16b, v1.16b                             // odd
+  add v2.4s, v0.4s, v18.4s                               // bits
+  add v1.4s, v2.4s, v1.4s                                // bits
+  ushr v1.4s, v1.4s, #16                                 // bits
+  shl v1.4s, v1.4s, #16                                  // bits
+  fcmgt v2.4s, v1.4s, v0.4s                              // out
+  bsl v2.16b, v1.16b, v0.16b
+  fcmgt v0.4s, v2.4s, v1.4s                              // out
+  bsl v0.16b, v1.16b, v2.16b
+  shrn v0.4h, v0.4s, #16                                 // out_0_1
   str d0, [x6, #8]                                       // out_0_1
   b L(if_done)
 L(if_else):
   ldr x11, [x0, #8*14]                                   // bias
-  add x13, x11, x2
+  add x12, x11, x2
   cmp x11, #0                                            // bias
-  csel x10, x10, x13, eq
+  csel x10, x10, x12, eq
   ldr x11, [x0, #8*14]                                   // bias
-  add x13, x11, x2
-  add x13, x13, #16
+  add x12, x11, x2
+  add x12, x12, #16
   cmp x11, #0                                            // bias
-  csel x9, x9, x13, eq
+  csel x9, x9, x12, eq
   mov x11, #1
   sub x11, x4, x11
-  mov x13, #0
-  subs x17, x11, x13
-  csel x17, x17, xzr, hs
-  subs x13, x4, x13
-  csel x13, x13, xzr, hs
-  cmp x13, #0
-  csel x13, x10, x10, eq
-  ld1r {v19.4s}, [x13]                                   // bias
-  mov x19, #1
-  cmp x17, x19
-  csel x19, x17, x19, lo
-  add x19, x13, x19, lsl #2
-  ld1 {v19.s}[1], [x19]                                  // bias
-  mov x19, #2
-  cmp x17, x19
-  csel x19, x17, x19, lo
-  add x19, x13, x19, lsl #2
-  ld1 {v19.s}[2], [x19]                                  // bias
-  mov x19, #3
-  cmp x17, x19
-  csel x17, x17, x19, lo
-  add x13, x13, x17, lsl #2
-  ld1 {v19.s}[3], [x13]                                  // bias
-  mov x13, #4
-  subs x11, x11, x13
+  mov x12, #0
+  subs x16, x11, x12
+  csel x16, x16, xzr, hs
+  subs x12, x4, x12
+  csel x12, x12, xzr, hs
+  cmp x12, #0
+  csel x12, x10, x10, eq
+  ld1r {v20.4s}, [x12]                                   // bias
+  mov x17, #1
+  cmp x16, x17
+  csel x17, x16, x17, lo
+  add x17, x12, x17, lsl #2
+  ld1 {v20.s}[1], [x17]                                  // bias
+  mov x17, #2
+  cmp x16, x17
+  csel x17, x16, x17, lo
+  add x17, x12, x17, lsl #2
+  ld1 {v20.s}[2], [x17]                                  // bias
+  mov x17, #3
+  cmp x16, x17
+  csel x16, x16, x17, lo
+  add x12, x12, x16, lsl #2
+  ld1 {v20.s}[3], [x12]                                  // bias
+  mov x12, #4
+  subs x11, x11, x12
   csel x11, x11, xzr, hs
-  subs x13, x4, x13
-  csel x13, x13, xzr, hs
-  cmp x13, #0
+  subs x12, x4, x12
+  csel x12, x12, xzr, hs
+  cmp x12, #0
   csel x9, x10, x9, eq
-  ld1r {v20.4s}, [x9]                                    // bias
+  ld1r {v21.4s}, [x9]                                    // bias
   mov x10, #1
   cmp x11, x10
   csel x10, x11, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v20.s}[1], [x10]                                  // bias
+  ld1 {v21.s}[1], [x10]                                  // bias
   mov x10, #2
   cmp x11, x10
   csel x10, x11, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v20.s}[2], [x10]                                  // bias
+  ld1 {v21.s}[2], [x10]                                  // bias
   mov x10, #3
   cmp x11, x10
   csel x10, x11, x10, lo
   add x9, x9, x10, lsl #2
-  ld1 {v20.s}[3], [x9]                                   // bias
-  ldr s21, [x12, #12]                                    // scale_row_3
-  dup v21.4s, v21.s[0]
-  mov v22.16b, v19.16b                                   // bias
-  fmla v22.4s, v5.4s, v21.4s                             // out
-  fcmgt v5.4s, v16.4s, v22.4s                            // out
-  bsl v5.16b, v16.16b, v22.16b
-  fcmgt v21.4s, v5.4s, v17.4s                            // out
-  bsl v21.16b, v17.16b, v5.16b
-  ushr v5.4s, v18.4s, #14                                // bits
-  ushr v22.4s, v21.4s, #16                               // bits
-  and v5.16b, v22.16b, v5.16b                            // odd
-  add v22.4s, v21.4s, v18.4s                             // bits
-  add v5.4s, v22.4s, v5.4s                               // bits
-  ushr v5.4s, v5.4s, #16                                 // bits
-  shl v5.4s, v5.4s, #16                                  // bits
-  fcmgt v22.4s, v5.4s, v21.4s                            // out
-  bsl v22.16b, v5.16b, v21.16b
-  fcmgt v21.4s, v22.4s, v5.4s                            // out
-  bsl v21.16b, v5.16b, v22.16b
-  shrn v5.4h, v21.4s, #16                                // out_3_0
-  ldr s21, [x12, #12]                                    // scale_row_3
-  dup v21.4s, v21.s[0]
+  ld1 {v21.s}[3], [x9]                                   // bias
   mov v22.16b, v20.16b                                   // bias
-  fmla v22.4s, v7.4s, v21.4s                             // out
-  fcmgt v7.4s, v16.4s, v22.4s                            // out
-  bsl v7.16b, v16.16b, v22.16b
-  fcmgt v21.4s, v7.4s, v17.4s                            // out
-  bsl v21.16b, v17.16b, v7.16b
-  ushr v7.4s, v18.4s, #14                                // bits
-  ushr v22.4s, v21.4s, #16                               // bits
-  and v7.16b, v22.16b, v7.16b                            // odd
-  add v22.4s, v21.4s, v18.4s                             // bits
-  add v7.4s, v22.4s, v7.4s                               // bits
-  ushr v7.4s, v7.4s, #16                                 // bits
-  shl v7.4s, v7.4s, #16                                  // bits
-  fcmgt v22.4s, v7.4s, v21.4s                            // out
-  bsl v22.16b, v7.16b, v21.16b
-  fcmgt v21.4s, v22.4s, v7.4s                            // out
-  bsl v21.16b, v7.16b, v22.16b
-  shrn v7.4h, v21.4s, #16                                // out_3_1
-  ldr s21, [x12, #8]                                     // scale_row_2
-  dup v21.4s, v21.s[0]
-  mov v22.16b, v19.16b                                   // bias
-  fmla v22.4s, v4.4s, v21.4s                             // out
-  fcmgt v4.4s, v16.4s, v22.4s                            // out
-  bsl v4.16b, v16.16b, v22.16b
-  fcmgt v21.4s, v4.4s, v17.4s                            // out
-  bsl v21.16b, v17.16b, v4.16b
-  ushr v4.4s, v18.4s, #14                                // bits
-  ushr v22.4s, v21.4s, #16                               // bits
-  and v4.16b, v22.16b, v4.16b                            // odd
-  add v22.4s, v21.4s, v18.4s                             // bits
-  add v4.4s, v22.4s, v4.4s                               // bits
-  ushr v4.4s, v4.4s, #16                                 // bits
-  shl v4.4s, v4.4s, #16                                  // bits
-  fcmgt v22.4s, v4.4s, v21.4s                            // out
-  bsl v22.16b, v4.16b, v21.16b
-  fcmgt v21.4s, v22.4s, v4.4s                            // out
-  bsl v21.16b, v4.16b, v22.16b
-  shrn v4.4h, v21.4s, #16                                // out_2_0
-  ldr s21, [x12, #8]                                     // scale_row_2
-  dup v21.4s, v21.s[0]
+  fmla v22.4s, v5.4s, v19.s[3]                           // out
+  fmax v5.4s, v22.4s, v16.4s                             // out
+  fmin v5.4s, v5.4s, v17.4s                              // out
+  ushr v22.4s, v18.4s, #14                               // bits
+  ushr v23.4s, v5.4s, #16                                // bits
+  and v22.16b, v23.16b, v22.16b                          // odd
+  add v23.4s, v5.4s, v18.4s                              // bits
+  add v22.4s, v23.4s, v22.4s                             // bits
+  ushr v22.4s, v22.4s, #16                               // bits
+  shl v22.4s, v22.4s, #16                                // bits
+  fcmgt v23.4s, v22.4s, v5.4s                            // out
+  bsl v23.16b, v22.16b, v5.16b
+  fcmgt v5.4s, v23.4s, v22.4s                            // out
+  bsl v5.16b, v22.16b, v23.16b
+  shrn v5.4h, v5.4s, #16                                 // out_3_0
+  mov v22.16b, v21.16b                                   // bias
+  fmla v22.4s, v7.4s, v19.s[3]                           // out
+  fmax v7.4s, v22.4s, v16.4s                             // out
+  fmin v7.4s, v7.4s, v17.4s                              // out
+  ushr v22.4s, v18.4s, #14                               // bits
+  ushr v23.4s, v7.4s, #16                                // bits
+  and v22.16b, v23.16b, v22.16b                          // odd
+  add v23.4s, v7.4s, v18.4s                              // bits
+  add v22.4s, v23.4s, v22.4s                             // bits
+  ushr v22.4s, v22.4s, #16                               // bits
+  shl v22.4s, v22.4s, #16                                // bits
+  fcmgt v23.4s, v22.4s, v7.4s                            // out
+  bsl v23.16b, v22.16b, v7.16b
+  fcmgt v7.4s, v23.4s, v22.4s                            // out
+  bsl v7.16b, v22.16b, v23.16b
+  shrn v7.4h, v7.4s, #16                                 // out_3_1
   mov v22.16b, v20.16b                                   // bias
-  fmla v22.4s, v6.4s, v21.4s                             // out
-  fcmgt v6.4s, v16.4s, v22.4s                            // out
-  bsl v6.16b, v16.16b, v22.16b
-  fcmgt v21.4s, v6.4s, v17.4s                            // out
-  bsl v21.16b, v17.16b, v6.16b
-  ushr v6.4s, v18.4s, #14                                // bits
-  ushr v22.4s, v21.4s, #16                               // bits
-  and v6.16b, v22.16b, v6.16b                            // odd
-  add v22.4s, v21.4s, v18.4s                             // bits
-  add v6.4s, v22.4s, v6.4s                               // bits
-  ushr v6.4s, v6.4s, #16                                 // bits
-  shl v6.4s, v6.4s, #16                                  // bits
-  fcmgt v22.4s, v6.4s, v21.4s                            // out
-  bsl v22.16b, v6.16b, v21.16b
-  fcmgt v21.4s, v22.4s, v6.4s                            // out
-  bsl v21.16b, v6.16b, v22.16b
-  shrn v6.4h, v21.4s, #16                                // out_2_1
-  ldr s21, [x12, #4]                                     // scale_row_1
-  dup v21.4s, v21.s[0]
-  mov v22.16b, v19.16b                                   // bias
-  fmla v22.4s, v1.4s, v21.4s                             // out
-  fcmgt v1.4s, v16.4s, v22.4s                            // out
-  bsl v1.16b, v16.16b, v22.16b
-  fcmgt v21.4s, v1.4s, v17.4s                            // out
-  bsl v21.16b, v17.16b, v1.16b
-  ushr v1.4s, v18.4s, #14                                // bits
-  ushr v22.4s, v21.4s, #16                               // bits
-  and v1.16b, v22.16b, v1.16b                            // odd
-  add v22.4s, v21.4s, v18.4s                             // bits
-  add v1.4s, v22.4s, v1.4s                               // bits
-  ushr v1.4s, v1.4s, #16                                 // bits
-  shl v1.4s, v1.4s, #16                                  // bits
-  fcmgt v22.4s, v1.4s, v21.4s                            // out
-  bsl v22.16b, v1.16b, v21.16b
-  fcmgt v21.4s, v22.4s, v1.4s                            // out
-  bsl v21.16b, v1.16b, v22.16b
-  shrn v1.4h, v21.4s, #16                                // out_1_0
-  ldr s21, [x12, #4]                                     // scale_row_1
-  dup v21.4s, v21.s[0]
+  fmla v22.4s, v4.4s, v19.s[2]                           // out
+  fmax v4.4s, v22.4s, v16.4s                             // out
+  fmin v4.4s, v4.4s, v17.4s                              // out
+  ushr v22.4s, v18.4s, #14                               // bits
+  ushr v23.4s, v4.4s, #16                                // bits
+  and v22.16b, v23.16b, v22.16b                          // odd
+  add v23.4s, v4.4s, v18.4s                              // bits
+  add v22.4s, v23.4s, v22.4s                             // bits
+  ushr v22.4s, v22.4s, #16                               // bits
+  shl v22.4s, v22.4s, #16                                // bits
+  fcmgt v23.4s, v22.4s, v4.4s                            // out
+  bsl v23.16b, v22.16b, v4.16b
+  fcmgt v4.4s, v23.4s, v22.4s                            // out
+  bsl v4.16b, v22.16b, v23.16b
+  shrn v4.4h, v4.4s, #16                                 // out_2_0
+  mov v22.16b, v21.16b                                   // bias
+  fmla v22.4s, v6.4s, v19.s[2]                           // out
+  fmax v6.4s, v22.4s, v16.4s                             // out
+  fmin v6.4s, v6.4s, v17.4s                              // out
+  ushr v22.4s, v18.4s, #14                               // bits
+  ushr v23.4s, v6.4s, #16                                // bits
+  and v22.16b, v23.16b, v22.16b                          // odd
+  add v23.4s, v6.4s, v18.4s                              // bits
+  add v22.4s, v23.4s, v22.4s                             // bits
+  ushr v22.4s, v22.4s, #16                               // bits
+  shl v22.4s, v22.4s, #16                                // bits
+  fcmgt v23.4s, v22.4s, v6.4s                            // out
+  bsl v23.16b, v22.16b, v6.16b
+  fcmgt v6.4s, v23.4s, v22.4s                            // out
+  bsl v6.16b, v22.16b, v23.16b
+  shrn v6.4h, v6.4s, #16                                 // out_2_1
   mov v22.16b, v20.16b                                   // bias
-  fmla v22.4s, v3.4s, v21.4s                             // out
-  fcmgt v3.4s, v16.4s, v22.4s                            // out
-  bsl v3.16b, v16.16b, v22.16b
-  fcmgt v21.4s, v3.4s, v17.4s                            // out
-  bsl v21.16b, v17.16b, v3.16b
-  ushr v3.4s, v18.4s, #14                                // bits
-  ushr v22.4s, v21.4s, #16                               // bits
-  and v3.16b, v22.16b, v3.16b                            // odd
-  add v22.4s, v21.4s, v18.4s                             // bits
-  add v3.4s, v22.4s, v3.4s                               // bits
-  ushr v3.4s, v3.4s, #16                                 // bits
-  shl v3.4s, v3.4s, #16                                  // bits
-  fcmgt v22.4s, v3.4s, v21.4s                            // out
-  bsl v22.16b, v3.16b, v21.16b
-  fcmgt v21.4s, v22.4s, v3.4s                            // out
-  bsl v21.16b, v3.16b, v22.16b
-  shrn v3.4h, v21.4s, #16                                // out_1_1
-  ld1r {v21.4s}, [x12]                                   // scale_row_0
-  fmla v19.4s, v0.4s, v21.4s                             // out
-  fcmgt v0.4s, v16.4s, v19.4s                            // out
-  bsl v0.16b, v16.16b, v19.16b
-  fcmgt v19.4s, v0.4s, v17.4s                            // out
-  bsl v19.16b, v17.16b, v0.16b
-  ushr v0.4s, v18.4s, #14                                // bits
-  ushr v21.4s, v19.4s, #16                               // bits
-  and v0.16b, v21.16b, v0.16b                            // odd
-  add v21.4s, v19.4s, v18.4s                             // bits
-  add v0.4s, v21.4s, v0.4s                               // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v21.4s, v0.4s, v19.4s                            // out
-  bsl v21.16b, v0.16b, v19.16b
-  fcmgt v19.4s, v21.4s, v0.4s                            // out
-  bsl v19.16b, v0.16b, v21.16b
-  shrn v0.4h, v19.4s, #16                                // out_0_0
-  ld1r {v19.4s}, [x12]                                   // scale_row_0
-  fmla v20.4s, v2.4s, v19.4s                             // out
-  fcmgt v2.4s, v16.4s, v20.4s                            // out
-  bsl v2.16b, v16.16b, v20.16b
-  fcmgt v16.4s, v2.4s, v17.4s                            // out
-  bsl v16.16b, v17.16b, v2.16b
-  ushr v2.4s, v18.4s, #14                                // bits
-  ushr v17.4s, v16.4s, #16                               // bits
-  and v2.16b, v17.16b, v2.16b                            // odd
-  add v17.4s, v16.4s, v18.4s                             // bits
-  add v2.4s, v17.4s, v2.4s                               // bits
-  ushr v2.4s, v2.4s, #16                                 // bits
-  shl v2.4s, v2.4s, #16                                  // bits
-  fcmgt v17.4s, v2.4s, v16.4s                            // out
-  bsl v17.16b, v2.16b, v16.16b
-  fcmgt v16.4s, v17.4s, v2.4s                            // out
-  bsl v16.16b, v2.16b, v17.16b
-  shrn v2.4h, v16.4s, #16                                // out_0_1
+  fmla v22.4s, v1.4s, v19.s[1]                           // out
+  fmax v1.4s, v22.4s, v16.4s                             // out
+  fmin v1.4s, v1.4s, v17.4s                              // out
+  ushr v22.4s, v18.4s, #14                               // bits
+  ushr v23.4s, v1.4s, #16                                // bits
+  and v22.16b, v23.16b, v22.16b                          // odd
+  add v23.4s, v1.4s, v18.4s                              // bits
+  add v22.4s, v23.4s, v22.4s                             // bits
+  ushr v22.4s, v22.4s, #16                               // bits
+  shl v22.4s, v22.4s, #16                                // bits
+  fcmgt v23.4s, v22.4s, v1.4s                            // out
+  bsl v23.16b, v22.16b, v1.16b
+  fcmgt v1.4s, v23.4s, v22.4s                            // out
+  bsl v1.16b, v22.16b, v23.16b
+  shrn v1.4h, v1.4s, #16                                 // out_1_0
+  mov v22.16b, v21.16b                                   // bias
+  fmla v22.4s, v3.4s, v19.s[1]                           // out
+  fmax v3.4s, v22.4s, v16.4s                             // out
+  fmin v3.4s, v3.4s, v17.4s                              // out
+  ushr v22.4s, v18.4s, #14                               // bits
+  ushr v23.4s, v3.4s, #16                                // bits
+  and v22.16b, v23.16b, v22.16b                          // odd
+  add v23.4s, v3.4s, v18.4s                              // bits
+  add v22.4s, v23.4s, v22.4s                             // bits
+  ushr v22.4s, v22.4s, #16                               // bits
+  shl v22.4s, v22.4s, #16                                // bits
+  fcmgt v23.4s, v22.4s, v3.4s                            // out
+  bsl v23.16b, v22.16b, v3.16b
+  fcmgt v3.4s, v23.4s, v22.4s                            // out
+  bsl v3.16b, v22.16b, v23.16b
+  shrn v3.4h, v3.4s, #16                                 // out_1_1
+  fmla v20.4s, v0.4s, v19.s[0]                           // out
+  fmax v0.4s, v20.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
+  ushr v20.4s, v18.4s, #14                               // bits
+  ushr v22.4s, v0.4s, #16                                // bits
+  and v20.16b, v22.16b, v20.16b                          // odd
+  add v22.4s, v0.4s, v18.4s                              // bits
+  add v20.4s, v22.4s, v20.4s                             // bits
+  ushr v20.4s, v20.4s, #16                               // bits
+  shl v20.4s, v20.4s, #16                                // bits
+  fcmgt v22.4s, v20.4s, v0.4s                            // out
+  bsl v22.16b, v20.16b, v0.16b
+  fcmgt v0.4s, v22.4s, v20.4s                            // out
+  bsl v0.16b, v20.16b, v22.16b
+  shrn v0.4h, v0.4s, #16                                 // out_0_0
+  fmla v21.4s, v2.4s, v19.s[0]                           // out
+  fmax v2.4s, v21.4s, v16.4s                             // out
+  fmin v2.4s, v2.4s, v17.4s                              // out
+  ushr v16.4s, v18.4s, #14                               // bits
+  ushr v17.4s, v2.4s, #16                                // bits
+  and v16.16b, v17.16b, v16.16b                          // odd
+  add v17.4s, v2.4s, v18.4s                              // bits
+  add v16.4s, v17.4s, v16.4s                             // bits
+  ushr v16.4s, v16.4s, #16                               // bits
+  shl v16.4s, v16.4s, #16                                // bits
+  fcmgt v17.4s, v16.4s, v2.4s                            // out
+  bsl v17.16b, v16.16b, v2.16b
+  fcmgt v2.4s, v17.4s, v16.4s                            // out
+  bsl v2.16b, v16.16b, v17.16b
+  shrn v2.4h, v2.4s, #16                                 // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v5.h}[0], [x14]                                   // out_3_0
-  st1 {v4.h}[0], [x16]                                   // out_2_0
-  st1 {v1.h}[0], [x15]                                   // out_1_0
+  st1 {v5.h}[0], [x13]                                   // out_3_0
+  st1 {v4.h}[0], [x15]                                   // out_2_0
+  st1 {v1.h}[0], [x14]                                   // out_1_0
   st1 {v0.h}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
-  add x9, x14, #2
+  add x9, x13, #2
   st1 {v5.h}[1], [x9]                                    // out_3_0
-  add x9, x16, #2
-  st1 {v4.h}[1], [x9]                                    // out_2_0
   add x9, x15, #2
+  st1 {v4.h}[1], [x9]                                    // out_2_0
+  add x9, x14, #2
   st1 {v1.h}[1], [x9]                                    // out_1_0
   add x9, x6, #2
   st1 {v0.h}[1], [x9]                                    // out_0_0
@@ -726,11 +636,11 @@ L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
-  add x9, x14, #4
+  add x9, x13, #4
   st1 {v5.h}[2], [x9]                                    // out_3_0
-  add x9, x16, #4
-  st1 {v4.h}[2], [x9]                                    // out_2_0
   add x9, x15, #4
+  st1 {v4.h}[2], [x9]                                    // out_2_0
+  add x9, x14, #4
   st1 {v1.h}[2], [x9]                                    // out_1_0
   add x9, x6, #4
   st1 {v0.h}[2], [x9]                                    // out_0_0
@@ -738,11 +648,11 @@ L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
-  add x9, x14, #6
+  add x9, x13, #6
   st1 {v5.h}[3], [x9]                                    // out_3_0
-  add x9, x16, #6
-  st1 {v4.h}[3], [x9]                                    // out_2_0
   add x9, x15, #6
+  st1 {v4.h}[3], [x9]                                    // out_2_0
+  add x9, x14, #6
   st1 {v1.h}[3], [x9]                                    // out_1_0
   add x9, x6, #6
   st1 {v0.h}[3], [x9]                                    // out_0_0
@@ -750,11 +660,11 @@ L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
-  add x9, x14, #8
+  add x9, x13, #8
   st1 {v7.h}[0], [x9]                                    // out_3_1
-  add x9, x16, #8
-  st1 {v6.h}[0], [x9]                                    // out_2_1
   add x9, x15, #8
+  st1 {v6.h}[0], [x9]                                    // out_2_1
+  add x9, x14, #8
   st1 {v3.h}[0], [x9]                                    // out_1_1
   add x9, x6, #8
   st1 {v2.h}[0], [x9]                                    // out_0_1
@@ -762,11 +672,11 @@ L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
-  add x9, x14, #10
+  add x9, x13, #10
   st1 {v7.h}[1], [x9]                                    // out_3_1
-  add x9, x16, #10
-  st1 {v6.h}[1], [x9]                                    // out_2_1
   add x9, x15, #10
+  st1 {v6.h}[1], [x9]                                    // out_2_1
+  add x9, x14, #10
   st1 {v3.h}[1], [x9]                                    // out_1_1
   add x9, x6, #10
   st1 {v2.h}[1], [x9]                                    // out_0_1
@@ -774,11 +684,11 @@ L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
-  add x9, x14, #12
+  add x9, x13, #12
   st1 {v7.h}[2], [x9]                                    // out_3_1
-  add x9, x16, #12
-  st1 {v6.h}[2], [x9]                                    // out_2_1
   add x9, x15, #12
+  st1 {v6.h}[2], [x9]                                    // out_2_1
+  add x9, x14, #12
   st1 {v3.h}[2], [x9]                                    // out_1_1
   add x9, x6, #12
   st1 {v2.h}[2], [x9]                                    // out_0_1
@@ -808,41 +718,38 @@ L(m_done):
   b.hi L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  ldr x19, [sp, #0]
-  ldr d8, [sp, #8]
-  ldr d9, [sp, #16]
-  ldr d10, [sp, #24]
-  ldr d11, [sp, #32]
-  ldr d12, [sp, #40]
-  ldr d13, [sp, #48]
-  ldr d14, [sp, #56]
-  ldr d15, [sp, #64]
-  add sp, sp, #80
+  ldr d8, [sp, #0]
+  ldr d9, [sp, #8]
+  ldr d10, [sp, #16]
+  ldr d11, [sp, #24]
+  ldr d12, [sp, #32]
+  ldr d13, [sp, #40]
+  ldr d14, [sp, #48]
+  ldr d15, [sp, #56]
+  add sp, sp, #64
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   .seh_startepilogue
-  ldr x19, [sp, #0]
-  .seh_save_reg x19, 0
-  ldr d8, [sp, #8]
-  .seh_save_freg d8, 8
-  ldr d9, [sp, #16]
-  .seh_save_freg d9, 16
-  ldr d10, [sp, #24]
-  .seh_save_freg d10, 24
-  ldr d11, [sp, #32]
-  .seh_save_freg d11, 32
-  ldr d12, [sp, #40]
-  .seh_save_freg d12, 40
-  ldr d13, [sp, #48]
-  .seh_save_freg d13, 48
-  ldr d14, [sp, #56]
-  .seh_save_freg d14, 56
-  ldr d15, [sp, #64]
-  .seh_save_freg d15, 64
-  add sp, sp, #80
-  .seh_stackalloc 80
+  ldr d8, [sp, #0]
+  .seh_save_freg d8, 0
+  ldr d9, [sp, #8]
+  .seh_save_freg d9, 8
+  ldr d10, [sp, #16]
+  .seh_save_freg d10, 16
+  ldr d11, [sp, #24]
+  .seh_save_freg d11, 24
+  ldr d12, [sp, #32]
+  .seh_save_freg d12, 32
+  ldr d13, [sp, #40]
+  .seh_save_freg d13, 40
+  ldr d14, [sp, #48]
+  .seh_save_freg d14, 48
+  ldr d15, [sp, #56]
+  .seh_save_freg d15, 56
+  add sp, sp, #64
+  .seh_stackalloc 64
   .seh_endepilogue
   ret
   .seh_endproc

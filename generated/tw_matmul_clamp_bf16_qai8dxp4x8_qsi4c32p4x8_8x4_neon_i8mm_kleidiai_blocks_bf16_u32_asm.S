@@ -9,17 +9,16 @@
 // or blocks of any other multiple of 64
 // tile 8 x 4: needs 27 vector registers on neon_i8mm (16 accumulators + 10 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 blocks  x10 k_padded  x11 lhs_1  x12 block_left  x13 lhs_panel
 //  x14 lhs_1  x15 rhs_panel  x16 k_left  v0 mask  v1 f_0  v2 f_1  v3 f_2  v4 f_3  v5 f_4  v6 f_5
-//  v7 f_6  v8 a_0 ...  v9 a_1 ...  v10 a_3  v11 a_2 ...  v12 a_3  v13 raw_1 ...  v14 raw_0 ...
-//  v15 lo_0  v16 f_7  v17 acc_0_0  v18 acc_0_1  v19 acc_1_0  v20 acc_1_1  v21 acc_2_0  v22 acc_2_1
-//  v23 acc_3_0  v24 acc_3_1  v25 a_0 ...  v26 a_0  v27 a_1 ...  v28 a_2 ...  v29 a_2  v30 a_3 ...
-//  v31 a_1
+//  v7 f_6  v8 a_2  v9 raw_1 ...  v10 raw_0 ...  v11 lo_0  v16 f_7  v17 acc_0_0  v18 acc_0_1
+//  v19 acc_1_0  v20 acc_1_1  v21 acc_2_0  v22 acc_2_1  v23 acc_3_0  v24 acc_3_1  v25 a_1  v26 a_0
+//  v27 a_3  v28 a_2  v29 a_1  v30 a_0  v31 a_3
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -49,62 +48,34 @@ tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_blocks_bf16_u
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #96
-  .cfi_def_cfa_offset 96
+  sub sp, sp, #48
+  .cfi_def_cfa_offset 48
   str x19, [sp, #0]
-  .cfi_offset x19, -96
-  str x20, [sp, #8]
-  .cfi_offset x20, -88
-  str x21, [sp, #16]
-  .cfi_offset x21, -80
-  str x22, [sp, #24]
-  .cfi_offset x22, -72
-  str d8, [sp, #32]
-  .cfi_offset d8, -64
-  str d9, [sp, #40]
-  .cfi_offset d9, -56
-  str d10, [sp, #48]
-  .cfi_offset d10, -48
-  str d11, [sp, #56]
-  .cfi_offset d11, -40
-  str d12, [sp, #64]
-  .cfi_offset d12, -32
-  str d13, [sp, #72]
-  .cfi_offset d13, -24
-  str d14, [sp, #80]
-  .cfi_offset d14, -16
-  str d15, [sp, #88]
-  .cfi_offset d15, -8
+  .cfi_offset x19, -48
+  str d8, [sp, #8]
+  .cfi_offset d8, -40
+  str d9, [sp, #16]
+  .cfi_offset d9, -32
+  str d10, [sp, #24]
+  .cfi_offset d10, -24
+  str d11, [sp, #32]
+  .cfi_offset d11, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_blocks_bf16_u32_asm
   hint #34
   .seh_nop
-  sub sp, sp, #96
-  .seh_stackalloc 96
+  sub sp, sp, #48
+  .seh_stackalloc 48
   str x19, [sp, #0]
   .seh_save_reg x19, 0
-  str x20, [sp, #8]
-  .seh_save_reg x20, 8
-  str x21, [sp, #16]
-  .seh_save_reg x21, 16
-  str x22, [sp, #24]
-  .seh_save_reg x22, 24
-  str d8, [sp, #32]
-  .seh_save_freg d8, 32
-  str d9, [sp, #40]
-  .seh_save_freg d9, 40
-  str d10, [sp, #48]
-  .seh_save_freg d10, 48
-  str d11, [sp, #56]
-  .seh_save_freg d11, 56
-  str d12, [sp, #64]
-  .seh_save_freg d12, 64
-  str d13, [sp, #72]
-  .seh_save_freg d13, 72
-  str d14, [sp, #80]
-  .seh_save_freg d14, 80
-  str d15, [sp, #88]
-  .seh_save_freg d15, 88
+  str d8, [sp, #8]
+  .seh_save_freg d8, 8
+  str d9, [sp, #16]
+  .seh_save_freg d9, 16
+  str d10, [sp, #24]
+  .seh_save_freg d10, 24
+  str d11, [sp, #32]
+  .seh_save_freg d11, 32
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -128,12 +99,9 @@ L(m):
   ldr x9, [x0, #8*4]                                     // block
   udiv x9, x10, x9                                       // blocks
   ldr x11, [x0, #8*6]                                    // lhs_stride
-  mov x12, #4
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
   add x11, x7, x11
-  cmp x12, #0                                            // lhs_1
-  csel x11, x7, x11, eq
+  cmp x8, #4                                             // lhs_1
+  csel x11, x7, x11, ls
   movi v0.16b, #240                                      // mask
   movi v1.2d, #0                                         // f_0
   movi v2.2d, #0                                         // f_1
@@ -164,58 +132,56 @@ L(block):
   .balign 64
 #endif
 L(k):
-  ldr q25, [x13, #0]                                     // a_0
-  ldp q27, q26, [x13, #16]                               // a_1, a_0
-  ldr q28, [x14, #0]                                     // a_2
-  ldp q30, q29, [x14, #16]                               // a_3, a_2
-  ldp q31, q8, [x13, #48]                                // a_1, a_0
-  ldr q9, [x13, #80]                                     // a_1
-  ldp q10, q11, [x14, #48]                               // a_3, a_2
-  ldr q12, [x14, #80]                                    // a_3
-  ldp q14, q13, [x15, #0]                                // raw_0, raw_1
-  shl v15.16b, v14.16b, #4                               // lo_0
-  and v14.16b, v14.16b, v0.16b                           // hi_0
-  smmla v17.4s, v25.16b, v15.16b                         // acc_0_0
-  smmla v19.4s, v27.16b, v15.16b                         // acc_1_0
-  smmla v21.4s, v28.16b, v15.16b                         // acc_2_0
-  smmla v23.4s, v30.16b, v15.16b                         // acc_3_0
-  smmla v17.4s, v8.16b, v14.16b                          // acc_0_0
-  smmla v19.4s, v9.16b, v14.16b                          // acc_1_0
-  smmla v21.4s, v11.16b, v14.16b                         // acc_2_0
-  smmla v23.4s, v12.16b, v14.16b                         // acc_3_0
-  shl v14.16b, v13.16b, #4                               // lo_1
-  and v13.16b, v13.16b, v0.16b                           // hi_1
-  smmla v18.4s, v25.16b, v14.16b                         // acc_0_1
-  smmla v20.4s, v27.16b, v14.16b                         // acc_1_1
-  smmla v22.4s, v28.16b, v14.16b                         // acc_2_1
-  smmla v24.4s, v30.16b, v14.16b                         // acc_3_1
-  smmla v18.4s, v8.16b, v13.16b                          // acc_0_1
-  smmla v20.4s, v9.16b, v13.16b                          // acc_1_1
-  smmla v22.4s, v11.16b, v13.16b                         // acc_2_1
-  smmla v24.4s, v12.16b, v13.16b                         // acc_3_1
-  ldp q27, q25, [x13, #96]                               // a_0, a_1
-  ldp q30, q28, [x14, #96]                               // a_2, a_3
-  ldp q9, q8, [x15, #32]                                 // raw_0, raw_1
-  shl v11.16b, v9.16b, #4                                // lo_0
-  and v9.16b, v9.16b, v0.16b                             // hi_0
+  ldp q26, q25, [x13, #0]                                // a_0, a_1
+  ldp q28, q27, [x14, #0]                                // a_2, a_3
+  ldp q30, q29, [x13, #64]                               // a_0, a_1
+  ldp q8, q31, [x14, #64]                                // a_2, a_3
+  ldp q10, q9, [x15, #0]                                 // raw_0, raw_1
+  shl v11.16b, v10.16b, #4                               // lo_0
+  and v10.16b, v10.16b, v0.16b                           // hi_0
   smmla v17.4s, v26.16b, v11.16b                         // acc_0_0
-  smmla v19.4s, v31.16b, v11.16b                         // acc_1_0
-  smmla v21.4s, v29.16b, v11.16b                         // acc_2_0
-  smmla v23.4s, v10.16b, v11.16b                         // acc_3_0
-  smmla v17.4s, v27.16b, v9.16b                          // acc_0_0
-  smmla v19.4s, v25.16b, v9.16b                          // acc_1_0
-  smmla v21.4s, v30.16b, v9.16b                          // acc_2_0
-  smmla v23.4s, v28.16b, v9.16b                          // acc_3_0
-  shl v9.16b, v8.16b, #4                                 // lo_1
-  and v8.16b, v8.16b, v0.16b                             // hi_1
-  smmla v18.4s, v26.16b, v9.16b                          // acc_0_1
-  smmla v20.4s, v31.16b, v9.16b                          // acc_1_1
-  smmla v22.4s, v29.16b, v9.16b                          // acc_2_1
-  smmla v24.4s, v10.16b, v9.16b                          // acc_3_1
-  smmla v18.4s, v27.16b, v8.16b                          // acc_0_1
-  smmla v20.4s, v25.16b, v8.16b                          // acc_1_1
-  smmla v22.4s, v30.16b, v8.16b                          // acc_2_1
-  smmla v24.4s, v28.16b, v8.16b                          // acc_3_1
+  smmla v19.4s, v25.16b, v11.16b                         // acc_1_0
+  smmla v21.4s, v28.16b, v11.16b                         // acc_2_0
+  smmla v23.4s, v27.16b, v11.16b                         // acc_3_0
+  smmla v17.4s, v30.16b, v10.16b                         // acc_0_0
+  smmla v19.4s, v29.16b, v10.16b                         // acc_1_0
+  smmla v21.4s, v8.16b, v10.16b                          // acc_2_0
+  smmla v23.4s, v31.16b, v10.16b                         // acc_3_0
+  shl v10.16b, v9.16b, #4                                // lo_1
+  and v9.16b, v9.16b, v0.16b                             // hi_1
+  smmla v18.4s, v26.16b, v10.16b                         // acc_0_1
+  smmla v20.4s, v25.16b, v10.16b                         // acc_1_1
+  smmla v22.4s, v28.16b, v10.16b                         // acc_2_1
+  smmla v24.4s, v27.16b, v10.16b                         // acc_3_1
+  smmla v18.4s, v30.16b, v9.16b                          // acc_0_1
+  smmla v20.4s, v29.16b, v9.16b                          // acc_1_1
+  smmla v22.4s, v8.16b, v9.16b                           // acc_2_1
+  smmla v24.4s, v31.16b, v9.16b                          // acc_3_1
+  ldp q26, q25, [x13, #32]                               // a_0, a_1
+  ldp q28, q27, [x14, #32]                               // a_2, a_3
+  ldp q30, q29, [x13, #96]                               // a_0, a_1
+  ldp q8, q31, [x14, #96]                                // a_2, a_3
+  ldp q10, q9, [x15, #32]                                // raw_0, raw_1
+  shl v11.16b, v10.16b, #4                               // lo_0
+  and v10.16b, v10.16b, v0.16b                           // hi_0
+  smmla v17.4s, v26.16b, v11.16b                         // acc_0_0
+  smmla v19.4s, v25.16b, v11.16b                         // acc_1_0
+  smmla v21.4s, v28.16b, v11.16b                         // acc_2_0
+  smmla v23.4s, v27.16b, v11.16b                         // acc_3_0
+  smmla v17.4s, v30.16b, v10.16b                         // acc_0_0
+  smmla v19.4s, v29.16b, v10.16b                         // acc_1_0
+  smmla v21.4s, v8.16b, v10.16b                          // acc_2_0
+  smmla v23.4s, v31.16b, v10.16b                         // acc_3_0
+  shl v10.16b, v9.16b, #4                                // lo_1
+  and v9.16b, v9.16b, v0.16b                             // hi_1
+  smmla v18.4s, v26.16b, v10.16b                         // acc_0_1
+  smmla v20.4s, v25.16b, v10.16b                         // acc_1_1
+  smmla v22.4s, v28.16b, v10.16b                         // acc_2_1
+  smmla v24.4s, v27.16b, v10.16b                         // acc_3_1
+  smmla v18.4s, v30.16b, v9.16b                          // acc_0_1
+  smmla v20.4s, v29.16b, v9.16b                          // acc_1_1
+  smmla v22.4s, v8.16b, v9.16b                           // acc_2_1
+  smmla v24.4s, v31.16b, v9.16b                          // acc_3_1
   add x13, x13, #128
   add x14, x14, #128
   add x15, x15, #64
@@ -253,497 +219,394 @@ L(block_done):
   uzp2 v5.2d, v5.2d, v6.2d                               // row_5
   uzp1 v6.2d, v7.2d, v16.2d                              // row_6
   uzp2 v7.2d, v7.2d, v16.2d                              // row_7
-  mov x12, #2
-  mul x12, x10, x12
-  mov x13, #8
-  mul x13, x9, x13
+  lsl x12, x10, #1
+  lsl x13, x9, #3
   add x12, x12, x13
   add x12, x3, x12                                       // field
   ldr q16, [x12, #0]                                     // colsum_0
-  mov x12, #4
-  mul x12, x10, x12
+  lsl x12, x10, #2
   add x13, x7, x12                                       // field
   add x12, x11, x12                                      // field
-  ld1r {v17.4s}, [x13]                                   // zero_0
+  ldr q17, [x13, #0]                                     // zeros
+  ldr q18, [x12, #0]                                     // zeros
   scvtf v17.4s, v17.4s                                   // zero
-  fmla v0.4s, v16.4s, v17.4s                             // f_0_0
-  ldr s17, [x13, #4]                                     // zero_1
-  dup v17.4s, v17.s[0]
-  scvtf v17.4s, v17.4s                                   // zero
-  fmla v1.4s, v16.4s, v17.4s                             // f_1_0
-  ldr s17, [x13, #8]                                     // zero_2
-  dup v17.4s, v17.s[0]
-  scvtf v17.4s, v17.4s                                   // zero
-  fmla v2.4s, v16.4s, v17.4s                             // f_2_0
-  ldr s17, [x13, #12]                                    // zero_3
-  dup v17.4s, v17.s[0]
-  scvtf v17.4s, v17.4s                                   // zero
-  fmla v3.4s, v16.4s, v17.4s                             // f_3_0
-  ld1r {v17.4s}, [x12]                                   // zero_4
-  scvtf v17.4s, v17.4s                                   // zero
-  fmla v4.4s, v16.4s, v17.4s                             // f_4_0
-  ldr s17, [x12, #4]                                     // zero_5
-  dup v17.4s, v17.s[0]
-  scvtf v17.4s, v17.4s                                   // zero
-  fmla v5.4s, v16.4s, v17.4s                             // f_5_0
-  ldr s17, [x12, #8]                                     // zero_6
-  dup v17.4s, v17.s[0]
-  scvtf v17.4s, v17.4s                                   // zero
-  fmla v6.4s, v16.4s, v17.4s                             // f_6_0
-  ldr s17, [x12, #12]                                    // zero_7
-  dup v17.4s, v17.s[0]
-  scvtf v17.4s, v17.4s                                   // zero
-  fmla v7.4s, v16.4s, v17.4s                             // f_7_0
-  mov x12, #4
-  mul x12, x10, x12
-  add x12, x12, #16
-  add x13, x7, x12                                       // field
-  add x11, x11, x12                                      // field
+  scvtf v18.4s, v18.4s                                   // zero
+  fmla v0.4s, v16.4s, v17.s[0]                           // f_0_0
+  fmla v1.4s, v16.4s, v17.s[1]                           // f_1_0
+  fmla v2.4s, v16.4s, v17.s[2]                           // f_2_0
+  fmla v3.4s, v16.4s, v17.s[3]                           // f_3_0
+  fmla v4.4s, v16.4s, v18.s[0]                           // f_4_0
+  fmla v5.4s, v16.4s, v18.s[1]                           // f_5_0
+  fmla v6.4s, v16.4s, v18.s[2]                           // f_6_0
+  fmla v7.4s, v16.4s, v18.s[3]                           // f_7_0
   add x12, x0, #8*15                                     // clamp
   ld1r {v16.4s}, [x12]                                   // min
   ldr s17, [x12, #4]                                     // max
   dup v17.4s, v17.s[0]
   movi v18.16b, #255                                     // ones
   ushr v18.4s, v18.4s, #17                               // below_half
-  mov x12, #4
-  ldr x14, [x0, #8*13]                                   // dst_stride
-  mov x15, #1
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x6, x14
-  cmp x15, #0                                            // dst_1
-  csel x15, x6, x16, eq
-  mov x16, #2
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x14
-  cmp x16, #0                                            // dst_2
-  csel x16, x15, x17, eq
-  mov x17, #3
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
-  add x19, x16, x14
-  cmp x17, #0                                            // dst_3
-  csel x17, x16, x19, eq
-  mov x19, #4
-  subs x19, x8, x19
-  csel x19, x19, xzr, hs
-  add x20, x17, x14
-  cmp x19, #0                                            // dst_4
-  csel x19, x17, x20, eq
-  mov x20, #5
-  subs x20, x8, x20
-  csel x20, x20, xzr, hs
-  add x21, x19, x14
-  cmp x20, #0                                            // dst_5
-  csel x20, x19, x21, eq
-  mov x21, #6
-  subs x21, x8, x21
-  csel x21, x21, xzr, hs
-  add x22, x20, x14
-  cmp x21, #0                                            // dst_6
-  csel x21, x20, x22, eq
-  mov x22, #7
-  subs x22, x8, x22
-  csel x22, x22, xzr, hs
-  add x14, x21, x14
-  cmp x22, #0                                            // dst_7
-  csel x14, x21, x14, eq
-  mov x22, #2
-  mul x10, x10, x22
-  mov x22, #8
-  mul x9, x9, x22
+  lsl x12, x10, #2
+  add x12, x12, #16
+  add x13, x7, x12                                       // field
+  add x11, x11, x12                                      // field
+  ldr q19, [x13, #0]                                     // scale_rows
+  ldr q20, [x11, #0]                                     // scale_rows
+  mov x11, #4
+  ldr x12, [x0, #8*13]                                   // dst_stride
+  add x13, x6, x12
+  cmp x8, #1                                             // dst_1
+  csel x13, x6, x13, ls
+  add x14, x13, x12
+  cmp x8, #2                                             // dst_2
+  csel x14, x13, x14, ls
+  add x15, x14, x12
+  cmp x8, #3                                             // dst_3
+  csel x15, x14, x15, ls
+  add x16, x15, x12
+  cmp x8, #4                                             // dst_4
+  csel x16, x15, x16, ls
+  add x17, x16, x12
+  cmp x8, #5                                             // dst_5
+  csel x17, x16, x17, ls
+  add x19, x17, x12
+  cmp x8, #6                                             // dst_6
+  csel x19, x17, x19, ls
+  add x12, x19, x12
+  cmp x8, #7                                             // dst_7
+  csel x12, x19, x12, ls
+  lsl x10, x10, #1
+  lsl x9, x9, #3
   add x9, x10, x9
   add x9, x9, #16
   add x9, x3, x9                                         // field
-  cmp x4, x12                                            // unless n_left at_least 
+  cmp x4, x11                                            // unless n_left at_least 
   b.lo L(if_else)
   ldr x10, [x0, #8*14]                                   // bias
-  add x12, x10, x2
+  add x11, x10, x2
   cmp x10, #0                                            // bias
-  csel x9, x9, x12, eq
-  ldr q19, [x9, #0]                                      // bias
-  ldr s20, [x11, #12]                                    // scale_row_7
-  dup v20.4s, v20.s[0]
-  mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v7.4s, v20.4s                             // out
-  fcmgt v7.4s, v16.4s, v21.4s                            // out
-  bsl v7.16b, v16.16b, v21.16b
-  fcmgt v20.4s, v7.4s, v17.4s                            // out
-  bsl v20.16b, v17.16b, v7.16b
+  csel x9, x9, x11, eq
+  ldr q21, [x9, #0]                                      // bias
+  mov v22.16b, v21.16b                                   // bias
+  fmla v22.4s, v7.4s, v20.s[3]                           // out
+  fmax v7.4s, v22.4s, v16.4s                             // out
+  fmin v7.4s, v7.4s, v17.4s                              // out
+  ushr v22.4s, v18.4s, #14                               // bits
+  ushr v23.4s, v7.4s, #16                                // bits
+  and v22.16b, v23.16b, v22.16b                          // odd
+  add v23.4s, v7.4s, v18.4s                              // bits
+  add v22.4s, v23.4s, v22.4s                             // bits
+  ushr v22.4s, v22.4s, #16                               // bits
+  shl v22.4s, v22.4s, #16                                // bits
+  fcmgt v23.4s, v22.4s, v7.4s                            // out
+  bsl v23.16b, v22.16b, v7.16b
+  fcmgt v7.4s, v23.4s, v22.4s                            // out
+  bsl v7.16b, v22.16b, v23.16b
+  shrn v7.4h, v7.4s, #16                                 // out_7_0
+  str d7, [x12, #0]                                      // out_7_0
+  mov v7.16b, v21.16b                                    // bias
+  fmla v7.4s, v6.4s, v20.s[2]                            // out
+  fmax v6.4s, v7.4s, v16.4s                              // out
+  fmin v6.4s, v6.4s, v17.4s                              // out
   ushr v7.4s, v18.4s, #14                                // bits
-  ushr v21.4s, v20.4s, #16                               // bits
-  and v7.16b, v21.16b, v7.16b                            // odd
-  add v21.4s, v20.4s, v18.4s                             // bits
-  add v7.4s, v21.4s, v7.4s                               // bits
+  ushr v22.4s, v6.4s, #16                                // bits
+  and v7.16b, v22.16b, v7.16b                            // odd
+  add v22.4s, v6.4s, v18.4s                              // bits
+  add v7.4s, v22.4s, v7.4s                               // bits
   ushr v7.4s, v7.4s, #16                                 // bits
   shl v7.4s, v7.4s, #16                                  // bits
-  fcmgt v21.4s, v7.4s, v20.4s                            // out
-  bsl v21.16b, v7.16b, v20.16b
-  fcmgt v20.4s, v21.4s, v7.4s                            // out
-  bsl v20.16b, v7.16b, v21.16b
-  shrn v7.4h, v20.4s, #16                                // out_7_0
-  str d7, [x14, #0]                                      // out_7_0
-  ldr s7, [x11, #8]                                      // scale_row_6
-  dup v7.4s, v7.s[0]
-  mov v20.16b, v19.16b                                   // bias
-  fmla v20.4s, v6.4s, v7.4s                              // out
-  fcmgt v6.4s, v16.4s, v20.4s                            // out
-  bsl v6.16b, v16.16b, v20.16b
-  fcmgt v7.4s, v6.4s, v17.4s                             // out
-  bsl v7.16b, v17.16b, v6.16b
+  fcmgt v22.4s, v7.4s, v6.4s                             // out
+  bsl v22.16b, v7.16b, v6.16b
+  fcmgt v6.4s, v22.4s, v7.4s                             // out
+  bsl v6.16b, v7.16b, v22.16b
+  shrn v6.4h, v6.4s, #16                                 // out_6_0
+  str d6, [x19, #0]                                      // out_6_0
+  mov v6.16b, v21.16b                                    // bias
+  fmla v6.4s, v5.4s, v20.s[1]                            // out
+  fmax v5.4s, v6.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out
   ushr v6.4s, v18.4s, #14                                // bits
-  ushr v20.4s, v7.4s, #16                                // bits
-  and v6.16b, v20.16b, v6.16b                            // odd
-  add v20.4s, v7.4s, v18.4s                              // bits
-  add v6.4s, v20.4s, v6.4s                               // bits
+  ushr v7.4s, v5.4s, #16                                 // bits
+  and v6.16b, v7.16b, v6.16b                             // odd
+  add v7.4s, v5.4s, v18.4s                               // bits
+  add v6.4s, v7.4s, v6.4s                                // bits
   ushr v6.4s, v6.4s, #16                                 // bits
   shl v6.4s, v6.4s, #16                                  // bits
-  fcmgt v20.4s, v6.4s, v7.4s                             // out
-  bsl v20.16b, v6.16b, v7.16b
-  fcmgt v7.4s, v20.4s, v6.4s                             // out
-  bsl v7.16b, v6.16b, v20.16b
-  shrn v6.4h, v7.4s, #16                                 // out_6_0
-  str d6, [x21, #0]                                      // out_6_0
-  ldr s6, [x11, #4]                                      // scale_row_5
-  dup v6.4s, v6.s[0]
-  mov v7.16b, v19.16b                                    // bias
-  fmla v7.4s, v5.4s, v6.4s                               // out
-  fcmgt v5.4s, v16.4s, v7.4s                             // out
-  bsl v5.16b, v16.16b, v7.16b
-  fcmgt v6.4s, v5.4s, v17.4s                             // out
-  bsl v6.16b, v17.16b, v5.16b
+  fcmgt v7.4s, v6.4s, v5.4s                              // out
+  bsl v7.16b, v6.16b, v5.16b
+  fcmgt v5.4s, v7.4s, v6.4s                              // out
+  bsl v5.16b, v6.16b, v7.16b
+  shrn v5.4h, v5.4s, #16                                 // out_5_0
+  str d5, [x17, #0]                                      // out_5_0
+  mov v5.16b, v21.16b                                    // bias
+  fmla v5.4s, v4.4s, v20.s[0]                            // out
+  fmax v4.4s, v5.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out
   ushr v5.4s, v18.4s, #14                                // bits
-  ushr v7.4s, v6.4s, #16                                 // bits
-  and v5.16b, v7.16b, v5.16b                             // odd
-  add v7.4s, v6.4s, v18.4s                               // bits
-  add v5.4s, v7.4s, v5.4s                                // bits
+  ushr v6.4s, v4.4s, #16                                 // bits
+  and v5.16b, v6.16b, v5.16b                             // odd
+  add v6.4s, v4.4s, v18.4s                               // bits
+  add v5.4s, v6.4s, v5.4s                                // bits
   ushr v5.4s, v5.4s, #16                                 // bits
   shl v5.4s, v5.4s, #16                                  // bits
-  fcmgt v7.4s, v5.4s, v6.4s                              // out
-  bsl v7.16b, v5.16b, v6.16b
-  fcmgt v6.4s, v7.4s, v5.4s                              // out
-  bsl v6.16b, v5.16b, v7.16b
-  shrn v5.4h, v6.4s, #16                                 // out_5_0
-  str d5, [x20, #0]                                      // out_5_0
-  ld1r {v5.4s}, [x11]                                    // scale_row_4
-  mov v6.16b, v19.16b                                    // bias
-  fmla v6.4s, v4.4s, v5.4s                               // out
-  fcmgt v4.4s, v16.4s, v6.4s                             // out
-  bsl v4.16b, v16.16b, v6.16b
-  fcmgt v5.4s, v4.4s, v17.4s                             // out
-  bsl v5.16b, v17.16b, v4.16b
+  fcmgt v6.4s, v5.4s, v4.4s                              // out
+  bsl v6.16b, v5.16b, v4.16b
+  fcmgt v4.4s, v6.4s, v5.4s                              // out
+  bsl v4.16b, v5.16b, v6.16b
+  shrn v4.4h, v4.4s, #16                                 // out_4_0
+  str d4, [x16, #0]                                      // out_4_0
+  mov v4.16b, v21.16b                                    // bias
+  fmla v4.4s, v3.4s, v19.s[3]                            // out
+  fmax v3.4s, v4.4s, v16.4s                              // out
+  fmin v3.4s, v3.4s, v17.4s                              // out
   ushr v4.4s, v18.4s, #14                                // bits
-  ushr v6.4s, v5.4s, #16                                 // bits
-  and v4.16b, v6.16b, v4.16b                             // odd
-  add v6.4s, v5.4s, v18.4s                               // bits
-  add v4.4s, v6.4s, v4.4s                                // bits
+  ushr v5.4s, v3.4s, #16                                 // bits
+  and v4.16b, v5.16b, v4.16b                             // odd
+  add v5.4s, v3.4s, v18.4s                               // bits
+  add v4.4s, v5.4s, v4.4s                                // bits
   ushr v4.4s, v4.4s, #16                                 // bits
   shl v4.4s, v4.4s, #16                                  // bits
-  fcmgt v6.4s, v4.4s, v5.4s                              // out
-  bsl v6.16b, v4.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v4.4s                              // out
-  bsl v5.16b, v4.16b, v6.16b
-  shrn v4.4h, v5.4s, #16                                 // out_4_0
-  str d4, [x19, #0]                                      // out_4_0
-  ldr s4, [x13, #12]                                     // scale_row_3
-  dup v4.4s, v4.s[0]
-  mov v5.16b, v19.16b                                    // bias
-  fmla v5.4s, v3.4s, v4.4s                               // out
-  fcmgt v3.4s, v16.4s, v5.4s                             // out
-  bsl v3.16b, v16.16b, v5.16b
-  fcmgt v4.4s, v3.4s, v17.4s                             // out
-  bsl v4.16b, v17.16b, v3.16b
+  fcmgt v5.4s, v4.4s, v3.4s                              // out
+  bsl v5.16b, v4.16b, v3.16b
+  fcmgt v3.4s, v5.4s, v4.4s                              // out
+  bsl v3.16b, v4.16b, v5.16b
+  shrn v3.4h, v3.4s, #16                                 // out_3_0
+  str d3, [x15, #0]                                      // out_3_0
+  mov v3.16b, v21.16b                                    // bias
+  fmla v3.4s, v2.4s, v19.s[2]                            // out
+  fmax v2.4s, v3.4s, v16.4s                              // out
+  fmin v2.4s, v2.4s, v17.4s                              // out
   ushr v3.4s, v18.4s, #14                                // bits
-  ushr v5.4s, v4.4s, #16                                 // bits
-  and v3.16b, v5.16b, v3.16b                             // odd
-  add v5.4s, v4.4s, v18.4s                               // bits
-  add v3.4s, v5.4s, v3.4s                                // bits
+  ushr v4.4s, v2.4s, #16                                 // bits
+  and v3.16b, v4.16b, v3.16b                             // odd
+  add v4.4s, v2.4s, v18.4s                               // bits
+  add v3.4s, v4.4s, v3.4s                                // bits
   ushr v3.4s, v3.4s, #16                                 // bits
   shl v3.4s, v3.4s, #16                                  // bits
-  fcmgt v5.4s, v3.4s, v4.4s                              // out
-  bsl v5.16b, v3.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v3.4s                              // out
-  bsl v4.16b, v3.16b, v5.16b
-  shrn v3.4h, v4.4s, #16                                 // out_3_0
-  str d3, [x17, #0]                                      // out_3_0
-  ldr s3, [x13, #8]                                      // scale_row_2
-  dup v3.4s, v3.s[0]
-  mov v4.16b, v19.16b                                    // bias
-  fmla v4.4s, v2.4s, v3.4s                               // out
-  fcmgt v2.4s, v16.4s, v4.4s                             // out
-  bsl v2.16b, v16.16b, v4.16b
-  fcmgt v3.4s, v2.4s, v17.4s                             // out
-  bsl v3.16b, v17.16b, v2.16b
+  fcmgt v4.4s, v3.4s, v2.4s                              // out
+  bsl v4.16b, v3.16b, v2.16b
+  fcmgt v2.4s, v4.4s, v3.4s                              // out
+  bsl v2.16b, v3.16b, v4.16b
+  shrn v2.4h, v2.4s, #16                                 // out_2_0
+  str d2, [x14, #0]                                      // out_2_0
+  mov v2.16b, v21.16b                                    // bias
+  fmla v2.4s, v1.4s, v19.s[1]                            // out
+  fmax v1.4s, v2.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out
   ushr v2.4s, v18.4s, #14                                // bits
-  ushr v4.4s, v3.4s, #16                                 // bits
-  and v2.16b, v4.16b, v2.16b                             // odd
-  add v4.4s, v3.4s, v18.4s                               // bits
-  add v2.4s, v4.4s, v2.4s                                // bits
+  ushr v3.4s, v1.4s, #16                                 // bits
+  and v2.16b, v3.16b, v2.16b                             // odd
+  add v3.4s, v1.4s, v18.4s                               // bits
+  add v2.4s, v3.4s, v2.4s                                // bits
   ushr v2.4s, v2.4s, #16                                 // bits
   shl v2.4s, v2.4s, #16                                  // bits
-  fcmgt v4.4s, v2.4s, v3.4s                              // out
-  bsl v4.16b, v2.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v2.4s                              // out
-  bsl v3.16b, v2.16b, v4.16b
-  shrn v2.4h, v3.4s, #16                                 // out_2_0
-  str d2, [x16, #0]                                      // out_2_0
-  ldr s2, [x13, #4]                                      // scale_row_1
-  dup v2.4s, v2.s[0]
-  mov v3.16b, v19.16b                                    // bias
-  fmla v3.4s, v1.4s, v2.4s                               // out
-  fcmgt v1.4s, v16.4s, v3.4s                             // out
-  bsl v1.16b, v16.16b, v3.16b
-  fcmgt v2.4s, v1.4s, v17.4s                             // out
-  bsl v2.16b, v17.16b, v1.16b
+  fcmgt v3.4s, v2.4s, v1.4s                              // out
+  bsl v3.16b, v2.16b, v1.16b
+  fcmgt v1.4s, v3.4s, v2.4s                              // out
+  bsl v1.16b, v2.16b, v3.16b
+  shrn v1.4h, v1.4s, #16                                 // out_1_0
+  str d1, [x13, #0]                                      // out_1_0
+  fmla v21.4s, v0.4s, v19.s[0]                           // out
+  fmax v0.4s, v21.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   ushr v1.4s, v18.4s, #14                                // bits
-  ushr v3.4s, v2.4s, #16                                 // bits
-  and v1.16b, v3.16b, v1.16b                             // odd
-  add v3.4s, v2.4s, v18.4s                               // bits
-  add v1.4s, v3.4s, v1.4s                                // bits
+  ushr v2.4s, v0.4s, #16                                 // bits
+  and v1.16b, v2.16b, v1.16b                             // odd
+  add v2.4s, v0.4s, v18.4s                               // bits
+  add v1.4s, v2.4s, v1.4s                                // bits
   ushr v1.4s, v1.4s, #16                                 // bits
   shl v1.4s, v1.4s, #16                                  // bits
-  fcmgt v3.4s, v1.4s, v2.4s                              // out
-  bsl v3.16b, v1.16b, v2.16b
-  fcmgt v2.4s, v3.4s, v1.4s                              // out
-  bsl v2.16b, v1.16b, v3.16b
-  shrn v1.4h, v2.4s, #16                                 // out_1_0
-  str d1, [x15, #0]                                      // out_1_0
-  ld1r {v1.4s}, [x13]                                    // scale_row_0
-  fmla v19.4s, v0.4s, v1.4s                              // out
-  fcmgt v0.4s, v16.4s, v19.4s                            // out
-  bsl v0.16b, v16.16b, v19.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out
-  bsl v1.16b, v17.16b, v0.16b
-  ushr v0.4s, v18.4s, #14                                // bits
-  ushr v2.4s, v1.4s, #16                                 // bits
-  and v0.16b, v2.16b, v0.16b                             // odd
-  add v2.4s, v1.4s, v18.4s                               // bits
-  add v0.4s, v2.4s, v0.4s                                // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v2.4s, v0.4s, v1.4s                              // out
-  bsl v2.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v2.4s, v0.4s                              // out
-  bsl v1.16b, v0.16b, v2.16b
-  shrn v0.4h, v1.4s, #16                                 // out_0_0
+  fcmgt v2.4s, v1.4s, v0.4s                              // out
+  bsl v2.16b, v1.16b, v0.16b
+  fcmgt v0.4s, v2.4s, v1.4s                              // out
+  bsl v0.16b, v1.16b, v2.16b
+  shrn v0.4h, v0.4s, #16                                 // out_0_0
   str d0, [x6, #0]                                       // out_0_0
   b L(if_done)
 L(if_else):
   ldr x10, [x0, #8*14]                                   // bias
-  add x12, x10, x2
+  add x11, x10, x2
   cmp x10, #0                                            // bias
-  csel x9, x9, x12, eq
+  csel x9, x9, x11, eq
   mov x10, #1
   sub x10, x4, x10
-  mov x12, #0
-  subs x10, x10, x12
+  mov x11, #0
+  subs x10, x10, x11
   csel x10, x10, xzr, hs
-  subs x12, x4, x12
-  csel x12, x12, xzr, hs
-  cmp x12, #0
+  subs x11, x4, x11
+  csel x11, x11, xzr, hs
+  cmp x11, #0
   csel x9, x9, x9, eq
-  ld1r {v19.4s}, [x9]                                    // bias
-  mov x12, #1
-  cmp x10, x12
-  csel x12, x10, x12, lo
-  add x12, x9, x12, lsl #2
-  ld1 {v19.s}[1], [x12]                                  // bias
-  mov x12, #2
-  cmp x10, x12
-  csel x12, x10, x12, lo
-  add x12, x9, x12, lsl #2
-  ld1 {v19.s}[2], [x12]                                  // bias
-  mov x12, #3
-  cmp x10, x12
-  csel x10, x10, x12, lo
+  ld1r {v21.4s}, [x9]                                    // bias
+  mov x11, #1
+  cmp x10, x11
+  csel x11, x10, x11, lo
+  add x11, x9, x11, lsl #2
+  ld1 {v21.s}[1], [x11]                                  // bias
+  mov x11, #2
+  cmp x10, x11
+  csel x11, x10, x11, lo
+  add x11, x9, x11, lsl #2
+  ld1 {v21.s}[2], [x11]                                  // bias
+  mov x11, #3
+  cmp x10, x11
+  csel x10, x10, x11, lo
   add x9, x9, x10, lsl #2
-  ld1 {v19.s}[3], [x9]                                   // bias
-  ldr s20, [x11, #12]                                    // scale_row_7
-  dup v20.4s, v20.s[0]
-  mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v7.4s, v20.4s                             // out
-  fcmgt v7.4s, v16.4s, v21.4s                            // out
-  bsl v7.16b, v16.16b, v21.16b
-  fcmgt v20.4s, v7.4s, v17.4s                            // out
-  bsl v20.16b, v17.16b, v7.16b
-  ushr v7.4s, v18.4s, #14                                // bits
-  ushr v21.4s, v20.4s, #16                               // bits
-  and v7.16b, v21.16b, v7.16b                            // odd
-  add v21.4s, v20.4s, v18.4s                             // bits
-  add v7.4s, v21.4s, v7.4s                               // bits
-  ushr v7.4s, v7.4s, #16                                 // bits
-  shl v7.4s, v7.4s, #16                                  // bits
-  fcmgt v21.4s, v7.4s, v20.4s                            // out
-  bsl v21.16b, v7.16b, v20.16b
-  fcmgt v20.4s, v21.4s, v7.4s                            // out
-  bsl v20.16b, v7.16b, v21.16b
-  shrn v7.4h, v20.4s, #16                                // out_7_0
-  ldr s20, [x11, #8]                                     // scale_row_6
-  dup v20.4s, v20.s[0]
-  mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v6.4s, v20.4s                             // out
-  fcmgt v6.4s, v16.4s, v21.4s                            // out
-  bsl v6.16b, v16.16b, v21.16b
-  fcmgt v20.4s, v6.4s, v17.4s                            // out
-  bsl v20.16b, v17.16b, v6.16b
-  ushr v6.4s, v18.4s, #14                                // bits
-  ushr v21.4s, v20.4s, #16                               // bits
-  and v6.16b, v21.16b, v6.16b                            // odd
-  add v21.4s, v20.4s, v18.4s                             // bits
-  add v6.4s, v21.4s, v6.4s                               // bits
-  ushr v6.4s, v6.4s, #16                                 // bits
-  shl v6.4s, v6.4s, #16                                  // bits
-  fcmgt v21.4s, v6.4s, v20.4s                            // out
-  bsl v21.16b, v6.16b, v20.16b
-  fcmgt v20.4s, v21.4s, v6.4s                            // out
-  bsl v20.16b, v6.16b, v21.16b
-  shrn v6.4h, v20.4s, #16                                // out_6_0
-  ldr s20, [x11, #4]                                     // scale_row_5
-  dup v20.4s, v20.s[0]
-  mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v5.4s, v20.4s                             // out
-  fcmgt v5.4s, v16.4s, v21.4s                            // out
-  bsl v5.16b, v16.16b, v21.16b
-  fcmgt v20.4s, v5.4s, v17.4s                            // out
-  bsl v20.16b, v17.16b, v5.16b
-  ushr v5.4s, v18.4s, #14                                // bits
-  ushr v21.4s, v20.4s, #16                               // bits
-  and v5.16b, v21.16b, v5.16b                            // odd
-  add v21.4s, v20.4s, v18.4s                             // bits
-  add v5.4s, v21.4s, v5.4s                               // bits
-  ushr v5.4s, v5.4s, #16                                 // bits
-  shl v5.4s, v5.4s, #16                                  // bits
-  fcmgt v21.4s, v5.4s, v20.4s                            // out
-  bsl v21.16b, v5.16b, v20.16b
-  fcmgt v20.4s, v21.4s, v5.4s                            // out
-  bsl v20.16b, v5.16b, v21.16b
-  shrn v5.4h, v20.4s, #16                                // out_5_0
-  ld1r {v20.4s}, [x11]                                   // scale_row_4
-  mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v4.4s, v20.4s                             // out
-  fcmgt v4.4s, v16.4s, v21.4s                            // out
-  bsl v4.16b, v16.16b, v21.16b
-  fcmgt v20.4s, v4.4s, v17.4s                            // out
-  bsl v20.16b, v17.16b, v4.16b
-  ushr v4.4s, v18.4s, #14                                // bits
-  ushr v21.4s, v20.4s, #16                               // bits
-  and v4.16b, v21.16b, v4.16b                            // odd
-  add v21.4s, v20.4s, v18.4s                             // bits
-  add v4.4s, v21.4s, v4.4s                               // bits
-  ushr v4.4s, v4.4s, #16                                 // bits
-  shl v4.4s, v4.4s, #16                                  // bits
-  fcmgt v21.4s, v4.4s, v20.4s                            // out
-  bsl v21.16b, v4.16b, v20.16b
-  fcmgt v20.4s, v21.4s, v4.4s                            // out
-  bsl v20.16b, v4.16b, v21.16b
-  shrn v4.4h, v20.4s, #16                                // out_4_0
-  ldr s20, [x13, #12]                                    // scale_row_3
-  dup v20.4s, v20.s[0]
-  mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v3.4s, v20.4s                             // out
-  fcmgt v3.4s, v16.4s, v21.4s                            // out
-  bsl v3.16b, v16.16b, v21.16b
-  fcmgt v20.4s, v3.4s, v17.4s                            // out
-  bsl v20.16b, v17.16b, v3.16b
-  ushr v3.4s, v18.4s, #14                                // bits
-  ushr v21.4s, v20.4s, #16                               // bits
-  and v3.16b, v21.16b, v3.16b                            // odd
-  add v21.4s, v20.4s, v18.4s                             // bits
-  add v3.4s, v21.4s, v3.4s                               // bits
-  ushr v3.4s, v3.4s, #16                                 // bits
-  shl v3.4s, v3.4s, #16                                  // bits
-  fcmgt v21.4s, v3.4s, v20.4s                            // out
-  bsl v21.16b, v3.16b, v20.16b
-  fcmgt v20.4s, v21.4s, v3.4s                            // out
-  bsl v20.16b, v3.16b, v21.16b
-  shrn v3.4h, v20.4s, #16                                // out_3_0
-  ldr s20, [x13, #8]                                     // scale_row_2
-  dup v20.4s, v20.s[0]
-  mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v2.4s, v20.4s                             // out
-  fcmgt v2.4s, v16.4s, v21.4s                            // out
-  bsl v2.16b, v16.16b, v21.16b
-  fcmgt v20.4s, v2.4s, v17.4s                            // out
-  bsl v20.16b, v17.16b, v2.16b
-  ushr v2.4s, v18.4s, #14                                // bits
-  ushr v21.4s, v20.4s, #16                               // bits
-  and v2.16b, v21.16b, v2.16b                            // odd
-  add v21.4s, v20.4s, v18.4s                             // bits
-  add v2.4s, v21.4s, v2.4s                               // bits
-  ushr v2.4s, v2.4s, #16                                 // bits
-  shl v2.4s, v2.4s, #16                                  // bits
-  fcmgt v21.4s, v2.4s, v20.4s                            // out
-  bsl v21.16b, v2.16b, v20.16b
-  fcmgt v20.4s, v21.4s, v2.4s                            // out
-  bsl v20.16b, v2.16b, v21.16b
-  shrn v2.4h, v20.4s, #16                                // out_2_0
-  ldr s20, [x13, #4]                                     // scale_row_1
-  dup v20.4s, v20.s[0]
-  mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v1.4s, v20.4s                             // out
-  fcmgt v1.4s, v16.4s, v21.4s                            // out
-  bsl v1.16b, v16.16b, v21.16b
-  fcmgt v20.4s, v1.4s, v17.4s                            // out
-  bsl v20.16b, v17.16b, v1.16b
-  ushr v1.4s, v18.4s, #14                                // bits
-  ushr v21.4s, v20.4s, #16                               // bits
-  and v1.16b, v21.16b, v1.16b                            // odd
-  add v21.4s, v20.4s, v18.4s                             // bits
-  add v1.4s, v21.4s, v1.4s                               // bits
-  ushr v1.4s, v1.4s, #16                                 // bits
-  shl v1.4s, v1.4s, #16                                  // bits
-  fcmgt v21.4s, v1.4s, v20.4s                            // out
-  bsl v21.16b, v1.16b, v20.16b
-  fcmgt v20.4s, v21.4s, v1.4s                            // out
-  bsl v20.16b, v1.16b, v21.16b
-  shrn v1.4h, v20.4s, #16                                // out_1_0
-  ld1r {v20.4s}, [x13]                                   // scale_row_0
-  fmla v19.4s, v0.4s, v20.4s                             // out
-  fcmgt v0.4s, v16.4s, v19.4s                            // out
-  bsl v0.16b, v16.16b, v19.16b
-  fcmgt v16.4s, v0.4s, v17.4s                            // out
-  bsl v16.16b, v17.16b, v0.16b
-  ushr v0.4s, v18.4s, #14                                // bits
-  ushr v17.4s, v16.4s, #16                               // bits
-  and v0.16b, v17.16b, v0.16b                            // odd
-  add v17.4s, v16.4s, v18.4s                             // bits
-  add v0.4s, v17.4s, v0.4s                               // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v17.4s, v0.4s, v16.4s                            // out
-  bsl v17.16b, v0.16b, v16.16b
-  fcmgt v16.4s, v17.4s, v0.4s                            // out
-  bsl v16.16b, v0.16b, v17.16b
-  shrn v0.4h, v16.4s, #16                                // out_0_0
+  ld1 {v21.s}[3], [x9]                                   // bias
+  mov v22.16b, v21.16b                                   // bias
+  fmla v22.4s, v7.4s, v20.s[3]                           // out
+  fmax v7.4s, v22.4s, v16.4s                             // out
+  fmin v7.4s, v7.4s, v17.4s                              // out
+  ushr v22.4s, v18.4s, #14                               // bits
+  ushr v23.4s, v7.4s, #16                                // bits
+  and v22.16b, v23.16b, v22.16b                          // odd
+  add v23.4s, v7.4s, v18.4s                              // bits
+  add v22.4s, v23.4s, v22.4s                             // bits
+  ushr v22.4s, v22.4s, #16                               // bits
+  shl v22.4s, v22.4s, #16                                // bits
+  fcmgt v23.4s, v22.4s, v7.4s                            // out
+  bsl v23.16b, v22.16b, v7.16b
+  fcmgt v7.4s, v23.4s, v22.4s                            // out
+  bsl v7.16b, v22.16b, v23.16b
+  shrn v7.4h, v7.4s, #16                                 // out_7_0
+  mov v22.16b, v21.16b                                   // bias
+  fmla v22.4s, v6.4s, v20.s[2]                           // out
+  fmax v6.4s, v22.4s, v16.4s                             // out
+  fmin v6.4s, v6.4s, v17.4s                              // out
+  ushr v22.4s, v18.4s, #14                               // bits
+  ushr v23.4s, v6.4s, #16                                // bits
+  and v22.16b, v23.16b, v22.16b                          // odd
+  add v23.4s, v6.4s, v18.4s                              // bits
+  add v22.4s, v23.4s, v22.4s                             // bits
+  ushr v22.4s, v22.4s, #16                               // bits
+  shl v22.4s, v22.4s, #16                                // bits
+  fcmgt v23.4s, v22.4s, v6.4s                            // out
+  bsl v23.16b, v22.16b, v6.16b
+  fcmgt v6.4s, v23.4s, v22.4s                            // out
+  bsl v6.16b, v22.16b, v23.16b
+  shrn v6.4h, v6.4s, #16                                 // out_6_0
+  mov v22.16b, v21.16b                                   // bias
+  fmla v22.4s, v5.4s, v20.s[1]                           // out
+  fmax v5.4s, v22.4s, v16.4s                             // out
+  fmin v5.4s, v5.4s, v17.4s                              // out
+  ushr v22.4s, v18.4s, #14                               // bits
+  ushr v23.4s, v5.4s, #16                                // bits
+  and v22.16b, v23.16b, v22.16b                          // odd
+  add v23.4s, v5.4s, v18.4s                              // bits
+  add v22.4s, v23.4s, v22.4s                             // bits
+  ushr v22.4s, v22.4s, #16                               // bits
+  shl v22.4s, v22.4s, #16                                // bits
+  fcmgt v23.4s, v22.4s, v5.4s                            // out
+  bsl v23.16b, v22.16b, v5.16b
+  fcmgt v5.4s, v23.4s, v22.4s                            // out
+  bsl v5.16b, v22.16b, v23.16b
+  shrn v5.4h, v5.4s, #16                                 // out_5_0
+  mov v22.16b, v21.16b                                   // bias
+  fmla v22.4s, v4.4s, v20.s[0]                           // out
+  fmax v4.4s, v22.4s, v16.4s                             // out
+  fmin v4.4s, v4.4s, v17.4s                              // out
+  ushr v20.4s, v18.4s, #14                               // bits
+  ushr v22.4s, v4.4s, #16                                // bits
+  and v20.16b, v22.16b, v20.16b                          // odd
+  add v22.4s, v4.4s, v18.4s                              // bits
+  add v20.4s, v22.4s, v20.4s                             // bits
+  ushr v20.4s, v20.4s, #16                               // bits
+  shl v20.4s, v20.4s, #16                                // bits
+  fcmgt v22.4s, v20.4s, v4.4s                            // out
+  bsl v22.16b, v20.16b, v4.16b
+  fcmgt v4.4s, v22.4s, v20.4s                            // out
+  bsl v4.16b, v20.16b, v22.16b
+  shrn v4.4h, v4.4s, #16                                 // out_4_0
+  mov v20.16b, v21.16b                                   // bias
+  fmla v20.4s, v3.4s, v19.s[3]                           // out
+  fmax v3.4s, v20.4s, v16.4s                             // out
+  fmin v3.4s, v3.4s, v17.4s                              // out
+  ushr v20.4s, v18.4s, #14                               // bits
+  ushr v22.4s, v3.4s, #16                                // bits
+  and v20.16b, v22.16b, v20.16b                          // odd
+  add v22.4s, v3.4s, v18.4s                              // bits
+  add v20.4s, v22.4s, v20.4s                             // bits
+  ushr v20.4s, v20.4s, #16                               // bits
+  shl v20.4s, v20.4s, #16                                // bits
+  fcmgt v22.4s, v20.4s, v3.4s                            // out
+  bsl v22.16b, v20.16b, v3.16b
+  fcmgt v3.4s, v22.4s, v20.4s                            // out
+  bsl v3.16b, v20.16b, v22.16b
+  shrn v3.4h, v3.4s, #16                                 // out_3_0
+  mov v20.16b, v21.16b                                   // bias
+  fmla v20.4s, v2.4s, v19.s[2]                           // out
+  fmax v2.4s, v20.4s, v16.4s                             // out
+  fmin v2.4s, v2.4s, v17.4s                              // out
+  ushr v20.4s, v18.4s, #14                               // bits
+  ushr v22.4s, v2.4s, #16                                // bits
+  and v20.16b, v22.16b, v20.16b                          // odd
+  add v22.4s, v2.4s, v18.4s                              // bits
+  add v20.4s, v22.4s, v20.4s                             // bits
+  ushr v20.4s, v20.4s, #16                               // bits
+  shl v20.4s, v20.4s, #16                                // bits
+  fcmgt v22.4s, v20.4s, v2.4s                            // out
+  bsl v22.16b, v20.16b, v2.16b
+  fcmgt v2.4s, v22.4s, v20.4s                            // out
+  bsl v2.16b, v20.16b, v22.16b
+  shrn v2.4h, v2.4s, #16                                 // out_2_0
+  mov v20.16b, v21.16b                                   // bias
+  fmla v20.4s, v1.4s, v19.s[1]                           // out
+  fmax v1.4s, v20.4s, v16.4s                             // out
+  fmin v1.4s, v1.4s, v17.4s                              // out
+  ushr v20.4s, v18.4s, #14                               // bits
+  ushr v22.4s, v1.4s, #16                                // bits
+  and v20.16b, v22.16b, v20.16b                          // odd
+  add v22.4s, v1.4s, v18.4s                              // bits
+  add v20.4s, v22.4s, v20.4s                             // bits
+  ushr v20.4s, v20.4s, #16                               // bits
+  shl v20.4s, v20.4s, #16                                // bits
+  fcmgt v22.4s, v20.4s, v1.4s                            // out
+  bsl v22.16b, v20.16b, v1.16b
+  fcmgt v1.4s, v22.4s, v20.4s                            // out
+  bsl v1.16b, v20.16b, v22.16b
+  shrn v1.4h, v1.4s, #16                                 // out_1_0
+  fmla v21.4s, v0.4s, v19.s[0]                           // out
+  fmax v0.4s, v21.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
+  ushr v16.4s, v18.4s, #14                               // bits
+  ushr v17.4s, v0.4s, #16                                // bits
+  and v16.16b, v17.16b, v16.16b                          // odd
+  add v17.4s, v0.4s, v18.4s                              // bits
+  add v16.4s, v17.4s, v16.4s                             // bits
+  ushr v16.4s, v16.4s, #16                               // bits
+  shl v16.4s, v16.4s, #16                                // bits
+  fcmgt v17.4s, v16.4s, v0.4s                            // out
+  bsl v17.16b, v16.16b, v0.16b
+  fcmgt v0.4s, v17.4s, v16.4s                            // out
+  bsl v0.16b, v16.16b, v17.16b
+  shrn v0.4h, v0.4s, #16                                 // out_0_0
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v7.h}[0], [x14]                                   // out_7_0
-  st1 {v6.h}[0], [x21]                                   // out_6_0
-  st1 {v5.h}[0], [x20]                                   // out_5_0
-  st1 {v4.h}[0], [x19]                                   // out_4_0
-  st1 {v3.h}[0], [x17]                                   // out_3_0
-  st1 {v2.h}[0], [x16]                                   // out_2_0
-  st1 {v1.h}[0], [x15]                                   // out_1_0
+  st1 {v7.h}[0], [x12]                                   // out_7_0
+  st1 {v6.h}[0], [x19]                                   // out_6_0
+  st1 {v5.h}[0], [x17]                                   // out_5_0
+  st1 {v4.h}[0], [x16]                                   // out_4_0
+  st1 {v3.h}[0], [x15]                                   // out_3_0
+  st1 {v2.h}[0], [x14]                                   // out_2_0
+  st1 {v1.h}[0], [x13]                                   // out_1_0
   st1 {v0.h}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
-  add x9, x14, #2
+  add x9, x12, #2
   st1 {v7.h}[1], [x9]                                    // out_7_0
-  add x9, x21, #2
-  st1 {v6.h}[1], [x9]                                    // out_6_0
-  add x9, x20, #2
-  st1 {v5.h}[1], [x9]                                    // out_5_0
   add x9, x19, #2
-  st1 {v4.h}[1], [x9]                                    // out_4_0
+  st1 {v6.h}[1], [x9]                                    // out_6_0
   add x9, x17, #2
-  st1 {v3.h}[1], [x9]                                    // out_3_0
+  st1 {v5.h}[1], [x9]                                    // out_5_0
   add x9, x16, #2
-  st1 {v2.h}[1], [x9]                                    // out_2_0
+  st1 {v4.h}[1], [x9]                                    // out_4_0
   add x9, x15, #2
+  st1 {v3.h}[1], [x9]                                    // out_3_0
+  add x9, x14, #2
+  st1 {v2.h}[1], [x9]                                    // out_2_0
+  add x9, x13, #2
   st1 {v1.h}[1], [x9]                                    // out_1_0
   add x9, x6, #2
   st1 {v0.h}[1], [x9]                                    // out_0_0
@@ -751,19 +614,19 @@ L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
-  add x9, x14, #4
+  add x9, x12, #4
   st1 {v7.h}[2], [x9]                                    // out_7_0
-  add x9, x21, #4
-  st1 {v6.h}[2], [x9]                                    // out_6_0
-  add x9, x20, #4
-  st1 {v5.h}[2], [x9]                                    // out_5_0
   add x9, x19, #4
-  st1 {v4.h}[2], [x9]                                    // out_4_0
+  st1 {v6.h}[2], [x9]                                    // out_6_0
   add x9, x17, #4
-  st1 {v3.h}[2], [x9]                                    // out_3_0
+  st1 {v5.h}[2], [x9]                                    // out_5_0
   add x9, x16, #4
-  st1 {v2.h}[2], [x9]                                    // out_2_0
+  st1 {v4.h}[2], [x9]                                    // out_4_0
   add x9, x15, #4
+  st1 {v3.h}[2], [x9]                                    // out_3_0
+  add x9, x14, #4
+  st1 {v2.h}[2], [x9]                                    // out_2_0
+  add x9, x13, #4
   st1 {v1.h}[2], [x9]                                    // out_1_0
   add x9, x6, #4
   st1 {v0.h}[2], [x9]                                    // out_0_0
@@ -794,18 +657,11 @@ L(m_done):
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
   ldr x19, [sp, #0]
-  ldr x20, [sp, #8]
-  ldr x21, [sp, #16]
-  ldr x22, [sp, #24]
-  ldr d8, [sp, #32]
-  ldr d9, [sp, #40]
-  ldr d10, [sp, #48]
-  ldr d11, [sp, #56]
-  ldr d12, [sp, #64]
-  ldr d13, [sp, #72]
-  ldr d14, [sp, #80]
-  ldr d15, [sp, #88]
-  add sp, sp, #96
+  ldr d8, [sp, #8]
+  ldr d9, [sp, #16]
+  ldr d10, [sp, #24]
+  ldr d11, [sp, #32]
+  add sp, sp, #48
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -813,30 +669,16 @@ L(n_done):
   .seh_startepilogue
   ldr x19, [sp, #0]
   .seh_save_reg x19, 0
-  ldr x20, [sp, #8]
-  .seh_save_reg x20, 8
-  ldr x21, [sp, #16]
-  .seh_save_reg x21, 16
-  ldr x22, [sp, #24]
-  .seh_save_reg x22, 24
-  ldr d8, [sp, #32]
-  .seh_save_freg d8, 32
-  ldr d9, [sp, #40]
-  .seh_save_freg d9, 40
-  ldr d10, [sp, #48]
-  .seh_save_freg d10, 48
-  ldr d11, [sp, #56]
-  .seh_save_freg d11, 56
-  ldr d12, [sp, #64]
-  .seh_save_freg d12, 64
-  ldr d13, [sp, #72]
-  .seh_save_freg d13, 72
-  ldr d14, [sp, #80]
-  .seh_save_freg d14, 80
-  ldr d15, [sp, #88]
-  .seh_save_freg d15, 88
-  add sp, sp, #96
-  .seh_stackalloc 96
+  ldr d8, [sp, #8]
+  .seh_save_freg d8, 8
+  ldr d9, [sp, #16]
+  .seh_save_freg d9, 16
+  ldr d10, [sp, #24]
+  .seh_save_freg d10, 24
+  ldr d11, [sp, #32]
+  .seh_save_freg d11, 32
+  add sp, sp, #48
+  .seh_stackalloc 48
   .seh_endepilogue
   ret
   .seh_endproc

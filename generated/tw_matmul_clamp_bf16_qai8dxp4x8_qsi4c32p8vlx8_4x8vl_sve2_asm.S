@@ -8,7 +8,7 @@
 //     | 32vl x k bits of codes | 8vl f16 x scales a block | 8vl f32 x sums | 8vl f32 x bias |
 // tile 4 x 8vl: needs 21 vector registers on sve2 (16 accumulators + 4 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -228,36 +228,27 @@ L(k_done):
   scvtf z18.s, p7/m, z18.s                               // zero
   fmla z7.s, p7/m, z0.s, z18.s                           // f_3_0
   fmla z16.s, p7/m, z17.s, z18.s                         // f_3_1
+  add x9, x0, #8*15                                      // clamp
+  ld1rw {z0.s}, p7/z, [x9, #0]                           // min
+  ld1rw {z17.s}, p7/z, [x9, #4]                          // max
+  mov z18.b, #255                                        // ones
+  lsr z18.s, z18.s, #17                                  // below_half
   lsr x9, x10, #5
   mov x11, #160
   mul x9, x9, x11
   add x9, x9, #16
   add x9, x7, x9                                         // field
-  add x11, x0, #8*15                                     // clamp
-  ld1rw {z0.s}, p7/z, [x11, #0]                          // min
-  ld1rw {z17.s}, p7/z, [x11, #4]                         // max
-  mov z18.b, #255                                        // ones
-  lsr z18.s, z18.s, #17                                  // below_half
   cnth x11, all, mul #1
   ldr x12, [x0, #8*13]                                   // dst_stride
-  mov x13, #1
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x6, x12
-  cmp x13, #0                                            // dst_1
-  csel x13, x6, x14, eq
-  mov x14, #2
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x12
-  cmp x14, #0                                            // dst_2
-  csel x14, x13, x15, eq
-  mov x15, #3
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
+  add x13, x6, x12
+  cmp x8, #1                                             // dst_1
+  csel x13, x6, x13, ls
+  add x14, x13, x12
+  cmp x8, #2                                             // dst_2
+  csel x14, x13, x14, ls
   add x12, x14, x12
-  cmp x15, #0                                            // dst_3
-  csel x12, x14, x12, eq
+  cmp x8, #3                                             // dst_3
+  csel x12, x14, x12, ls
   lsr x10, x10, #5
   rdvl x15, #9
   mul x10, x10, x15
@@ -274,159 +265,143 @@ L(k_done):
   ld1rw {z21.s}, p7/z, [x9, #12]                         // scale_row_3
   mov z22.d, z19.d                                       // bias
   fmla z22.s, p7/m, z7.s, z21.s                          // out
-  fcmgt p6.s, p7/z, z0.s, z22.s                          // out
-  sel z7.s, p6, z0.s, z22.s
-  fcmgt p6.s, p7/z, z7.s, z17.s                          // out
-  sel z7.s, p6, z17.s, z7.s
-  lsr z21.s, z18.s, #14                                  // bits
-  lsr z22.s, z7.s, #16                                   // bits
-  and z21.d, z22.d, z21.d                                // odd
-  add z22.s, z7.s, z18.s                                 // bits
-  add z21.s, z22.s, z21.s                                // bits
-  lsr z21.s, z21.s, #16                                  // bits
-  lsl z21.s, z21.s, #16                                  // bits
+  fmax z22.s, p7/m, z22.s, z0.s                          // out
+  fmin z22.s, p7/m, z22.s, z17.s                         // out
+  lsr z7.s, z18.s, #14                                   // bits
+  lsr z21.s, z22.s, #16                                  // bits
+  and z7.d, z21.d, z7.d                                  // odd
+  add z21.s, z22.s, z18.s                                // bits
+  add z7.s, z21.s, z7.s                                  // bits
+  lsr z7.s, z7.s, #16                                    // bits
+  lsl z7.s, z7.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z7.s, z22.s                          // out
+  sel z21.s, p6, z7.s, z22.s
   fcmgt p6.s, p7/z, z21.s, z7.s                          // out
-  sel z7.s, p6, z21.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z21.s                          // out
-  sel z7.s, p6, z21.s, z7.s
+  sel z7.s, p6, z7.s, z21.s
   lsr z7.s, z7.s, #16                                    // out_3_0
   st1h {z7.s}, p7, [x12, #0, mul vl]                     // out_3_0
   ld1rw {z7.s}, p7/z, [x9, #12]                          // scale_row_3
   mov z21.d, z20.d                                       // bias
   fmla z21.s, p7/m, z16.s, z7.s                          // out
-  fcmgt p6.s, p7/z, z0.s, z21.s                          // out
-  sel z7.s, p6, z0.s, z21.s
-  fcmgt p6.s, p7/z, z7.s, z17.s                          // out
-  sel z7.s, p6, z17.s, z7.s
-  lsr z16.s, z18.s, #14                                  // bits
-  lsr z21.s, z7.s, #16                                   // bits
-  and z16.d, z21.d, z16.d                                // odd
-  add z21.s, z7.s, z18.s                                 // bits
-  add z16.s, z21.s, z16.s                                // bits
-  lsr z16.s, z16.s, #16                                  // bits
-  lsl z16.s, z16.s, #16                                  // bits
+  fmax z21.s, p7/m, z21.s, z0.s                          // out
+  fmin z21.s, p7/m, z21.s, z17.s                         // out
+  lsr z7.s, z18.s, #14                                   // bits
+  lsr z16.s, z21.s, #16                                  // bits
+  and z7.d, z16.d, z7.d                                  // odd
+  add z16.s, z21.s, z18.s                                // bits
+  add z7.s, z16.s, z7.s                                  // bits
+  lsr z7.s, z7.s, #16                                    // bits
+  lsl z7.s, z7.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z7.s, z21.s                          // out
+  sel z16.s, p6, z7.s, z21.s
   fcmgt p6.s, p7/z, z16.s, z7.s                          // out
-  sel z7.s, p6, z16.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z16.s                          // out
-  sel z7.s, p6, z16.s, z7.s
+  sel z7.s, p6, z7.s, z16.s
   lsr z7.s, z7.s, #16                                    // out_3_1
   st1h {z7.s}, p7, [x12, #1, mul vl]                     // out_3_1
   ld1rw {z7.s}, p7/z, [x9, #8]                           // scale_row_2
   mov z16.d, z19.d                                       // bias
   fmla z16.s, p7/m, z5.s, z7.s                           // out
-  fcmgt p6.s, p7/z, z0.s, z16.s                          // out
-  sel z5.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z5.s, z17.s                          // out
-  sel z5.s, p6, z17.s, z5.s
-  lsr z7.s, z18.s, #14                                   // bits
-  lsr z16.s, z5.s, #16                                   // bits
-  and z7.d, z16.d, z7.d                                  // odd
-  add z16.s, z5.s, z18.s                                 // bits
-  add z7.s, z16.s, z7.s                                  // bits
-  lsr z7.s, z7.s, #16                                    // bits
-  lsl z7.s, z7.s, #16                                    // bits
+  fmax z16.s, p7/m, z16.s, z0.s                          // out
+  fmin z16.s, p7/m, z16.s, z17.s                         // out
+  lsr z5.s, z18.s, #14                                   // bits
+  lsr z7.s, z16.s, #16                                   // bits
+  and z5.d, z7.d, z5.d                                   // odd
+  add z7.s, z16.s, z18.s                                 // bits
+  add z5.s, z7.s, z5.s                                   // bits
+  lsr z5.s, z5.s, #16                                    // bits
+  lsl z5.s, z5.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z5.s, z16.s                          // out
+  sel z7.s, p6, z5.s, z16.s
   fcmgt p6.s, p7/z, z7.s, z5.s                           // out
-  sel z5.s, p6, z7.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z7.s                           // out
-  sel z5.s, p6, z7.s, z5.s
+  sel z5.s, p6, z5.s, z7.s
   lsr z5.s, z5.s, #16                                    // out_2_0
   st1h {z5.s}, p7, [x14, #0, mul vl]                     // out_2_0
   ld1rw {z5.s}, p7/z, [x9, #8]                           // scale_row_2
   mov z7.d, z20.d                                        // bias
   fmla z7.s, p7/m, z6.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z5.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z5.s, z17.s                          // out
-  sel z5.s, p6, z17.s, z5.s
-  lsr z6.s, z18.s, #14                                   // bits
-  lsr z7.s, z5.s, #16                                    // bits
-  and z6.d, z7.d, z6.d                                   // odd
-  add z7.s, z5.s, z18.s                                  // bits
-  add z6.s, z7.s, z6.s                                   // bits
-  lsr z6.s, z6.s, #16                                    // bits
-  lsl z6.s, z6.s, #16                                    // bits
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z17.s                           // out
+  lsr z5.s, z18.s, #14                                   // bits
+  lsr z6.s, z7.s, #16                                    // bits
+  and z5.d, z6.d, z5.d                                   // odd
+  add z6.s, z7.s, z18.s                                  // bits
+  add z5.s, z6.s, z5.s                                   // bits
+  lsr z5.s, z5.s, #16                                    // bits
+  lsl z5.s, z5.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z5.s, z7.s                           // out
+  sel z6.s, p6, z5.s, z7.s
   fcmgt p6.s, p7/z, z6.s, z5.s                           // out
-  sel z5.s, p6, z6.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z6.s                           // out
-  sel z5.s, p6, z6.s, z5.s
+  sel z5.s, p6, z5.s, z6.s
   lsr z5.s, z5.s, #16                                    // out_2_1
   st1h {z5.s}, p7, [x14, #1, mul vl]                     // out_2_1
   ld1rw {z5.s}, p7/z, [x9, #4]                           // scale_row_1
   mov z6.d, z19.d                                        // bias
   fmla z6.s, p7/m, z3.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z0.s, z6.s                           // out
-  sel z3.s, p6, z0.s, z6.s
-  fcmgt p6.s, p7/z, z3.s, z17.s                          // out
-  sel z3.s, p6, z17.s, z3.s
-  lsr z5.s, z18.s, #14                                   // bits
-  lsr z6.s, z3.s, #16                                    // bits
-  and z5.d, z6.d, z5.d                                   // odd
-  add z6.s, z3.s, z18.s                                  // bits
-  add z5.s, z6.s, z5.s                                   // bits
-  lsr z5.s, z5.s, #16                                    // bits
-  lsl z5.s, z5.s, #16                                    // bits
+  fmax z6.s, p7/m, z6.s, z0.s                            // out
+  fmin z6.s, p7/m, z6.s, z17.s                           // out
+  lsr z3.s, z18.s, #14                                   // bits
+  lsr z5.s, z6.s, #16                                    // bits
+  and z3.d, z5.d, z3.d                                   // odd
+  add z5.s, z6.s, z18.s                                  // bits
+  add z3.s, z5.s, z3.s                                   // bits
+  lsr z3.s, z3.s, #16                                    // bits
+  lsl z3.s, z3.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z3.s, z6.s                           // out
+  sel z5.s, p6, z3.s, z6.s
   fcmgt p6.s, p7/z, z5.s, z3.s                           // out
-  sel z3.s, p6, z5.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z5.s                           // out
-  sel z3.s, p6, z5.s, z3.s
+  sel z3.s, p6, z3.s, z5.s
   lsr z3.s, z3.s, #16                                    // out_1_0
   st1h {z3.s}, p7, [x13, #0, mul vl]                     // out_1_0
   ld1rw {z3.s}, p7/z, [x9, #4]                           // scale_row_1
   mov z5.d, z20.d                                        // bias
   fmla z5.s, p7/m, z4.s, z3.s                            // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z3.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z3.s, z17.s                          // out
-  sel z3.s, p6, z17.s, z3.s
-  lsr z4.s, z18.s, #14                                   // bits
-  lsr z5.s, z3.s, #16                                    // bits
-  and z4.d, z5.d, z4.d                                   // odd
-  add z5.s, z3.s, z18.s                                  // bits
-  add z4.s, z5.s, z4.s                                   // bits
-  lsr z4.s, z4.s, #16                                    // bits
-  lsl z4.s, z4.s, #16                                    // bits
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z17.s                           // out
+  lsr z3.s, z18.s, #14                                   // bits
+  lsr z4.s, z5.s, #16                                    // bits
+  and z3.d, z4.d, z3.d                                   // odd
+  add z4.s, z5.s, z18.s                                  // bits
+  add z3.s, z4.s, z3.s                                   // bits
+  lsr z3.s, z3.s, #16                                    // bits
+  lsl z3.s, z3.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z3.s, z5.s                           // out
+  sel z4.s, p6, z3.s, z5.s
   fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z3.s, p6, z4.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z4.s                           // out
-  sel z3.s, p6, z4.s, z3.s
+  sel z3.s, p6, z3.s, z4.s
   lsr z3.s, z3.s, #16                                    // out_1_1
   st1h {z3.s}, p7, [x13, #1, mul vl]                     // out_1_1
   ld1rw {z3.s}, p7/z, [x9, #0]                           // scale_row_0
   fmla z19.s, p7/m, z1.s, z3.s                           // out
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
-  sel z1.s, p6, z0.s, z19.s
-  fcmgt p6.s, p7/z, z1.s, z17.s                          // out
-  sel z1.s, p6, z17.s, z1.s
-  lsr z3.s, z18.s, #14                                   // bits
-  lsr z4.s, z1.s, #16                                    // bits
-  and z3.d, z4.d, z3.d                                   // odd
-  add z4.s, z1.s, z18.s                                  // bits
-  add z3.s, z4.s, z3.s                                   // bits
-  lsr z3.s, z3.s, #16                                    // bits
-  lsl z3.s, z3.s, #16                                    // bits
+  fmax z19.s, p7/m, z19.s, z0.s                          // out
+  fmin z19.s, p7/m, z19.s, z17.s                         // out
+  lsr z1.s, z18.s, #14                                   // bits
+  lsr z3.s, z19.s, #16                                   // bits
+  and z1.d, z3.d, z1.d                                   // odd
+  add z3.s, z19.s, z18.s                                 // bits
+  add z1.s, z3.s, z1.s                                   // bits
+  lsr z1.s, z1.s, #16                                    // bits
+  lsl z1.s, z1.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z1.s, z19.s                          // out
+  sel z3.s, p6, z1.s, z19.s
   fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z1.s, p6, z3.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z1.s, p6, z3.s, z1.s
+  sel z1.s, p6, z1.s, z3.s
   lsr z1.s, z1.s, #16                                    // out_0_0
   st1h {z1.s}, p7, [x6, #0, mul vl]                      // out_0_0
   ld1rw {z1.s}, p7/z, [x9, #0]                           // scale_row_0
   fmla z20.s, p7/m, z2.s, z1.s                           // out
+  fmax z20.s, p7/m, z20.s, z0.s                          // out
+  fmin z20.s, p7/m, z20.s, z17.s                         // out
+  lsr z0.s, z18.s, #14                                   // bits
+  lsr z1.s, z20.s, #16                                   // bits
+  and z0.d, z1.d, z0.d                                   // odd
+  add z1.s, z20.s, z18.s                                 // bits
+  add z0.s, z1.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
   fcmgt p6.s, p7/z, z0.s, z20.s                          // out
-  sel z0.s, p6, z0.s, z20.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  lsr z1.s, z18.s, #14                                   // bits
-  lsr z2.s, z0.s, #16                                    // bits
-  and z1.d, z2.d, z1.d                                   // odd
-  add z2.s, z0.s, z18.s                                  // bits
-  add z1.s, z2.s, z1.s                                   // bits
-  lsr z1.s, z1.s, #16                                    // bits
-  lsl z1.s, z1.s, #16                                    // bits
+  sel z1.s, p6, z0.s, z20.s
   fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
+  sel z0.s, p6, z0.s, z1.s
   lsr z0.s, z0.s, #16                                    // out_0_1
   st1h {z0.s}, p7, [x6, #1, mul vl]                      // out_0_1
   b L(if_done)
@@ -445,159 +420,143 @@ L(if_else):
   ld1rw {z21.s}, p7/z, [x9, #12]                         // scale_row_3
   mov z22.d, z19.d                                       // bias
   fmla z22.s, p7/m, z7.s, z21.s                          // out
-  fcmgt p6.s, p7/z, z0.s, z22.s                          // out
-  sel z7.s, p6, z0.s, z22.s
-  fcmgt p6.s, p7/z, z7.s, z17.s                          // out
-  sel z7.s, p6, z17.s, z7.s
-  lsr z21.s, z18.s, #14                                  // bits
-  lsr z22.s, z7.s, #16                                   // bits
-  and z21.d, z22.d, z21.d                                // odd
-  add z22.s, z7.s, z18.s                                 // bits
-  add z21.s, z22.s, z21.s                                // bits
-  lsr z21.s, z21.s, #16                                  // bits
-  lsl z21.s, z21.s, #16                                  // bits
+  fmax z22.s, p7/m, z22.s, z0.s                          // out
+  fmin z22.s, p7/m, z22.s, z17.s                         // out
+  lsr z7.s, z18.s, #14                                   // bits
+  lsr z21.s, z22.s, #16                                  // bits
+  and z7.d, z21.d, z7.d                                  // odd
+  add z21.s, z22.s, z18.s                                // bits
+  add z7.s, z21.s, z7.s                                  // bits
+  lsr z7.s, z7.s, #16                                    // bits
+  lsl z7.s, z7.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z7.s, z22.s                          // out
+  sel z21.s, p6, z7.s, z22.s
   fcmgt p6.s, p7/z, z21.s, z7.s                          // out
-  sel z7.s, p6, z21.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z21.s                          // out
-  sel z7.s, p6, z21.s, z7.s
+  sel z7.s, p6, z7.s, z21.s
   lsr z7.s, z7.s, #16                                    // out_3_0
   st1h {z7.s}, p0, [x12, #0, mul vl]                     // out_3_0
   ld1rw {z7.s}, p7/z, [x9, #12]                          // scale_row_3
   mov z21.d, z20.d                                       // bias
   fmla z21.s, p7/m, z16.s, z7.s                          // out
-  fcmgt p6.s, p7/z, z0.s, z21.s                          // out
-  sel z7.s, p6, z0.s, z21.s
-  fcmgt p6.s, p7/z, z7.s, z17.s                          // out
-  sel z7.s, p6, z17.s, z7.s
-  lsr z16.s, z18.s, #14                                  // bits
-  lsr z21.s, z7.s, #16                                   // bits
-  and z16.d, z21.d, z16.d                                // odd
-  add z21.s, z7.s, z18.s                                 // bits
-  add z16.s, z21.s, z16.s                                // bits
-  lsr z16.s, z16.s, #16                                  // bits
-  lsl z16.s, z16.s, #16                                  // bits
+  fmax z21.s, p7/m, z21.s, z0.s                          // out
+  fmin z21.s, p7/m, z21.s, z17.s                         // out
+  lsr z7.s, z18.s, #14                                   // bits
+  lsr z16.s, z21.s, #16                                  // bits
+  and z7.d, z16.d, z7.d                                  // odd
+  add z16.s, z21.s, z18.s                                // bits
+  add z7.s, z16.s, z7.s                                  // bits
+  lsr z7.s, z7.s, #16                                    // bits
+  lsl z7.s, z7.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z7.s, z21.s                          // out
+  sel z16.s, p6, z7.s, z21.s
   fcmgt p6.s, p7/z, z16.s, z7.s                          // out
-  sel z7.s, p6, z16.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z16.s                          // out
-  sel z7.s, p6, z16.s, z7.s
+  sel z7.s, p6, z7.s, z16.s
   lsr z7.s, z7.s, #16                                    // out_3_1
   st1h {z7.s}, p1, [x12, #1, mul vl]                     // out_3_1
   ld1rw {z7.s}, p7/z, [x9, #8]                           // scale_row_2
   mov z16.d, z19.d                                       // bias
   fmla z16.s, p7/m, z5.s, z7.s                           // out
-  fcmgt p6.s, p7/z, z0.s, z16.s                          // out
-  sel z5.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z5.s, z17.s                          // out
-  sel z5.s, p6, z17.s, z5.s
-  lsr z7.s, z18.s, #14                                   // bits
-  lsr z16.s, z5.s, #16                                   // bits
-  and z7.d, z16.d, z7.d                                  // odd
-  add z16.s, z5.s, z18.s                                 // bits
-  add z7.s, z16.s, z7.s                                  // bits
-  lsr z7.s, z7.s, #16                                    // bits
-  lsl z7.s, z7.s, #16                                    // bits
+  fmax z16.s, p7/m, z16.s, z0.s                          // out
+  fmin z16.s, p7/m, z16.s, z17.s                         // out
+  lsr z5.s, z18.s, #14                                   // bits
+  lsr z7.s, z16.s, #16                                   // bits
+  and z5.d, z7.d, z5.d                                   // odd
+  add z7.s, z16.s, z18.s                                 // bits
+  add z5.s, z7.s, z5.s                                   // bits
+  lsr z5.s, z5.s, #16                                    // bits
+  lsl z5.s, z5.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z5.s, z16.s                          // out
+  sel z7.s, p6, z5.s, z16.s
   fcmgt p6.s, p7/z, z7.s, z5.s                           // out
-  sel z5.s, p6, z7.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z7.s                           // out
-  sel z5.s, p6, z7.s, z5.s
+  sel z5.s, p6, z5.s, z7.s
   lsr z5.s, z5.s, #16                                    // out_2_0
   st1h {z5.s}, p0, [x14, #0, mul vl]                     // out_2_0
   ld1rw {z5.s}, p7/z, [x9, #8]                           // scale_row_2
   mov z7.d, z20.d                                        // bias
   fmla z7.s, p7/m, z6.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z5.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z5.s, z17.s                          // out
-  sel z5.s, p6, z17.s, z5.s
-  lsr z6.s, z18.s, #14                                   // bits
-  lsr z7.s, z5.s, #16                                    // bits
-  and z6.d, z7.d, z6.d                                   // odd
-  add z7.s, z5.s, z18.s                                  // bits
-  add z6.s, z7.s, z6.s                                   // bits
-  lsr z6.s, z6.s, #16                                    // bits
-  lsl z6.s, z6.s, #16                                    // bits
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z17.s                           // out
+  lsr z5.s, z18.s, #14                                   // bits
+  lsr z6.s, z7.s, #16                                    // bits
+  and z5.d, z6.d, z5.d                                   // odd
+  add z6.s, z7.s, z18.s                                  // bits
+  add z5.s, z6.s, z5.s                                   // bits
+  lsr z5.s, z5.s, #16                                    // bits
+  lsl z5.s, z5.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z5.s, z7.s                           // out
+  sel z6.s, p6, z5.s, z7.s
   fcmgt p6.s, p7/z, z6.s, z5.s                           // out
-  sel z5.s, p6, z6.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z6.s                           // out
-  sel z5.s, p6, z6.s, z5.s
+  sel z5.s, p6, z5.s, z6.s
   lsr z5.s, z5.s, #16                                    // out_2_1
   st1h {z5.s}, p1, [x14, #1, mul vl]                     // out_2_1
   ld1rw {z5.s}, p7/z, [x9, #4]                           // scale_row_1
   mov z6.d, z19.d                                        // bias
   fmla z6.s, p7/m, z3.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z0.s, z6.s                           // out
-  sel z3.s, p6, z0.s, z6.s
-  fcmgt p6.s, p7/z, z3.s, z17.s                          // out
-  sel z3.s, p6, z17.s, z3.s
-  lsr z5.s, z18.s, #14                                   // bits
-  lsr z6.s, z3.s, #16                                    // bits
-  and z5.d, z6.d, z5.d                                   // odd
-  add z6.s, z3.s, z18.s                                  // bits
-  add z5.s, z6.s, z5.s                                   // bits
-  lsr z5.s, z5.s, #16                                    // bits
-  lsl z5.s, z5.s, #16                                    // bits
+  fmax z6.s, p7/m, z6.s, z0.s                            // out
+  fmin z6.s, p7/m, z6.s, z17.s                           // out
+  lsr z3.s, z18.s, #14                                   // bits
+  lsr z5.s, z6.s, #16                                    // bits
+  and z3.d, z5.d, z3.d                                   // odd
+  add z5.s, z6.s, z18.s                                  // bits
+  add z3.s, z5.s, z3.s                                   // bits
+  lsr z3.s, z3.s, #16                                    // bits
+  lsl z3.s, z3.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z3.s, z6.s                           // out
+  sel z5.s, p6, z3.s, z6.s
   fcmgt p6.s, p7/z, z5.s, z3.s                           // out
-  sel z3.s, p6, z5.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z5.s                           // out
-  sel z3.s, p6, z5.s, z3.s
+  sel z3.s, p6, z3.s, z5.s
   lsr z3.s, z3.s, #16                                    // out_1_0
   st1h {z3.s}, p0, [x13, #0, mul vl]                     // out_1_0
   ld1rw {z3.s}, p7/z, [x9, #4]                           // scale_row_1
   mov z5.d, z20.d                                        // bias
   fmla z5.s, p7/m, z4.s, z3.s                            // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z3.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z3.s, z17.s                          // out
-  sel z3.s, p6, z17.s, z3.s
-  lsr z4.s, z18.s, #14                                   // bits
-  lsr z5.s, z3.s, #16                                    // bits
-  and z4.d, z5.d, z4.d                                   // odd
-  add z5.s, z3.s, z18.s                                  // bits
-  add z4.s, z5.s, z4.s                                   // bits
-  lsr z4.s, z4.s, #16                                    // bits
-  lsl z4.s, z4.s, #16                                    // bits
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z17.s                           // out
+  lsr z3.s, z18.s, #14                                   // bits
+  lsr z4.s, z5.s, #16                                    // bits
+  and z3.d, z4.d, z3.d                                   // odd
+  add z4.s, z5.s, z18.s                                  // bits
+  add z3.s, z4.s, z3.s                                   // bits
+  lsr z3.s, z3.s, #16                                    // bits
+  lsl z3.s, z3.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z3.s, z5.s                           // out
+  sel z4.s, p6, z3.s, z5.s
   fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z3.s, p6, z4.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z4.s                           // out
-  sel z3.s, p6, z4.s, z3.s
+  sel z3.s, p6, z3.s, z4.s
   lsr z3.s, z3.s, #16                                    // out_1_1
   st1h {z3.s}, p1, [x13, #1, mul vl]                     // out_1_1
   ld1rw {z3.s}, p7/z, [x9, #0]                           // scale_row_0
   fmla z19.s, p7/m, z1.s, z3.s                           // out
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
-  sel z1.s, p6, z0.s, z19.s
-  fcmgt p6.s, p7/z, z1.s, z17.s                          // out
-  sel z1.s, p6, z17.s, z1.s
-  lsr z3.s, z18.s, #14                                   // bits
-  lsr z4.s, z1.s, #16                                    // bits
-  and z3.d, z4.d, z3.d                                   // odd
-  add z4.s, z1.s, z18.s                                  // bits
-  add z3.s, z4.s, z3.s                                   // bits
-  lsr z3.s, z3.s, #16                                    // bits
-  lsl z3.s, z3.s, #16                                    // bits
+  fmax z19.s, p7/m, z19.s, z0.s                          // out
+  fmin z19.s, p7/m, z19.s, z17.s                         // out
+  lsr z1.s, z18.s, #14                                   // bits
+  lsr z3.s, z19.s, #16                                   // bits
+  and z1.d, z3.d, z1.d                                   // odd
+  add z3.s, z19.s, z18.s                                 // bits
+  add z1.s, z3.s, z1.s                                   // bits
+  lsr z1.s, z1.s, #16                                    // bits
+  lsl z1.s, z1.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z1.s, z19.s                          // out
+  sel z3.s, p6, z1.s, z19.s
   fcmgt p6.s, p7/z, z3.s, z1.s                           // out
-  sel z1.s, p6, z3.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z1.s, p6, z3.s, z1.s
+  sel z1.s, p6, z1.s, z3.s
   lsr z1.s, z1.s, #16                                    // out_0_0
   st1h {z1.s}, p0, [x6, #0, mul vl]                      // out_0_0
   ld1rw {z1.s}, p7/z, [x9, #0]                           // scale_row_0
   fmla z20.s, p7/m, z2.s, z1.s                           // out
+  fmax z20.s, p7/m, z20.s, z0.s                          // out
+  fmin z20.s, p7/m, z20.s, z17.s                         // out
+  lsr z0.s, z18.s, #14                                   // bits
+  lsr z1.s, z20.s, #16                                   // bits
+  and z0.d, z1.d, z0.d                                   // odd
+  add z1.s, z20.s, z18.s                                 // bits
+  add z0.s, z1.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
   fcmgt p6.s, p7/z, z0.s, z20.s                          // out
-  sel z0.s, p6, z0.s, z20.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  lsr z1.s, z18.s, #14                                   // bits
-  lsr z2.s, z0.s, #16                                    // bits
-  and z1.d, z2.d, z1.d                                   // odd
-  add z2.s, z0.s, z18.s                                  // bits
-  add z1.s, z2.s, z1.s                                   // bits
-  lsr z1.s, z1.s, #16                                    // bits
-  lsl z1.s, z1.s, #16                                    // bits
+  sel z1.s, p6, z0.s, z20.s
   fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
+  sel z0.s, p6, z0.s, z1.s
   lsr z0.s, z0.s, #16                                    // out_0_1
   st1h {z0.s}, p1, [x6, #1, mul vl]                      // out_0_1
 L(if_done):

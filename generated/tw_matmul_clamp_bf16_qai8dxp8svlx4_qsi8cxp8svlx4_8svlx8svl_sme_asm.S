@@ -267,21 +267,19 @@ L(row):
   fmul z20.s, z2.s, z18.s                                // scale
   mov z21.d, z7.d                                        // bias
   fmla z21.s, p7/m, z19.s, z20.s                         // out
-  fcmgt p6.s, p7/z, z4.s, z21.s                          // out
-  sel z19.s, p6, z4.s, z21.s
-  fcmgt p6.s, p7/z, z19.s, z5.s                          // out
-  sel z19.s, p6, z5.s, z19.s
-  lsr z20.s, z6.s, #14                                   // bits
-  lsr z21.s, z19.s, #16                                  // bits
-  and z20.d, z21.d, z20.d                                // odd
-  add z21.s, z19.s, z6.s                                 // bits
-  add z20.s, z21.s, z20.s                                // bits
-  lsr z20.s, z20.s, #16                                  // bits
-  lsl z20.s, z20.s, #16                                  // bits
+  fmax z21.s, p7/m, z21.s, z4.s                          // out
+  fmin z21.s, p7/m, z21.s, z5.s                          // out
+  lsr z19.s, z6.s, #14                                   // bits
+  lsr z20.s, z21.s, #16                                  // bits
+  and z19.d, z20.d, z19.d                                // odd
+  add z20.s, z21.s, z6.s                                 // bits
+  add z19.s, z20.s, z19.s                                // bits
+  lsr z19.s, z19.s, #16                                  // bits
+  lsl z19.s, z19.s, #16                                  // bits
+  fcmgt p6.s, p7/z, z19.s, z21.s                         // out
+  sel z20.s, p6, z19.s, z21.s
   fcmgt p6.s, p7/z, z20.s, z19.s                         // out
-  sel z19.s, p6, z20.s, z19.s
-  fcmgt p6.s, p7/z, z19.s, z20.s                         // out
-  sel z19.s, p6, z20.s, z19.s
+  sel z19.s, p6, z19.s, z20.s
   lsr z19.s, z19.s, #16                                  // out_0
   st1h {z19.s}, p0, [x13, #0, mul vl]                    // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 19 // mov z19.s, p7/m, za1h.s[w12, 0] // sum_1
@@ -290,21 +288,19 @@ L(row):
   fmul z18.s, z3.s, z18.s                                // scale
   mov z19.d, z16.d                                       // bias
   fmla z19.s, p7/m, z17.s, z18.s                         // out
-  fcmgt p6.s, p7/z, z4.s, z19.s                          // out
-  sel z17.s, p6, z4.s, z19.s
-  fcmgt p6.s, p7/z, z17.s, z5.s                          // out
-  sel z17.s, p6, z5.s, z17.s
-  lsr z18.s, z6.s, #14                                   // bits
-  lsr z19.s, z17.s, #16                                  // bits
-  and z18.d, z19.d, z18.d                                // odd
-  add z19.s, z17.s, z6.s                                 // bits
-  add z18.s, z19.s, z18.s                                // bits
-  lsr z18.s, z18.s, #16                                  // bits
-  lsl z18.s, z18.s, #16                                  // bits
+  fmax z19.s, p7/m, z19.s, z4.s                          // out
+  fmin z19.s, p7/m, z19.s, z5.s                          // out
+  lsr z17.s, z6.s, #14                                   // bits
+  lsr z18.s, z19.s, #16                                  // bits
+  and z17.d, z18.d, z17.d                                // odd
+  add z18.s, z19.s, z6.s                                 // bits
+  add z17.s, z18.s, z17.s                                // bits
+  lsr z17.s, z17.s, #16                                  // bits
+  lsl z17.s, z17.s, #16                                  // bits
+  fcmgt p6.s, p7/z, z17.s, z19.s                         // out
+  sel z18.s, p6, z17.s, z19.s
   fcmgt p6.s, p7/z, z18.s, z17.s                         // out
-  sel z17.s, p6, z18.s, z17.s
-  fcmgt p6.s, p7/z, z17.s, z18.s                         // out
-  sel z17.s, p6, z18.s, z17.s
+  sel z17.s, p6, z17.s, z18.s
   lsr z17.s, z17.s, #16                                  // out_1
   st1h {z17.s}, p1, [x13, #1, mul vl]                    // out_1
   add x12, x12, #1                                       // row
@@ -332,21 +328,19 @@ L(row_2):
   fmul z20.s, z2.s, z18.s                                // scale
   mov z21.d, z7.d                                        // bias
   fmla z21.s, p7/m, z19.s, z20.s                         // out
-  fcmgt p6.s, p7/z, z4.s, z21.s                          // out
-  sel z19.s, p6, z4.s, z21.s
-  fcmgt p6.s, p7/z, z19.s, z5.s                          // out
-  sel z19.s, p6, z5.s, z19.s
-  lsr z20.s, z6.s, #14                                   // bits
-  lsr z21.s, z19.s, #16                                  // bits
-  and z20.d, z21.d, z20.d                                // odd
-  add z21.s, z19.s, z6.s                                 // bits
-  add z20.s, z21.s, z20.s                                // bits
-  lsr z20.s, z20.s, #16                                  // bits
-  lsl z20.s, z20.s, #16                                  // bits
+  fmax z21.s, p7/m, z21.s, z4.s                          // out
+  fmin z21.s, p7/m, z21.s, z5.s                          // out
+  lsr z19.s, z6.s, #14                                   // bits
+  lsr z20.s, z21.s, #16                                  // bits
+  and z19.d, z20.d, z19.d                                // odd
+  add z20.s, z21.s, z6.s                                 // bits
+  add z19.s, z20.s, z19.s                                // bits
+  lsr z19.s, z19.s, #16                                  // bits
+  lsl z19.s, z19.s, #16                                  // bits
+  fcmgt p6.s, p7/z, z19.s, z21.s                         // out
+  sel z20.s, p6, z19.s, z21.s
   fcmgt p6.s, p7/z, z20.s, z19.s                         // out
-  sel z19.s, p6, z20.s, z19.s
-  fcmgt p6.s, p7/z, z19.s, z20.s                         // out
-  sel z19.s, p6, z20.s, z19.s
+  sel z19.s, p6, z19.s, z20.s
   lsr z19.s, z19.s, #16                                  // out_0
   st1h {z19.s}, p0, [x13, #0, mul vl]                    // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (3 << 7) + 19 // mov z19.s, p7/m, za3h.s[w12, 0] // sum_1
@@ -355,21 +349,19 @@ L(row_2):
   fmul z18.s, z3.s, z18.s                                // scale
   mov z19.d, z16.d                                       // bias
   fmla z19.s, p7/m, z17.s, z18.s                         // out
-  fcmgt p6.s, p7/z, z4.s, z19.s                          // out
-  sel z17.s, p6, z4.s, z19.s
-  fcmgt p6.s, p7/z, z17.s, z5.s                          // out
-  sel z17.s, p6, z5.s, z17.s
-  lsr z18.s, z6.s, #14                                   // bits
-  lsr z19.s, z17.s, #16                                  // bits
-  and z18.d, z19.d, z18.d                                // odd
-  add z19.s, z17.s, z6.s                                 // bits
-  add z18.s, z19.s, z18.s                                // bits
-  lsr z18.s, z18.s, #16                                  // bits
-  lsl z18.s, z18.s, #16                                  // bits
+  fmax z19.s, p7/m, z19.s, z4.s                          // out
+  fmin z19.s, p7/m, z19.s, z5.s                          // out
+  lsr z17.s, z6.s, #14                                   // bits
+  lsr z18.s, z19.s, #16                                  // bits
+  and z17.d, z18.d, z17.d                                // odd
+  add z18.s, z19.s, z6.s                                 // bits
+  add z17.s, z18.s, z17.s                                // bits
+  lsr z17.s, z17.s, #16                                  // bits
+  lsl z17.s, z17.s, #16                                  // bits
+  fcmgt p6.s, p7/z, z17.s, z19.s                         // out
+  sel z18.s, p6, z17.s, z19.s
   fcmgt p6.s, p7/z, z18.s, z17.s                         // out
-  sel z17.s, p6, z18.s, z17.s
-  fcmgt p6.s, p7/z, z17.s, z18.s                         // out
-  sel z17.s, p6, z18.s, z17.s
+  sel z17.s, p6, z17.s, z18.s
   lsr z17.s, z17.s, #16                                  // out_1
   st1h {z17.s}, p1, [x13, #1, mul vl]                    // out_1
   add x12, x12, #1                                       // row

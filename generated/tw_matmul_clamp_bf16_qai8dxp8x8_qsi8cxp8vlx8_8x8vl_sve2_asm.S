@@ -240,8 +240,7 @@ L(k_done):
   add x9, x3, x9                                         // field
   ldr z23, [x9, #0, mul vl]                              // colsum_0
   ldr z25, [x9, #1, mul vl]                              // colsum_1
-  mov x9, #8
-  mul x9, x10, x9
+  lsl x9, x10, #3
   add x9, x7, x9                                         // field
   ld1rw {z26.s}, p7/z, [x9, #0]                          // zero_0
   mla z24.s, p7/m, z23.s, z26.s                          // sum
@@ -273,59 +272,37 @@ L(k_done):
   add x9, x3, x9                                         // field
   ldr z23, [x9, #0, mul vl]                              // scale_0
   ldr z25, [x9, #1, mul vl]                              // scale_1
-  mov x9, #8
-  mul x9, x10, x9
-  add x9, x9, #32
-  add x9, x7, x9                                         // field
-  add x11, x0, #8*15                                     // clamp
-  ld1rw {z26.s}, p7/z, [x11, #0]                         // min
-  ld1rw {z27.s}, p7/z, [x11, #4]                         // max
+  add x9, x0, #8*15                                      // clamp
+  ld1rw {z26.s}, p7/z, [x9, #0]                          // min
+  ld1rw {z27.s}, p7/z, [x9, #4]                          // max
   mov z28.b, #255                                        // ones
   lsr z28.s, z28.s, #17                                  // below_half
+  lsl x9, x10, #3
+  add x9, x9, #32
+  add x9, x7, x9                                         // field
   cnth x11, all, mul #1
   ldr x12, [x0, #8*13]                                   // dst_stride
-  mov x13, #1
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x6, x12
-  cmp x13, #0                                            // dst_1
-  csel x13, x6, x14, eq
-  mov x14, #2
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x12
-  cmp x14, #0                                            // dst_2
-  csel x14, x13, x15, eq
-  mov x15, #3
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x12
-  cmp x15, #0                                            // dst_3
-  csel x15, x14, x16, eq
-  mov x16, #4
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x12
-  cmp x16, #0                                            // dst_4
-  csel x16, x15, x17, eq
-  mov x17, #5
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
-  add x19, x16, x12
-  cmp x17, #0                                            // dst_5
-  csel x17, x16, x19, eq
-  mov x19, #6
-  subs x19, x8, x19
-  csel x19, x19, xzr, hs
-  add x20, x17, x12
-  cmp x19, #0                                            // dst_6
-  csel x19, x17, x20, eq
-  mov x20, #7
-  subs x20, x8, x20
-  csel x20, x20, xzr, hs
+  add x13, x6, x12
+  cmp x8, #1                                             // dst_1
+  csel x13, x6, x13, ls
+  add x14, x13, x12
+  cmp x8, #2                                             // dst_2
+  csel x14, x13, x14, ls
+  add x15, x14, x12
+  cmp x8, #3                                             // dst_3
+  csel x15, x14, x15, ls
+  add x16, x15, x12
+  cmp x8, #4                                             // dst_4
+  csel x16, x15, x16, ls
+  add x17, x16, x12
+  cmp x8, #5                                             // dst_5
+  csel x17, x16, x17, ls
+  add x19, x17, x12
+  cmp x8, #6                                             // dst_6
+  csel x19, x17, x19, ls
   add x12, x19, x12
-  cmp x20, #0                                            // dst_7
-  csel x12, x19, x12, eq
+  cmp x8, #7                                             // dst_7
+  csel x12, x19, x12, ls
   cnth x20, all, mul #1
   mul x10, x10, x20
   addvl x10, x10, #4
@@ -343,21 +320,19 @@ L(k_done):
   fmul z31.s, z23.s, z31.s                               // scale
   mov z8.d, z29.d                                        // bias
   fmla z8.s, p7/m, z20.s, z31.s                          // out
-  fcmgt p6.s, p7/z, z26.s, z8.s                          // out
-  sel z20.s, p6, z26.s, z8.s
-  fcmgt p6.s, p7/z, z20.s, z27.s                         // out
-  sel z20.s, p6, z27.s, z20.s
-  lsr z31.s, z28.s, #14                                  // bits
-  lsr z8.s, z20.s, #16                                   // bits
-  and z31.d, z8.d, z31.d                                 // odd
-  add z8.s, z20.s, z28.s                                 // bits
-  add z31.s, z8.s, z31.s                                 // bits
-  lsr z31.s, z31.s, #16                                  // bits
-  lsl z31.s, z31.s, #16                                  // bits
+  fmax z8.s, p7/m, z8.s, z26.s                           // out
+  fmin z8.s, p7/m, z8.s, z27.s                           // out
+  lsr z20.s, z28.s, #14                                  // bits
+  lsr z31.s, z8.s, #16                                   // bits
+  and z20.d, z31.d, z20.d                                // odd
+  add z31.s, z8.s, z28.s                                 // bits
+  add z20.s, z31.s, z20.s                                // bits
+  lsr z20.s, z20.s, #16                                  // bits
+  lsl z20.s, z20.s, #16                                  // bits
+  fcmgt p6.s, p7/z, z20.s, z8.s                          // out
+  sel z31.s, p6, z20.s, z8.s
   fcmgt p6.s, p7/z, z31.s, z20.s                         // out
-  sel z20.s, p6, z31.s, z20.s
-  fcmgt p6.s, p7/z, z20.s, z31.s                         // out
-  sel z20.s, p6, z31.s, z20.s
+  sel z20.s, p6, z20.s, z31.s
   lsr z20.s, z20.s, #16                                  // out_7_0
   st1h {z20.s}, p7, [x12, #0, mul vl]                    // out_7_0
   ld1rw {z20.s}, p7/z, [x9, #28]                         // scale_row_7
@@ -365,21 +340,19 @@ L(k_done):
   fmul z20.s, z25.s, z20.s                               // scale
   mov z31.d, z30.d                                       // bias
   fmla z31.s, p7/m, z22.s, z20.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z31.s                         // out
-  sel z20.s, p6, z26.s, z31.s
-  fcmgt p6.s, p7/z, z20.s, z27.s                         // out
-  sel z20.s, p6, z27.s, z20.s
-  lsr z22.s, z28.s, #14                                  // bits
-  lsr z31.s, z20.s, #16                                  // bits
-  and z22.d, z31.d, z22.d                                // odd
-  add z31.s, z20.s, z28.s                                // bits
-  add z22.s, z31.s, z22.s                                // bits
-  lsr z22.s, z22.s, #16                                  // bits
-  lsl z22.s, z22.s, #16                                  // bits
+  fmax z31.s, p7/m, z31.s, z26.s                         // out
+  fmin z31.s, p7/m, z31.s, z27.s                         // out
+  lsr z20.s, z28.s, #14                                  // bits
+  lsr z22.s, z31.s, #16                                  // bits
+  and z20.d, z22.d, z20.d                                // odd
+  add z22.s, z31.s, z28.s                                // bits
+  add z20.s, z22.s, z20.s                                // bits
+  lsr z20.s, z20.s, #16                                  // bits
+  lsl z20.s, z20.s, #16                                  // bits
+  fcmgt p6.s, p7/z, z20.s, z31.s                         // out
+  sel z22.s, p6, z20.s, z31.s
   fcmgt p6.s, p7/z, z22.s, z20.s                         // out
-  sel z20.s, p6, z22.s, z20.s
-  fcmgt p6.s, p7/z, z20.s, z22.s                         // out
-  sel z20.s, p6, z22.s, z20.s
+  sel z20.s, p6, z20.s, z22.s
   lsr z20.s, z20.s, #16                                  // out_7_1
   st1h {z20.s}, p7, [x12, #1, mul vl]                    // out_7_1
   ld1rw {z20.s}, p7/z, [x9, #24]                         // scale_row_6
@@ -387,21 +360,19 @@ L(k_done):
   fmul z20.s, z23.s, z20.s                               // scale
   mov z22.d, z29.d                                       // bias
   fmla z22.s, p7/m, z19.s, z20.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z22.s                         // out
-  sel z19.s, p6, z26.s, z22.s
-  fcmgt p6.s, p7/z, z19.s, z27.s                         // out
-  sel z19.s, p6, z27.s, z19.s
-  lsr z20.s, z28.s, #14                                  // bits
-  lsr z22.s, z19.s, #16                                  // bits
-  and z20.d, z22.d, z20.d                                // odd
-  add z22.s, z19.s, z28.s                                // bits
-  add z20.s, z22.s, z20.s                                // bits
-  lsr z20.s, z20.s, #16                                  // bits
-  lsl z20.s, z20.s, #16                                  // bits
+  fmax z22.s, p7/m, z22.s, z26.s                         // out
+  fmin z22.s, p7/m, z22.s, z27.s                         // out
+  lsr z19.s, z28.s, #14                                  // bits
+  lsr z20.s, z22.s, #16                                  // bits
+  and z19.d, z20.d, z19.d                                // odd
+  add z20.s, z22.s, z28.s                                // bits
+  add z19.s, z20.s, z19.s                                // bits
+  lsr z19.s, z19.s, #16                                  // bits
+  lsl z19.s, z19.s, #16                                  // bits
+  fcmgt p6.s, p7/z, z19.s, z22.s                         // out
+  sel z20.s, p6, z19.s, z22.s
   fcmgt p6.s, p7/z, z20.s, z19.s                         // out
-  sel z19.s, p6, z20.s, z19.s
-  fcmgt p6.s, p7/z, z19.s, z20.s                         // out
-  sel z19.s, p6, z20.s, z19.s
+  sel z19.s, p6, z19.s, z20.s
   lsr z19.s, z19.s, #16                                  // out_6_0
   st1h {z19.s}, p7, [x19, #0, mul vl]                    // out_6_0
   ld1rw {z19.s}, p7/z, [x9, #24]                         // scale_row_6
@@ -409,21 +380,19 @@ L(k_done):
   fmul z19.s, z25.s, z19.s                               // scale
   mov z21.d, z30.d                                       // bias
   fmla z21.s, p7/m, z20.s, z19.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z21.s                         // out
-  sel z19.s, p6, z26.s, z21.s
-  fcmgt p6.s, p7/z, z19.s, z27.s                         // out
-  sel z19.s, p6, z27.s, z19.s
-  lsr z20.s, z28.s, #14                                  // bits
-  lsr z21.s, z19.s, #16                                  // bits
-  and z20.d, z21.d, z20.d                                // odd
-  add z21.s, z19.s, z28.s                                // bits
-  add z20.s, z21.s, z20.s                                // bits
-  lsr z20.s, z20.s, #16                                  // bits
-  lsl z20.s, z20.s, #16                                  // bits
+  fmax z21.s, p7/m, z21.s, z26.s                         // out
+  fmin z21.s, p7/m, z21.s, z27.s                         // out
+  lsr z19.s, z28.s, #14                                  // bits
+  lsr z20.s, z21.s, #16                                  // bits
+  and z19.d, z20.d, z19.d                                // odd
+  add z20.s, z21.s, z28.s                                // bits
+  add z19.s, z20.s, z19.s                                // bits
+  lsr z19.s, z19.s, #16                                  // bits
+  lsl z19.s, z19.s, #16                                  // bits
+  fcmgt p6.s, p7/z, z19.s, z21.s                         // out
+  sel z20.s, p6, z19.s, z21.s
   fcmgt p6.s, p7/z, z20.s, z19.s                         // out
-  sel z19.s, p6, z20.s, z19.s
-  fcmgt p6.s, p7/z, z19.s, z20.s                         // out
-  sel z19.s, p6, z20.s, z19.s
+  sel z19.s, p6, z19.s, z20.s
   lsr z19.s, z19.s, #16                                  // out_6_1
   st1h {z19.s}, p7, [x19, #1, mul vl]                    // out_6_1
   ld1rw {z19.s}, p7/z, [x9, #20]                         // scale_row_5
@@ -431,21 +400,19 @@ L(k_done):
   fmul z19.s, z23.s, z19.s                               // scale
   mov z20.d, z29.d                                       // bias
   fmla z20.s, p7/m, z16.s, z19.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z20.s                         // out
-  sel z16.s, p6, z26.s, z20.s
-  fcmgt p6.s, p7/z, z16.s, z27.s                         // out
-  sel z16.s, p6, z27.s, z16.s
-  lsr z19.s, z28.s, #14                                  // bits
-  lsr z20.s, z16.s, #16                                  // bits
-  and z19.d, z20.d, z19.d                                // odd
-  add z20.s, z16.s, z28.s                                // bits
-  add z19.s, z20.s, z19.s                                // bits
-  lsr z19.s, z19.s, #16                                  // bits
-  lsl z19.s, z19.s, #16                                  // bits
+  fmax z20.s, p7/m, z20.s, z26.s                         // out
+  fmin z20.s, p7/m, z20.s, z27.s                         // out
+  lsr z16.s, z28.s, #14                                  // bits
+  lsr z19.s, z20.s, #16                                  // bits
+  and z16.d, z19.d, z16.d                                // odd
+  add z19.s, z20.s, z28.s                                // bits
+  add z16.s, z19.s, z16.s                                // bits
+  lsr z16.s, z16.s, #16                                  // bits
+  lsl z16.s, z16.s, #16                                  // bits
+  fcmgt p6.s, p7/z, z16.s, z20.s                         // out
+  sel z19.s, p6, z16.s, z20.s
   fcmgt p6.s, p7/z, z19.s, z16.s                         // out
-  sel z16.s, p6, z19.s, z16.s
-  fcmgt p6.s, p7/z, z16.s, z19.s                         // out
-  sel z16.s, p6, z19.s, z16.s
+  sel z16.s, p6, z16.s, z19.s
   lsr z16.s, z16.s, #16                                  // out_5_0
   st1h {z16.s}, p7, [x17, #0, mul vl]                    // out_5_0
   ld1rw {z16.s}, p7/z, [x9, #20]                         // scale_row_5
@@ -453,21 +420,19 @@ L(k_done):
   fmul z16.s, z25.s, z16.s                               // scale
   mov z19.d, z30.d                                       // bias
   fmla z19.s, p7/m, z18.s, z16.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z19.s                         // out
-  sel z16.s, p6, z26.s, z19.s
-  fcmgt p6.s, p7/z, z16.s, z27.s                         // out
-  sel z16.s, p6, z27.s, z16.s
-  lsr z18.s, z28.s, #14                                  // bits
-  lsr z19.s, z16.s, #16                                  // bits
-  and z18.d, z19.d, z18.d                                // odd
-  add z19.s, z16.s, z28.s                                // bits
-  add z18.s, z19.s, z18.s                                // bits
-  lsr z18.s, z18.s, #16                                  // bits
-  lsl z18.s, z18.s, #16                                  // bits
+  fmax z19.s, p7/m, z19.s, z26.s                         // out
+  fmin z19.s, p7/m, z19.s, z27.s                         // out
+  lsr z16.s, z28.s, #14                                  // bits
+  lsr z18.s, z19.s, #16                                  // bits
+  and z16.d, z18.d, z16.d                                // odd
+  add z18.s, z19.s, z28.s                                // bits
+  add z16.s, z18.s, z16.s                                // bits
+  lsr z16.s, z16.s, #16                                  // bits
+  lsl z16.s, z16.s, #16                                  // bits
+  fcmgt p6.s, p7/z, z16.s, z19.s                         // out
+  sel z18.s, p6, z16.s, z19.s
   fcmgt p6.s, p7/z, z18.s, z16.s                         // out
-  sel z16.s, p6, z18.s, z16.s
-  fcmgt p6.s, p7/z, z16.s, z18.s                         // out
-  sel z16.s, p6, z18.s, z16.s
+  sel z16.s, p6, z16.s, z18.s
   lsr z16.s, z16.s, #16                                  // out_5_1
   st1h {z16.s}, p7, [x17, #1, mul vl]                    // out_5_1
   ld1rw {z16.s}, p7/z, [x9, #16]                         // scale_row_4
@@ -475,21 +440,19 @@ L(k_done):
   fmul z16.s, z23.s, z16.s                               // scale
   mov z18.d, z29.d                                       // bias
   fmla z18.s, p7/m, z7.s, z16.s                          // out
-  fcmgt p6.s, p7/z, z26.s, z18.s                         // out
-  sel z7.s, p6, z26.s, z18.s
-  fcmgt p6.s, p7/z, z7.s, z27.s                          // out
-  sel z7.s, p6, z27.s, z7.s
-  lsr z16.s, z28.s, #14                                  // bits
-  lsr z18.s, z7.s, #16                                   // bits
-  and z16.d, z18.d, z16.d                                // odd
-  add z18.s, z7.s, z28.s                                 // bits
-  add z16.s, z18.s, z16.s                                // bits
-  lsr z16.s, z16.s, #16                                  // bits
-  lsl z16.s, z16.s, #16                                  // bits
+  fmax z18.s, p7/m, z18.s, z26.s                         // out
+  fmin z18.s, p7/m, z18.s, z27.s                         // out
+  lsr z7.s, z28.s, #14                                   // bits
+  lsr z16.s, z18.s, #16                                  // bits
+  and z7.d, z16.d, z7.d                                  // odd
+  add z16.s, z18.s, z28.s                                // bits
+  add z7.s, z16.s, z7.s                                  // bits
+  lsr z7.s, z7.s, #16                                    // bits
+  lsl z7.s, z7.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z7.s, z18.s                          // out
+  sel z16.s, p6, z7.s, z18.s
   fcmgt p6.s, p7/z, z16.s, z7.s                          // out
-  sel z7.s, p6, z16.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z16.s                          // out
-  sel z7.s, p6, z16.s, z7.s
+  sel z7.s, p6, z7.s, z16.s
   lsr z7.s, z7.s, #16                                    // out_4_0
   st1h {z7.s}, p7, [x16, #0, mul vl]                     // out_4_0
   ld1rw {z7.s}, p7/z, [x9, #16]                          // scale_row_4
@@ -497,21 +460,19 @@ L(k_done):
   fmul z7.s, z25.s, z7.s                                 // scale
   mov z17.d, z30.d                                       // bias
   fmla z17.s, p7/m, z16.s, z7.s                          // out
-  fcmgt p6.s, p7/z, z26.s, z17.s                         // out
-  sel z7.s, p6, z26.s, z17.s
-  fcmgt p6.s, p7/z, z7.s, z27.s                          // out
-  sel z7.s, p6, z27.s, z7.s
-  lsr z16.s, z28.s, #14                                  // bits
-  lsr z17.s, z7.s, #16                                   // bits
-  and z16.d, z17.d, z16.d                                // odd
-  add z17.s, z7.s, z28.s                                 // bits
-  add z16.s, z17.s, z16.s                                // bits
-  lsr z16.s, z16.s, #16                                  // bits
-  lsl z16.s, z16.s, #16                                  // bits
+  fmax z17.s, p7/m, z17.s, z26.s                         // out
+  fmin z17.s, p7/m, z17.s, z27.s                         // out
+  lsr z7.s, z28.s, #14                                   // bits
+  lsr z16.s, z17.s, #16                                  // bits
+  and z7.d, z16.d, z7.d                                  // odd
+  add z16.s, z17.s, z28.s                                // bits
+  add z7.s, z16.s, z7.s                                  // bits
+  lsr z7.s, z7.s, #16                                    // bits
+  lsl z7.s, z7.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z7.s, z17.s                          // out
+  sel z16.s, p6, z7.s, z17.s
   fcmgt p6.s, p7/z, z16.s, z7.s                          // out
-  sel z7.s, p6, z16.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z16.s                          // out
-  sel z7.s, p6, z16.s, z7.s
+  sel z7.s, p6, z7.s, z16.s
   lsr z7.s, z7.s, #16                                    // out_4_1
   st1h {z7.s}, p7, [x16, #1, mul vl]                     // out_4_1
   ld1rw {z7.s}, p7/z, [x9, #12]                          // scale_row_3
@@ -519,21 +480,19 @@ L(k_done):
   fmul z7.s, z23.s, z7.s                                 // scale
   mov z16.d, z29.d                                       // bias
   fmla z16.s, p7/m, z4.s, z7.s                           // out
-  fcmgt p6.s, p7/z, z26.s, z16.s                         // out
-  sel z4.s, p6, z26.s, z16.s
-  fcmgt p6.s, p7/z, z4.s, z27.s                          // out
-  sel z4.s, p6, z27.s, z4.s
-  lsr z7.s, z28.s, #14                                   // bits
-  lsr z16.s, z4.s, #16                                   // bits
-  and z7.d, z16.d, z7.d                                  // odd
-  add z16.s, z4.s, z28.s                                 // bits
-  add z7.s, z16.s, z7.s                                  // bits
-  lsr z7.s, z7.s, #16                                    // bits
-  lsl z7.s, z7.s, #16                                    // bits
+  fmax z16.s, p7/m, z16.s, z26.s                         // out
+  fmin z16.s, p7/m, z16.s, z27.s                         // out
+  lsr z4.s, z28.s, #14                                   // bits
+  lsr z7.s, z16.s, #16                                   // bits
+  and z4.d, z7.d, z4.d                                   // odd
+  add z7.s, z16.s, z28.s                                 // bits
+  add z4.s, z7.s, z4.s                                   // bits
+  lsr z4.s, z4.s, #16                                    // bits
+  lsl z4.s, z4.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z4.s, z16.s                          // out
+  sel z7.s, p6, z4.s, z16.s
   fcmgt p6.s, p7/z, z7.s, z4.s                           // out
-  sel z4.s, p6, z7.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z7.s                           // out
-  sel z4.s, p6, z7.s, z4.s
+  sel z4.s, p6, z4.s, z7.s
   lsr z4.s, z4.s, #16                                    // out_3_0
   st1h {z4.s}, p7, [x15, #0, mul vl]                     // out_3_0
   ld1rw {z4.s}, p7/z, [x9, #12]                          // scale_row_3
@@ -541,21 +500,19 @@ L(k_done):
   fmul z4.s, z25.s, z4.s                                 // scale
   mov z7.d, z30.d                                        // bias
   fmla z7.s, p7/m, z6.s, z4.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z7.s                          // out
-  sel z4.s, p6, z26.s, z7.s
-  fcmgt p6.s, p7/z, z4.s, z27.s                          // out
-  sel z4.s, p6, z27.s, z4.s
-  lsr z6.s, z28.s, #14                                   // bits
-  lsr z7.s, z4.s, #16                                    // bits
-  and z6.d, z7.d, z6.d                                   // odd
-  add z7.s, z4.s, z28.s                                  // bits
-  add z6.s, z7.s, z6.s                                   // bits
-  lsr z6.s, z6.s, #16                                    // bits
-  lsl z6.s, z6.s, #16                                    // bits
+  fmax z7.s, p7/m, z7.s, z26.s                           // out
+  fmin z7.s, p7/m, z7.s, z27.s                           // out
+  lsr z4.s, z28.s, #14                                   // bits
+  lsr z6.s, z7.s, #16                                    // bits
+  and z4.d, z6.d, z4.d                                   // odd
+  add z6.s, z7.s, z28.s                                  // bits
+  add z4.s, z6.s, z4.s                                   // bits
+  lsr z4.s, z4.s, #16                                    // bits
+  lsl z4.s, z4.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z4.s, z7.s                           // out
+  sel z6.s, p6, z4.s, z7.s
   fcmgt p6.s, p7/z, z6.s, z4.s                           // out
-  sel z4.s, p6, z6.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z6.s                           // out
-  sel z4.s, p6, z6.s, z4.s
+  sel z4.s, p6, z4.s, z6.s
   lsr z4.s, z4.s, #16                                    // out_3_1
   st1h {z4.s}, p7, [x15, #1, mul vl]                     // out_3_1
   ld1rw {z4.s}, p7/z, [x9, #8]                           // scale_row_2
@@ -563,21 +520,19 @@ L(k_done):
   fmul z4.s, z23.s, z4.s                                 // scale
   mov z6.d, z29.d                                        // bias
   fmla z6.s, p7/m, z3.s, z4.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z6.s                          // out
-  sel z3.s, p6, z26.s, z6.s
-  fcmgt p6.s, p7/z, z3.s, z27.s                          // out
-  sel z3.s, p6, z27.s, z3.s
-  lsr z4.s, z28.s, #14                                   // bits
-  lsr z6.s, z3.s, #16                                    // bits
-  and z4.d, z6.d, z4.d                                   // odd
-  add z6.s, z3.s, z28.s                                  // bits
-  add z4.s, z6.s, z4.s                                   // bits
-  lsr z4.s, z4.s, #16                                    // bits
-  lsl z4.s, z4.s, #16                                    // bits
+  fmax z6.s, p7/m, z6.s, z26.s                           // out
+  fmin z6.s, p7/m, z6.s, z27.s                           // out
+  lsr z3.s, z28.s, #14                                   // bits
+  lsr z4.s, z6.s, #16                                    // bits
+  and z3.d, z4.d, z3.d                                   // odd
+  add z4.s, z6.s, z28.s                                  // bits
+  add z3.s, z4.s, z3.s                                   // bits
+  lsr z3.s, z3.s, #16                                    // bits
+  lsl z3.s, z3.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z3.s, z6.s                           // out
+  sel z4.s, p6, z3.s, z6.s
   fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z3.s, p6, z4.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z4.s                           // out
-  sel z3.s, p6, z4.s, z3.s
+  sel z3.s, p6, z3.s, z4.s
   lsr z3.s, z3.s, #16                                    // out_2_0
   st1h {z3.s}, p7, [x14, #0, mul vl]                     // out_2_0
   ld1rw {z3.s}, p7/z, [x9, #8]                           // scale_row_2
@@ -585,21 +540,19 @@ L(k_done):
   fmul z3.s, z25.s, z3.s                                 // scale
   mov z5.d, z30.d                                        // bias
   fmla z5.s, p7/m, z4.s, z3.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z5.s                          // out
-  sel z3.s, p6, z26.s, z5.s
-  fcmgt p6.s, p7/z, z3.s, z27.s                          // out
-  sel z3.s, p6, z27.s, z3.s
-  lsr z4.s, z28.s, #14                                   // bits
-  lsr z5.s, z3.s, #16                                    // bits
-  and z4.d, z5.d, z4.d                                   // odd
-  add z5.s, z3.s, z28.s                                  // bits
-  add z4.s, z5.s, z4.s                                   // bits
-  lsr z4.s, z4.s, #16                                    // bits
-  lsl z4.s, z4.s, #16                                    // bits
+  fmax z5.s, p7/m, z5.s, z26.s                           // out
+  fmin z5.s, p7/m, z5.s, z27.s                           // out
+  lsr z3.s, z28.s, #14                                   // bits
+  lsr z4.s, z5.s, #16                                    // bits
+  and z3.d, z4.d, z3.d                                   // odd
+  add z4.s, z5.s, z28.s                                  // bits
+  add z3.s, z4.s, z3.s                                   // bits
+  lsr z3.s, z3.s, #16                                    // bits
+  lsl z3.s, z3.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z3.s, z5.s                           // out
+  sel z4.s, p6, z3.s, z5.s
   fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z3.s, p6, z4.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z4.s                           // out
-  sel z3.s, p6, z4.s, z3.s
+  sel z3.s, p6, z3.s, z4.s
   lsr z3.s, z3.s, #16                                    // out_2_1
   st1h {z3.s}, p7, [x14, #1, mul vl]                     // out_2_1
   ld1rw {z3.s}, p7/z, [x9, #4]                           // scale_row_1
@@ -607,21 +560,19 @@ L(k_done):
   fmul z3.s, z23.s, z3.s                                 // scale
   mov z4.d, z29.d                                        // bias
   fmla z4.s, p7/m, z0.s, z3.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z4.s                          // out
-  sel z0.s, p6, z26.s, z4.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  lsr z3.s, z28.s, #14                                   // bits
-  lsr z4.s, z0.s, #16                                    // bits
-  and z3.d, z4.d, z3.d                                   // odd
-  add z4.s, z0.s, z28.s                                  // bits
-  add z3.s, z4.s, z3.s                                   // bits
-  lsr z3.s, z3.s, #16                                    // bits
-  lsl z3.s, z3.s, #16                                    // bits
+  fmax z4.s, p7/m, z4.s, z26.s                           // out
+  fmin z4.s, p7/m, z4.s, z27.s                           // out
+  lsr z0.s, z28.s, #14                                   // bits
+  lsr z3.s, z4.s, #16                                    // bits
+  and z0.d, z3.d, z0.d                                   // odd
+  add z3.s, z4.s, z28.s                                  // bits
+  add z0.s, z3.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
+  sel z3.s, p6, z0.s, z4.s
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
-  sel z0.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z0.s, p6, z3.s, z0.s
+  sel z0.s, p6, z0.s, z3.s
   lsr z0.s, z0.s, #16                                    // out_1_0
   st1h {z0.s}, p7, [x13, #0, mul vl]                     // out_1_0
   ld1rw {z0.s}, p7/z, [x9, #4]                           // scale_row_1
@@ -629,63 +580,57 @@ L(k_done):
   fmul z0.s, z25.s, z0.s                                 // scale
   mov z3.d, z30.d                                        // bias
   fmla z3.s, p7/m, z2.s, z0.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z3.s                          // out
-  sel z0.s, p6, z26.s, z3.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  lsr z2.s, z28.s, #14                                   // bits
-  lsr z3.s, z0.s, #16                                    // bits
-  and z2.d, z3.d, z2.d                                   // odd
-  add z3.s, z0.s, z28.s                                  // bits
-  add z2.s, z3.s, z2.s                                   // bits
-  lsr z2.s, z2.s, #16                                    // bits
-  lsl z2.s, z2.s, #16                                    // bits
+  fmax z3.s, p7/m, z3.s, z26.s                           // out
+  fmin z3.s, p7/m, z3.s, z27.s                           // out
+  lsr z0.s, z28.s, #14                                   // bits
+  lsr z2.s, z3.s, #16                                    // bits
+  and z0.d, z2.d, z0.d                                   // odd
+  add z2.s, z3.s, z28.s                                  // bits
+  add z0.s, z2.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
+  sel z2.s, p6, z0.s, z3.s
   fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z0.s, p6, z2.s, z0.s
+  sel z0.s, p6, z0.s, z2.s
   lsr z0.s, z0.s, #16                                    // out_1_1
   st1h {z0.s}, p7, [x13, #1, mul vl]                     // out_1_1
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   scvtf z2.s, p7/m, z24.s                                // real
   fmul z0.s, z23.s, z0.s                                 // scale
   fmla z29.s, p7/m, z2.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z26.s, z29.s                         // out
-  sel z0.s, p6, z26.s, z29.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  lsr z2.s, z28.s, #14                                   // bits
-  lsr z3.s, z0.s, #16                                    // bits
-  and z2.d, z3.d, z2.d                                   // odd
-  add z3.s, z0.s, z28.s                                  // bits
-  add z2.s, z3.s, z2.s                                   // bits
-  lsr z2.s, z2.s, #16                                    // bits
-  lsl z2.s, z2.s, #16                                    // bits
+  fmax z29.s, p7/m, z29.s, z26.s                         // out
+  fmin z29.s, p7/m, z29.s, z27.s                         // out
+  lsr z0.s, z28.s, #14                                   // bits
+  lsr z2.s, z29.s, #16                                   // bits
+  and z0.d, z2.d, z0.d                                   // odd
+  add z2.s, z29.s, z28.s                                 // bits
+  add z0.s, z2.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z0.s, z29.s                          // out
+  sel z2.s, p6, z0.s, z29.s
   fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z0.s, p6, z2.s, z0.s
+  sel z0.s, p6, z0.s, z2.s
   lsr z0.s, z0.s, #16                                    // out_0_0
   st1h {z0.s}, p7, [x6, #0, mul vl]                      // out_0_0
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   scvtf z1.s, p7/m, z1.s                                 // real
   fmul z0.s, z25.s, z0.s                                 // scale
   fmla z30.s, p7/m, z1.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z26.s, z30.s                         // out
-  sel z0.s, p6, z26.s, z30.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  lsr z1.s, z28.s, #14                                   // bits
-  lsr z2.s, z0.s, #16                                    // bits
-  and z1.d, z2.d, z1.d                                   // odd
-  add z2.s, z0.s, z28.s                                  // bits
-  add z1.s, z2.s, z1.s                                   // bits
-  lsr z1.s, z1.s, #16                                    // bits
-  lsl z1.s, z1.s, #16                                    // bits
+  fmax z30.s, p7/m, z30.s, z26.s                         // out
+  fmin z30.s, p7/m, z30.s, z27.s                         // out
+  lsr z0.s, z28.s, #14                                   // bits
+  lsr z1.s, z30.s, #16                                   // bits
+  and z0.d, z1.d, z0.d                                   // odd
+  add z1.s, z30.s, z28.s                                 // bits
+  add z0.s, z1.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z0.s, z30.s                          // out
+  sel z1.s, p6, z0.s, z30.s
   fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
+  sel z0.s, p6, z0.s, z1.s
   lsr z0.s, z0.s, #16                                    // out_0_1
   st1h {z0.s}, p7, [x6, #1, mul vl]                      // out_0_1
   b L(if_done)
@@ -706,21 +651,19 @@ L(if_else):
   fmul z31.s, z23.s, z31.s                               // scale
   mov z8.d, z29.d                                        // bias
   fmla z8.s, p7/m, z20.s, z31.s                          // out
-  fcmgt p6.s, p7/z, z26.s, z8.s                          // out
-  sel z20.s, p6, z26.s, z8.s
-  fcmgt p6.s, p7/z, z20.s, z27.s                         // out
-  sel z20.s, p6, z27.s, z20.s
-  lsr z31.s, z28.s, #14                                  // bits
-  lsr z8.s, z20.s, #16                                   // bits
-  and z31.d, z8.d, z31.d                                 // odd
-  add z8.s, z20.s, z28.s                                 // bits
-  add z31.s, z8.s, z31.s                                 // bits
-  lsr z31.s, z31.s, #16                                  // bits
-  lsl z31.s, z31.s, #16                                  // bits
+  fmax z8.s, p7/m, z8.s, z26.s                           // out
+  fmin z8.s, p7/m, z8.s, z27.s                           // out
+  lsr z20.s, z28.s, #14                                  // bits
+  lsr z31.s, z8.s, #16                                   // bits
+  and z20.d, z31.d, z20.d                                // odd
+  add z31.s, z8.s, z28.s                                 // bits
+  add z20.s, z31.s, z20.s                                // bits
+  lsr z20.s, z20.s, #16                                  // bits
+  lsl z20.s, z20.s, #16                                  // bits
+  fcmgt p6.s, p7/z, z20.s, z8.s                          // out
+  sel z31.s, p6, z20.s, z8.s
   fcmgt p6.s, p7/z, z31.s, z20.s                         // out
-  sel z20.s, p6, z31.s, z20.s
-  fcmgt p6.s, p7/z, z20.s, z31.s                         // out
-  sel z20.s, p6, z31.s, z20.s
+  sel z20.s, p6, z20.s, z31.s
   lsr z20.s, z20.s, #16                                  // out_7_0
   st1h {z20.s}, p0, [x12, #0, mul vl]                    // out_7_0
   ld1rw {z20.s}, p7/z, [x9, #28]                         // scale_row_7
@@ -728,21 +671,19 @@ L(if_else):
   fmul z20.s, z25.s, z20.s                               // scale
   mov z31.d, z30.d                                       // bias
   fmla z31.s, p7/m, z22.s, z20.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z31.s                         // out
-  sel z20.s, p6, z26.s, z31.s
-  fcmgt p6.s, p7/z, z20.s, z27.s                         // out
-  sel z20.s, p6, z27.s, z20.s
-  lsr z22.s, z28.s, #14                                  // bits
-  lsr z31.s, z20.s, #16                                  // bits
-  and z22.d, z31.d, z22.d                                // odd
-  add z31.s, z20.s, z28.s                                // bits
-  add z22.s, z31.s, z22.s                                // bits
-  lsr z22.s, z22.s, #16                                  // bits
-  lsl z22.s, z22.s, #16                                  // bits
+  fmax z31.s, p7/m, z31.s, z26.s                         // out
+  fmin z31.s, p7/m, z31.s, z27.s                         // out
+  lsr z20.s, z28.s, #14                                  // bits
+  lsr z22.s, z31.s, #16                                  // bits
+  and z20.d, z22.d, z20.d                                // odd
+  add z22.s, z31.s, z28.s                                // bits
+  add z20.s, z22.s, z20.s                                // bits
+  lsr z20.s, z20.s, #16                                  // bits
+  lsl z20.s, z20.s, #16                                  // bits
+  fcmgt p6.s, p7/z, z20.s, z31.s                         // out
+  sel z22.s, p6, z20.s, z31.s
   fcmgt p6.s, p7/z, z22.s, z20.s                         // out
-  sel z20.s, p6, z22.s, z20.s
-  fcmgt p6.s, p7/z, z20.s, z22.s                         // out
-  sel z20.s, p6, z22.s, z20.s
+  sel z20.s, p6, z20.s, z22.s
   lsr z20.s, z20.s, #16                                  // out_7_1
   st1h {z20.s}, p1, [x12, #1, mul vl]                    // out_7_1
   ld1rw {z20.s}, p7/z, [x9, #24]                         // scale_row_6
@@ -750,21 +691,19 @@ L(if_else):
   fmul z20.s, z23.s, z20.s                               // scale
   mov z22.d, z29.d                                       // bias
   fmla z22.s, p7/m, z19.s, z20.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z22.s                         // out
-  sel z19.s, p6, z26.s, z22.s
-  fcmgt p6.s, p7/z, z19.s, z27.s                         // out
-  sel z19.s, p6, z27.s, z19.s
-  lsr z20.s, z28.s, #14                                  // bits
-  lsr z22.s, z19.s, #16                                  // bits
-  and z20.d, z22.d, z20.d                                // odd
-  add z22.s, z19.s, z28.s                                // bits
-  add z20.s, z22.s, z20.s                                // bits
-  lsr z20.s, z20.s, #16                                  // bits
-  lsl z20.s, z20.s, #16                                  // bits
+  fmax z22.s, p7/m, z22.s, z26.s                         // out
+  fmin z22.s, p7/m, z22.s, z27.s                         // out
+  lsr z19.s, z28.s, #14                                  // bits
+  lsr z20.s, z22.s, #16                                  // bits
+  and z19.d, z20.d, z19.d                                // odd
+  add z20.s, z22.s, z28.s                                // bits
+  add z19.s, z20.s, z19.s                                // bits
+  lsr z19.s, z19.s, #16                                  // bits
+  lsl z19.s, z19.s, #16                                  // bits
+  fcmgt p6.s, p7/z, z19.s, z22.s                         // out
+  sel z20.s, p6, z19.s, z22.s
   fcmgt p6.s, p7/z, z20.s, z19.s                         // out
-  sel z19.s, p6, z20.s, z19.s
-  fcmgt p6.s, p7/z, z19.s, z20.s                         // out
-  sel z19.s, p6, z20.s, z19.s
+  sel z19.s, p6, z19.s, z20.s
   lsr z19.s, z19.s, #16                                  // out_6_0
   st1h {z19.s}, p0, [x19, #0, mul vl]                    // out_6_0
   ld1rw {z19.s}, p7/z, [x9, #24]                         // scale_row_6
@@ -772,21 +711,19 @@ L(if_else):
   fmul z19.s, z25.s, z19.s                               // scale
   mov z21.d, z30.d                                       // bias
   fmla z21.s, p7/m, z20.s, z19.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z21.s                         // out
-  sel z19.s, p6, z26.s, z21.s
-  fcmgt p6.s, p7/z, z19.s, z27.s                         // out
-  sel z19.s, p6, z27.s, z19.s
-  lsr z20.s, z28.s, #14                                  // bits
-  lsr z21.s, z19.s, #16                                  // bits
-  and z20.d, z21.d, z20.d                                // odd
-  add z21.s, z19.s, z28.s                                // bits
-  add z20.s, z21.s, z20.s                                // bits
-  lsr z20.s, z20.s, #16                                  // bits
-  lsl z20.s, z20.s, #16                                  // bits
+  fmax z21.s, p7/m, z21.s, z26.s                         // out
+  fmin z21.s, p7/m, z21.s, z27.s                         // out
+  lsr z19.s, z28.s, #14                                  // bits
+  lsr z20.s, z21.s, #16                                  // bits
+  and z19.d, z20.d, z19.d                                // odd
+  add z20.s, z21.s, z28.s                                // bits
+  add z19.s, z20.s, z19.s                                // bits
+  lsr z19.s, z19.s, #16                                  // bits
+  lsl z19.s, z19.s, #16                                  // bits
+  fcmgt p6.s, p7/z, z19.s, z21.s                         // out
+  sel z20.s, p6, z19.s, z21.s
   fcmgt p6.s, p7/z, z20.s, z19.s                         // out
-  sel z19.s, p6, z20.s, z19.s
-  fcmgt p6.s, p7/z, z19.s, z20.s                         // out
-  sel z19.s, p6, z20.s, z19.s
+  sel z19.s, p6, z19.s, z20.s
   lsr z19.s, z19.s, #16                                  // out_6_1
   st1h {z19.s}, p1, [x19, #1, mul vl]                    // out_6_1
   ld1rw {z19.s}, p7/z, [x9, #20]                         // scale_row_5
@@ -794,21 +731,19 @@ L(if_else):
   fmul z19.s, z23.s, z19.s                               // scale
   mov z20.d, z29.d                                       // bias
   fmla z20.s, p7/m, z16.s, z19.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z20.s                         // out
-  sel z16.s, p6, z26.s, z20.s
-  fcmgt p6.s, p7/z, z16.s, z27.s                         // out
-  sel z16.s, p6, z27.s, z16.s
-  lsr z19.s, z28.s, #14                                  // bits
-  lsr z20.s, z16.s, #16                                  // bits
-  and z19.d, z20.d, z19.d                                // odd
-  add z20.s, z16.s, z28.s                                // bits
-  add z19.s, z20.s, z19.s                                // bits
-  lsr z19.s, z19.s, #16                                  // bits
-  lsl z19.s, z19.s, #16                                  // bits
+  fmax z20.s, p7/m, z20.s, z26.s                         // out
+  fmin z20.s, p7/m, z20.s, z27.s                         // out
+  lsr z16.s, z28.s, #14                                  // bits
+  lsr z19.s, z20.s, #16                                  // bits
+  and z16.d, z19.d, z16.d                                // odd
+  add z19.s, z20.s, z28.s                                // bits
+  add z16.s, z19.s, z16.s                                // bits
+  lsr z16.s, z16.s, #16                                  // bits
+  lsl z16.s, z16.s, #16                                  // bits
+  fcmgt p6.s, p7/z, z16.s, z20.s                         // out
+  sel z19.s, p6, z16.s, z20.s
   fcmgt p6.s, p7/z, z19.s, z16.s                         // out
-  sel z16.s, p6, z19.s, z16.s
-  fcmgt p6.s, p7/z, z16.s, z19.s                         // out
-  sel z16.s, p6, z19.s, z16.s
+  sel z16.s, p6, z16.s, z19.s
   lsr z16.s, z16.s, #16                                  // out_5_0
   st1h {z16.s}, p0, [x17, #0, mul vl]                    // out_5_0
   ld1rw {z16.s}, p7/z, [x9, #20]                         // scale_row_5
@@ -816,21 +751,19 @@ L(if_else):
   fmul z16.s, z25.s, z16.s                               // scale
   mov z19.d, z30.d                                       // bias
   fmla z19.s, p7/m, z18.s, z16.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z19.s                         // out
-  sel z16.s, p6, z26.s, z19.s
-  fcmgt p6.s, p7/z, z16.s, z27.s                         // out
-  sel z16.s, p6, z27.s, z16.s
-  lsr z18.s, z28.s, #14                                  // bits
-  lsr z19.s, z16.s, #16                                  // bits
-  and z18.d, z19.d, z18.d                                // odd
-  add z19.s, z16.s, z28.s                                // bits
-  add z18.s, z19.s, z18.s                                // bits
-  lsr z18.s, z18.s, #16                                  // bits
-  lsl z18.s, z18.s, #16                                  // bits
+  fmax z19.s, p7/m, z19.s, z26.s                         // out
+  fmin z19.s, p7/m, z19.s, z27.s                         // out
+  lsr z16.s, z28.s, #14                                  // bits
+  lsr z18.s, z19.s, #16                                  // bits
+  and z16.d, z18.d, z16.d                                // odd
+  add z18.s, z19.s, z28.s                                // bits
+  add z16.s, z18.s, z16.s                                // bits
+  lsr z16.s, z16.s, #16                                  // bits
+  lsl z16.s, z16.s, #16                                  // bits
+  fcmgt p6.s, p7/z, z16.s, z19.s                         // out
+  sel z18.s, p6, z16.s, z19.s
   fcmgt p6.s, p7/z, z18.s, z16.s                         // out
-  sel z16.s, p6, z18.s, z16.s
-  fcmgt p6.s, p7/z, z16.s, z18.s                         // out
-  sel z16.s, p6, z18.s, z16.s
+  sel z16.s, p6, z16.s, z18.s
   lsr z16.s, z16.s, #16                                  // out_5_1
   st1h {z16.s}, p1, [x17, #1, mul vl]                    // out_5_1
   ld1rw {z16.s}, p7/z, [x9, #16]                         // scale_row_4
@@ -838,21 +771,19 @@ L(if_else):
   fmul z16.s, z23.s, z16.s                               // scale
   mov z18.d, z29.d                                       // bias
   fmla z18.s, p7/m, z7.s, z16.s                          // out
-  fcmgt p6.s, p7/z, z26.s, z18.s                         // out
-  sel z7.s, p6, z26.s, z18.s
-  fcmgt p6.s, p7/z, z7.s, z27.s                          // out
-  sel z7.s, p6, z27.s, z7.s
-  lsr z16.s, z28.s, #14                                  // bits
-  lsr z18.s, z7.s, #16                                   // bits
-  and z16.d, z18.d, z16.d                                // odd
-  add z18.s, z7.s, z28.s                                 // bits
-  add z16.s, z18.s, z16.s                                // bits
-  lsr z16.s, z16.s, #16                                  // bits
-  lsl z16.s, z16.s, #16                                  // bits
+  fmax z18.s, p7/m, z18.s, z26.s                         // out
+  fmin z18.s, p7/m, z18.s, z27.s                         // out
+  lsr z7.s, z28.s, #14                                   // bits
+  lsr z16.s, z18.s, #16                                  // bits
+  and z7.d, z16.d, z7.d                                  // odd
+  add z16.s, z18.s, z28.s                                // bits
+  add z7.s, z16.s, z7.s                                  // bits
+  lsr z7.s, z7.s, #16                                    // bits
+  lsl z7.s, z7.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z7.s, z18.s                          // out
+  sel z16.s, p6, z7.s, z18.s
   fcmgt p6.s, p7/z, z16.s, z7.s                          // out
-  sel z7.s, p6, z16.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z16.s                          // out
-  sel z7.s, p6, z16.s, z7.s
+  sel z7.s, p6, z7.s, z16.s
   lsr z7.s, z7.s, #16                                    // out_4_0
   st1h {z7.s}, p0, [x16, #0, mul vl]                     // out_4_0
   ld1rw {z7.s}, p7/z, [x9, #16]                          // scale_row_4
@@ -860,21 +791,19 @@ L(if_else):
   fmul z7.s, z25.s, z7.s                                 // scale
   mov z17.d, z30.d                                       // bias
   fmla z17.s, p7/m, z16.s, z7.s                          // out
-  fcmgt p6.s, p7/z, z26.s, z17.s                         // out
-  sel z7.s, p6, z26.s, z17.s
-  fcmgt p6.s, p7/z, z7.s, z27.s                          // out
-  sel z7.s, p6, z27.s, z7.s
-  lsr z16.s, z28.s, #14                                  // bits
-  lsr z17.s, z7.s, #16                                   // bits
-  and z16.d, z17.d, z16.d                                // odd
-  add z17.s, z7.s, z28.s                                 // bits
-  add z16.s, z17.s, z16.s                                // bits
-  lsr z16.s, z16.s, #16                                  // bits
-  lsl z16.s, z16.s, #16                                  // bits
+  fmax z17.s, p7/m, z17.s, z26.s                         // out
+  fmin z17.s, p7/m, z17.s, z27.s                         // out
+  lsr z7.s, z28.s, #14                                   // bits
+  lsr z16.s, z17.s, #16                                  // bits
+  and z7.d, z16.d, z7.d                                  // odd
+  add z16.s, z17.s, z28.s                                // bits
+  add z7.s, z16.s, z7.s                                  // bits
+  lsr z7.s, z7.s, #16                                    // bits
+  lsl z7.s, z7.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z7.s, z17.s                          // out
+  sel z16.s, p6, z7.s, z17.s
   fcmgt p6.s, p7/z, z16.s, z7.s                          // out
-  sel z7.s, p6, z16.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z16.s                          // out
-  sel z7.s, p6, z16.s, z7.s
+  sel z7.s, p6, z7.s, z16.s
   lsr z7.s, z7.s, #16                                    // out_4_1
   st1h {z7.s}, p1, [x16, #1, mul vl]                     // out_4_1
   ld1rw {z7.s}, p7/z, [x9, #12]                          // scale_row_3
@@ -882,21 +811,19 @@ L(if_else):
   fmul z7.s, z23.s, z7.s                                 // scale
   mov z16.d, z29.d                                       // bias
   fmla z16.s, p7/m, z4.s, z7.s                           // out
-  fcmgt p6.s, p7/z, z26.s, z16.s                         // out
-  sel z4.s, p6, z26.s, z16.s
-  fcmgt p6.s, p7/z, z4.s, z27.s                          // out
-  sel z4.s, p6, z27.s, z4.s
-  lsr z7.s, z28.s, #14                                   // bits
-  lsr z16.s, z4.s, #16                                   // bits
-  and z7.d, z16.d, z7.d                                  // odd
-  add z16.s, z4.s, z28.s                                 // bits
-  add z7.s, z16.s, z7.s                                  // bits
-  lsr z7.s, z7.s, #16                                    // bits
-  lsl z7.s, z7.s, #16                                    // bits
+  fmax z16.s, p7/m, z16.s, z26.s                         // out
+  fmin z16.s, p7/m, z16.s, z27.s                         // out
+  lsr z4.s, z28.s, #14                                   // bits
+  lsr z7.s, z16.s, #16                                   // bits
+  and z4.d, z7.d, z4.d                                   // odd
+  add z7.s, z16.s, z28.s                                 // bits
+  add z4.s, z7.s, z4.s                                   // bits
+  lsr z4.s, z4.s, #16                                    // bits
+  lsl z4.s, z4.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z4.s, z16.s                          // out
+  sel z7.s, p6, z4.s, z16.s
   fcmgt p6.s, p7/z, z7.s, z4.s                           // out
-  sel z4.s, p6, z7.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z7.s                           // out
-  sel z4.s, p6, z7.s, z4.s
+  sel z4.s, p6, z4.s, z7.s
   lsr z4.s, z4.s, #16                                    // out_3_0
   st1h {z4.s}, p0, [x15, #0, mul vl]                     // out_3_0
   ld1rw {z4.s}, p7/z, [x9, #12]                          // scale_row_3
@@ -904,21 +831,19 @@ L(if_else):
   fmul z4.s, z25.s, z4.s                                 // scale
   mov z7.d, z30.d                                        // bias
   fmla z7.s, p7/m, z6.s, z4.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z7.s                          // out
-  sel z4.s, p6, z26.s, z7.s
-  fcmgt p6.s, p7/z, z4.s, z27.s                          // out
-  sel z4.s, p6, z27.s, z4.s
-  lsr z6.s, z28.s, #14                                   // bits
-  lsr z7.s, z4.s, #16                                    // bits
-  and z6.d, z7.d, z6.d                                   // odd
-  add z7.s, z4.s, z28.s                                  // bits
-  add z6.s, z7.s, z6.s                                   // bits
-  lsr z6.s, z6.s, #16                                    // bits
-  lsl z6.s, z6.s, #16                                    // bits
+  fmax z7.s, p7/m, z7.s, z26.s                           // out
+  fmin z7.s, p7/m, z7.s, z27.s                           // out
+  lsr z4.s, z28.s, #14                                   // bits
+  lsr z6.s, z7.s, #16                                    // bits
+  and z4.d, z6.d, z4.d                                   // odd
+  add z6.s, z7.s, z28.s                                  // bits
+  add z4.s, z6.s, z4.s                                   // bits
+  lsr z4.s, z4.s, #16                                    // bits
+  lsl z4.s, z4.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z4.s, z7.s                           // out
+  sel z6.s, p6, z4.s, z7.s
   fcmgt p6.s, p7/z, z6.s, z4.s                           // out
-  sel z4.s, p6, z6.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z6.s                           // out
-  sel z4.s, p6, z6.s, z4.s
+  sel z4.s, p6, z4.s, z6.s
   lsr z4.s, z4.s, #16                                    // out_3_1
   st1h {z4.s}, p1, [x15, #1, mul vl]                     // out_3_1
   ld1rw {z4.s}, p7/z, [x9, #8]                           // scale_row_2
@@ -926,21 +851,19 @@ L(if_else):
   fmul z4.s, z23.s, z4.s                                 // scale
   mov z6.d, z29.d                                        // bias
   fmla z6.s, p7/m, z3.s, z4.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z6.s                          // out
-  sel z3.s, p6, z26.s, z6.s
-  fcmgt p6.s, p7/z, z3.s, z27.s                          // out
-  sel z3.s, p6, z27.s, z3.s
-  lsr z4.s, z28.s, #14                                   // bits
-  lsr z6.s, z3.s, #16                                    // bits
-  and z4.d, z6.d, z4.d                                   // odd
-  add z6.s, z3.s, z28.s                                  // bits
-  add z4.s, z6.s, z4.s                                   // bits
-  lsr z4.s, z4.s, #16                                    // bits
-  lsl z4.s, z4.s, #16                                    // bits
+  fmax z6.s, p7/m, z6.s, z26.s                           // out
+  fmin z6.s, p7/m, z6.s, z27.s                           // out
+  lsr z3.s, z28.s, #14                                   // bits
+  lsr z4.s, z6.s, #16                                    // bits
+  and z3.d, z4.d, z3.d                                   // odd
+  add z4.s, z6.s, z28.s                                  // bits
+  add z3.s, z4.s, z3.s                                   // bits
+  lsr z3.s, z3.s, #16                                    // bits
+  lsl z3.s, z3.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z3.s, z6.s                           // out
+  sel z4.s, p6, z3.s, z6.s
   fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z3.s, p6, z4.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z4.s                           // out
-  sel z3.s, p6, z4.s, z3.s
+  sel z3.s, p6, z3.s, z4.s
   lsr z3.s, z3.s, #16                                    // out_2_0
   st1h {z3.s}, p0, [x14, #0, mul vl]                     // out_2_0
   ld1rw {z3.s}, p7/z, [x9, #8]                           // scale_row_2
@@ -948,21 +871,19 @@ L(if_else):
   fmul z3.s, z25.s, z3.s                                 // scale
   mov z5.d, z30.d                                        // bias
   fmla z5.s, p7/m, z4.s, z3.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z5.s                          // out
-  sel z3.s, p6, z26.s, z5.s
-  fcmgt p6.s, p7/z, z3.s, z27.s                          // out
-  sel z3.s, p6, z27.s, z3.s
-  lsr z4.s, z28.s, #14                                   // bits
-  lsr z5.s, z3.s, #16                                    // bits
-  and z4.d, z5.d, z4.d                                   // odd
-  add z5.s, z3.s, z28.s                                  // bits
-  add z4.s, z5.s, z4.s                                   // bits
-  lsr z4.s, z4.s, #16                                    // bits
-  lsl z4.s, z4.s, #16                                    // bits
+  fmax z5.s, p7/m, z5.s, z26.s                           // out
+  fmin z5.s, p7/m, z5.s, z27.s                           // out
+  lsr z3.s, z28.s, #14                                   // bits
+  lsr z4.s, z5.s, #16                                    // bits
+  and z3.d, z4.d, z3.d                                   // odd
+  add z4.s, z5.s, z28.s                                  // bits
+  add z3.s, z4.s, z3.s                                   // bits
+  lsr z3.s, z3.s, #16                                    // bits
+  lsl z3.s, z3.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z3.s, z5.s                           // out
+  sel z4.s, p6, z3.s, z5.s
   fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z3.s, p6, z4.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z4.s                           // out
-  sel z3.s, p6, z4.s, z3.s
+  sel z3.s, p6, z3.s, z4.s
   lsr z3.s, z3.s, #16                                    // out_2_1
   st1h {z3.s}, p1, [x14, #1, mul vl]                     // out_2_1
   ld1rw {z3.s}, p7/z, [x9, #4]                           // scale_row_1
@@ -970,21 +891,19 @@ L(if_else):
   fmul z3.s, z23.s, z3.s                                 // scale
   mov z4.d, z29.d                                        // bias
   fmla z4.s, p7/m, z0.s, z3.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z4.s                          // out
-  sel z0.s, p6, z26.s, z4.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  lsr z3.s, z28.s, #14                                   // bits
-  lsr z4.s, z0.s, #16                                    // bits
-  and z3.d, z4.d, z3.d                                   // odd
-  add z4.s, z0.s, z28.s                                  // bits
-  add z3.s, z4.s, z3.s                                   // bits
-  lsr z3.s, z3.s, #16                                    // bits
-  lsl z3.s, z3.s, #16                                    // bits
+  fmax z4.s, p7/m, z4.s, z26.s                           // out
+  fmin z4.s, p7/m, z4.s, z27.s                           // out
+  lsr z0.s, z28.s, #14                                   // bits
+  lsr z3.s, z4.s, #16                                    // bits
+  and z0.d, z3.d, z0.d                                   // odd
+  add z3.s, z4.s, z28.s                                  // bits
+  add z0.s, z3.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
+  sel z3.s, p6, z0.s, z4.s
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
-  sel z0.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z0.s, p6, z3.s, z0.s
+  sel z0.s, p6, z0.s, z3.s
   lsr z0.s, z0.s, #16                                    // out_1_0
   st1h {z0.s}, p0, [x13, #0, mul vl]                     // out_1_0
   ld1rw {z0.s}, p7/z, [x9, #4]                           // scale_row_1
@@ -992,63 +911,57 @@ L(if_else):
   fmul z0.s, z25.s, z0.s                                 // scale
   mov z3.d, z30.d                                        // bias
   fmla z3.s, p7/m, z2.s, z0.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z3.s                          // out
-  sel z0.s, p6, z26.s, z3.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  lsr z2.s, z28.s, #14                                   // bits
-  lsr z3.s, z0.s, #16                                    // bits
-  and z2.d, z3.d, z2.d                                   // odd
-  add z3.s, z0.s, z28.s                                  // bits
-  add z2.s, z3.s, z2.s                                   // bits
-  lsr z2.s, z2.s, #16                                    // bits
-  lsl z2.s, z2.s, #16                                    // bits
+  fmax z3.s, p7/m, z3.s, z26.s                           // out
+  fmin z3.s, p7/m, z3.s, z27.s                           // out
+  lsr z0.s, z28.s, #14                                   // bits
+  lsr z2.s, z3.s, #16                                    // bits
+  and z0.d, z2.d, z0.d                                   // odd
+  add z2.s, z3.s, z28.s                                  // bits
+  add z0.s, z2.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
+  sel z2.s, p6, z0.s, z3.s
   fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z0.s, p6, z2.s, z0.s
+  sel z0.s, p6, z0.s, z2.s
   lsr z0.s, z0.s, #16                                    // out_1_1
   st1h {z0.s}, p1, [x13, #1, mul vl]                     // out_1_1
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   scvtf z2.s, p7/m, z24.s                                // real
   fmul z0.s, z23.s, z0.s                                 // scale
   fmla z29.s, p7/m, z2.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z26.s, z29.s                         // out
-  sel z0.s, p6, z26.s, z29.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  lsr z2.s, z28.s, #14                                   // bits
-  lsr z3.s, z0.s, #16                                    // bits
-  and z2.d, z3.d, z2.d                                   // odd
-  add z3.s, z0.s, z28.s                                  // bits
-  add z2.s, z3.s, z2.s                                   // bits
-  lsr z2.s, z2.s, #16                                    // bits
-  lsl z2.s, z2.s, #16                                    // bits
+  fmax z29.s, p7/m, z29.s, z26.s                         // out
+  fmin z29.s, p7/m, z29.s, z27.s                         // out
+  lsr z0.s, z28.s, #14                                   // bits
+  lsr z2.s, z29.s, #16                                   // bits
+  and z0.d, z2.d, z0.d                                   // odd
+  add z2.s, z29.s, z28.s                                 // bits
+  add z0.s, z2.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z0.s, z29.s                          // out
+  sel z2.s, p6, z0.s, z29.s
   fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z0.s, p6, z2.s, z0.s
+  sel z0.s, p6, z0.s, z2.s
   lsr z0.s, z0.s, #16                                    // out_0_0
   st1h {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   scvtf z1.s, p7/m, z1.s                                 // real
   fmul z0.s, z25.s, z0.s                                 // scale
   fmla z30.s, p7/m, z1.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z26.s, z30.s                         // out
-  sel z0.s, p6, z26.s, z30.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  lsr z1.s, z28.s, #14                                   // bits
-  lsr z2.s, z0.s, #16                                    // bits
-  and z1.d, z2.d, z1.d                                   // odd
-  add z2.s, z0.s, z28.s                                  // bits
-  add z1.s, z2.s, z1.s                                   // bits
-  lsr z1.s, z1.s, #16                                    // bits
-  lsl z1.s, z1.s, #16                                    // bits
+  fmax z30.s, p7/m, z30.s, z26.s                         // out
+  fmin z30.s, p7/m, z30.s, z27.s                         // out
+  lsr z0.s, z28.s, #14                                   // bits
+  lsr z1.s, z30.s, #16                                   // bits
+  and z0.d, z1.d, z0.d                                   // odd
+  add z1.s, z30.s, z28.s                                 // bits
+  add z0.s, z1.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
+  fcmgt p6.s, p7/z, z0.s, z30.s                          // out
+  sel z1.s, p6, z0.s, z30.s
   fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
+  sel z0.s, p6, z0.s, z1.s
   lsr z0.s, z0.s, #16                                    // out_0_1
   st1h {z0.s}, p1, [x6, #1, mul vl]                      // out_0_1
 L(if_done):

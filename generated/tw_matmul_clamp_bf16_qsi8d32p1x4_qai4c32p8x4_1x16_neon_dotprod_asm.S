@@ -92,12 +92,9 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #8
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x9, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x9, x3, x9, eq
+  cmp x4, #8                                             // rhs_1
+  csel x9, x3, x9, ls
   movi v16.16b, #15                                      // mask
   ldr x11, =1262485504
   dup v17.4s, w11                                        // base
@@ -243,10 +240,8 @@ L(k_done):
   ldp q6, q5, [x10, #0]                                  // bias, bias
   ldp q16, q7, [x9, #0]                                  // bias, bias
   fadd v1.4s, v1.4s, v6.4s                               // out
-  fcmgt v6.4s, v2.4s, v1.4s                              // out
-  bsl v6.16b, v2.16b, v1.16b
-  fcmgt v1.4s, v6.4s, v3.4s                              // out
-  bsl v1.16b, v3.16b, v6.16b
+  fmax v1.4s, v1.4s, v2.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out
   ushr v6.4s, v4.4s, #14                                 // bits
   ushr v17.4s, v1.4s, #16                                // bits
   and v6.16b, v17.16b, v6.16b                            // odd
@@ -261,10 +256,8 @@ L(k_done):
   shrn v1.4h, v1.4s, #16                                 // out_0_0
   str d1, [x6, #0]                                       // out_0_0
   fadd v1.4s, v19.4s, v5.4s                              // out
-  fcmgt v5.4s, v2.4s, v1.4s                              // out
-  bsl v5.16b, v2.16b, v1.16b
-  fcmgt v1.4s, v5.4s, v3.4s                              // out
-  bsl v1.16b, v3.16b, v5.16b
+  fmax v1.4s, v1.4s, v2.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out
   ushr v5.4s, v4.4s, #14                                 // bits
   ushr v6.4s, v1.4s, #16                                 // bits
   and v5.16b, v6.16b, v5.16b                             // odd
@@ -279,10 +272,8 @@ L(k_done):
   shrn v1.4h, v1.4s, #16                                 // out_0_1
   str d1, [x6, #8]                                       // out_0_1
   fadd v0.4s, v0.4s, v16.4s                              // out
-  fcmgt v1.4s, v2.4s, v0.4s                              // out
-  bsl v1.16b, v2.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v3.4s                              // out
-  bsl v0.16b, v3.16b, v1.16b
+  fmax v0.4s, v0.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out
   ushr v1.4s, v4.4s, #14                                 // bits
   ushr v5.4s, v0.4s, #16                                 // bits
   and v1.16b, v5.16b, v1.16b                             // odd
@@ -297,10 +288,8 @@ L(k_done):
   shrn v0.4h, v0.4s, #16                                 // out_0_2
   str d0, [x6, #16]                                      // out_0_2
   fadd v0.4s, v21.4s, v7.4s                              // out
-  fcmgt v1.4s, v2.4s, v0.4s                              // out
-  bsl v1.16b, v2.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v3.4s                              // out
-  bsl v0.16b, v3.16b, v1.16b
+  fmax v0.4s, v0.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out
   ushr v1.4s, v4.4s, #14                                 // bits
   ushr v2.4s, v0.4s, #16                                 // bits
   and v1.16b, v2.16b, v1.16b                             // odd
@@ -422,10 +411,8 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v16.s}[3], [x9]                                   // bias
   fadd v1.4s, v1.4s, v5.4s                               // out
-  fcmgt v5.4s, v2.4s, v1.4s                              // out
-  bsl v5.16b, v2.16b, v1.16b
-  fcmgt v1.4s, v5.4s, v3.4s                              // out
-  bsl v1.16b, v3.16b, v5.16b
+  fmax v1.4s, v1.4s, v2.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out
   ushr v5.4s, v4.4s, #14                                 // bits
   ushr v17.4s, v1.4s, #16                                // bits
   and v5.16b, v17.16b, v5.16b                            // odd
@@ -439,10 +426,8 @@ L(if_else):
   bsl v1.16b, v5.16b, v17.16b
   shrn v1.4h, v1.4s, #16                                 // out_0_0
   fadd v5.4s, v19.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v5.4s                              // out
-  bsl v6.16b, v2.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v3.4s                              // out
-  bsl v5.16b, v3.16b, v6.16b
+  fmax v5.4s, v5.4s, v2.4s                               // out
+  fmin v5.4s, v5.4s, v3.4s                               // out
   ushr v6.4s, v4.4s, #14                                 // bits
   ushr v17.4s, v5.4s, #16                                // bits
   and v6.16b, v17.16b, v6.16b                            // odd
@@ -456,10 +441,8 @@ L(if_else):
   bsl v5.16b, v6.16b, v17.16b
   shrn v5.4h, v5.4s, #16                                 // out_0_1
   fadd v0.4s, v0.4s, v7.4s                               // out
-  fcmgt v6.4s, v2.4s, v0.4s                              // out
-  bsl v6.16b, v2.16b, v0.16b
-  fcmgt v0.4s, v6.4s, v3.4s                              // out
-  bsl v0.16b, v3.16b, v6.16b
+  fmax v0.4s, v0.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out
   ushr v6.4s, v4.4s, #14                                 // bits
   ushr v7.4s, v0.4s, #16                                 // bits
   and v6.16b, v7.16b, v6.16b                             // odd
@@ -473,10 +456,8 @@ L(if_else):
   bsl v0.16b, v6.16b, v7.16b
   shrn v0.4h, v0.4s, #16                                 // out_0_2
   fadd v6.4s, v21.4s, v16.4s                             // out
-  fcmgt v7.4s, v2.4s, v6.4s                              // out
-  bsl v7.16b, v2.16b, v6.16b
-  fcmgt v2.4s, v7.4s, v3.4s                              // out
-  bsl v2.16b, v3.16b, v7.16b
+  fmax v2.4s, v6.4s, v2.4s                               // out
+  fmin v2.4s, v2.4s, v3.4s                               // out
   ushr v3.4s, v4.4s, #14                                 // bits
   ushr v6.4s, v2.4s, #16                                 // bits
   and v3.16b, v6.16b, v3.16b                             // odd

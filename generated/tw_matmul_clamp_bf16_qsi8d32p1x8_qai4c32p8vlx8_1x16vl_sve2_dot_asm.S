@@ -270,10 +270,8 @@ L(k_done):
   ldr z17, [x9, #0, mul vl]                              // bias
   ldr z18, [x9, #1, mul vl]                              // bias
   fadd z1.s, z1.s, z7.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z1.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out
-  sel z1.s, p6, z5.s, z1.s
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z5.s                            // out
   lsr z7.s, z6.s, #14                                    // bits
   lsr z19.s, z1.s, #16                                   // bits
   and z7.d, z19.d, z7.d                                  // odd
@@ -288,10 +286,8 @@ L(k_done):
   lsr z1.s, z1.s, #16                                    // out_0_0
   st1h {z1.s}, p7, [x6, #0, mul vl]                      // out_0_0
   fadd z1.s, z2.s, z16.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z1.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out
-  sel z1.s, p6, z5.s, z1.s
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z5.s                            // out
   lsr z2.s, z6.s, #14                                    // bits
   lsr z7.s, z1.s, #16                                    // bits
   and z2.d, z7.d, z2.d                                   // odd
@@ -306,10 +302,8 @@ L(k_done):
   lsr z1.s, z1.s, #16                                    // out_0_1
   st1h {z1.s}, p7, [x6, #1, mul vl]                      // out_0_1
   fadd z1.s, z3.s, z17.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z1.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out
-  sel z1.s, p6, z5.s, z1.s
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z5.s                            // out
   lsr z2.s, z6.s, #14                                    // bits
   lsr z3.s, z1.s, #16                                    // bits
   and z2.d, z3.d, z2.d                                   // odd
@@ -324,21 +318,19 @@ L(k_done):
   lsr z1.s, z1.s, #16                                    // out_0_2
   st1h {z1.s}, p7, [x6, #2, mul vl]                      // out_0_2
   fadd z1.s, z4.s, z18.s                                 // out
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z5.s                            // out
+  lsr z0.s, z6.s, #14                                    // bits
+  lsr z2.s, z1.s, #16                                    // bits
+  and z0.d, z2.d, z0.d                                   // odd
+  add z2.s, z1.s, z6.s                                   // bits
+  add z0.s, z2.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
   fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z0.s, p6, z5.s, z0.s
-  lsr z1.s, z6.s, #14                                    // bits
-  lsr z2.s, z0.s, #16                                    // bits
-  and z1.d, z2.d, z1.d                                   // odd
-  add z2.s, z0.s, z6.s                                   // bits
-  add z1.s, z2.s, z1.s                                   // bits
-  lsr z1.s, z1.s, #16                                    // bits
-  lsl z1.s, z1.s, #16                                    // bits
+  sel z1.s, p6, z0.s, z1.s
   fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
+  sel z0.s, p6, z0.s, z1.s
   lsr z0.s, z0.s, #16                                    // out_0_3
   st1h {z0.s}, p7, [x6, #3, mul vl]                      // out_0_3
   b L(if_done)
@@ -370,10 +362,8 @@ L(if_else):
   ld1w {z17.s}, p2/z, [x9, #0, mul vl]                   // bias
   ld1w {z18.s}, p3/z, [x9, #1, mul vl]                   // bias
   fadd z1.s, z1.s, z7.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z1.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out
-  sel z1.s, p6, z5.s, z1.s
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z5.s                            // out
   lsr z7.s, z6.s, #14                                    // bits
   lsr z19.s, z1.s, #16                                   // bits
   and z7.d, z19.d, z7.d                                  // odd
@@ -388,10 +378,8 @@ L(if_else):
   lsr z1.s, z1.s, #16                                    // out_0_0
   st1h {z1.s}, p0, [x6, #0, mul vl]                      // out_0_0
   fadd z1.s, z2.s, z16.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z1.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out
-  sel z1.s, p6, z5.s, z1.s
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z5.s                            // out
   lsr z2.s, z6.s, #14                                    // bits
   lsr z7.s, z1.s, #16                                    // bits
   and z2.d, z7.d, z2.d                                   // odd
@@ -406,10 +394,8 @@ L(if_else):
   lsr z1.s, z1.s, #16                                    // out_0_1
   st1h {z1.s}, p1, [x6, #1, mul vl]                      // out_0_1
   fadd z1.s, z3.s, z17.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z1.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out
-  sel z1.s, p6, z5.s, z1.s
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z5.s                            // out
   lsr z2.s, z6.s, #14                                    // bits
   lsr z3.s, z1.s, #16                                    // bits
   and z2.d, z3.d, z2.d                                   // odd
@@ -424,21 +410,19 @@ L(if_else):
   lsr z1.s, z1.s, #16                                    // out_0_2
   st1h {z1.s}, p2, [x6, #2, mul vl]                      // out_0_2
   fadd z1.s, z4.s, z18.s                                 // out
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z5.s                            // out
+  lsr z0.s, z6.s, #14                                    // bits
+  lsr z2.s, z1.s, #16                                    // bits
+  and z0.d, z2.d, z0.d                                   // odd
+  add z2.s, z1.s, z6.s                                   // bits
+  add z0.s, z2.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
   fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z0.s, p6, z5.s, z0.s
-  lsr z1.s, z6.s, #14                                    // bits
-  lsr z2.s, z0.s, #16                                    // bits
-  and z1.d, z2.d, z1.d                                   // odd
-  add z2.s, z0.s, z6.s                                   // bits
-  add z1.s, z2.s, z1.s                                   // bits
-  lsr z1.s, z1.s, #16                                    // bits
-  lsl z1.s, z1.s, #16                                    // bits
+  sel z1.s, p6, z0.s, z1.s
   fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
+  sel z0.s, p6, z0.s, z1.s
   lsr z0.s, z0.s, #16                                    // out_0_3
   st1h {z0.s}, p3, [x6, #3, mul vl]                      // out_0_3
 L(if_done):

@@ -113,24 +113,15 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #4
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
-  add x12, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x11, x3, x12, eq
-  mov x12, #8
-  subs x12, x4, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x9
-  cmp x12, #0                                            // rhs_2
-  csel x12, x11, x13, eq
-  mov x13, #12
-  subs x13, x4, x13
-  csel x13, x13, xzr, hs
+  add x11, x3, x9
+  cmp x4, #4                                             // rhs_1
+  csel x11, x3, x11, ls
+  add x12, x11, x9
+  cmp x4, #8                                             // rhs_2
+  csel x12, x11, x12, ls
   add x9, x12, x9
-  cmp x13, #0                                            // rhs_3
-  csel x9, x12, x9, eq
+  cmp x4, #12                                            // rhs_3
+  csel x9, x12, x9, ls
   movi v16.2d, #0                                        // f_0
   movi v17.2d, #0                                        // f_1
   movi v18.2d, #0                                        // f_2
@@ -279,10 +270,8 @@ L(k_done):
   ldr q5, [x12, #0]                                      // bias
   ldr q6, [x9, #0]                                       // bias
   fadd v3.4s, v16.4s, v3.4s                              // out
-  fcmgt v7.4s, v0.4s, v3.4s                              // out
-  bsl v7.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v7.4s, v1.4s                              // out
-  bsl v3.16b, v1.16b, v7.16b
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
   ushr v7.4s, v2.4s, #14                                 // bits
   ushr v16.4s, v3.4s, #16                                // bits
   and v7.16b, v16.16b, v7.16b                            // odd
@@ -297,10 +286,8 @@ L(k_done):
   shrn v3.4h, v3.4s, #16                                 // out_0_0
   str d3, [x6, #0]                                       // out_0_0
   fadd v3.4s, v17.4s, v4.4s                              // out
-  fcmgt v4.4s, v0.4s, v3.4s                              // out
-  bsl v4.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v1.4s                              // out
-  bsl v3.16b, v1.16b, v4.16b
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
   ushr v4.4s, v2.4s, #14                                 // bits
   ushr v7.4s, v3.4s, #16                                 // bits
   and v4.16b, v7.16b, v4.16b                             // odd
@@ -315,10 +302,8 @@ L(k_done):
   shrn v3.4h, v3.4s, #16                                 // out_0_1
   str d3, [x6, #8]                                       // out_0_1
   fadd v3.4s, v18.4s, v5.4s                              // out
-  fcmgt v4.4s, v0.4s, v3.4s                              // out
-  bsl v4.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v1.4s                              // out
-  bsl v3.16b, v1.16b, v4.16b
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
   ushr v4.4s, v2.4s, #14                                 // bits
   ushr v5.4s, v3.4s, #16                                 // bits
   and v4.16b, v5.16b, v4.16b                             // odd
@@ -333,10 +318,8 @@ L(k_done):
   shrn v3.4h, v3.4s, #16                                 // out_0_2
   str d3, [x6, #16]                                      // out_0_2
   fadd v3.4s, v19.4s, v6.4s                              // out
-  fcmgt v4.4s, v0.4s, v3.4s                              // out
-  bsl v4.16b, v0.16b, v3.16b
-  fcmgt v0.4s, v4.4s, v1.4s                              // out
-  bsl v0.16b, v1.16b, v4.16b
+  fmax v0.4s, v3.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out
   ushr v1.4s, v2.4s, #14                                 // bits
   ushr v3.4s, v0.4s, #16                                 // bits
   and v1.16b, v3.16b, v1.16b                             // odd
@@ -466,10 +449,8 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v6.s}[3], [x9]                                    // bias
   fadd v3.4s, v16.4s, v3.4s                              // out
-  fcmgt v7.4s, v0.4s, v3.4s                              // out
-  bsl v7.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v7.4s, v1.4s                              // out
-  bsl v3.16b, v1.16b, v7.16b
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out
   ushr v7.4s, v2.4s, #14                                 // bits
   ushr v16.4s, v3.4s, #16                                // bits
   and v7.16b, v16.16b, v7.16b                            // odd
@@ -483,10 +464,8 @@ L(if_else):
   bsl v3.16b, v7.16b, v16.16b
   shrn v3.4h, v3.4s, #16                                 // out_0_0
   fadd v4.4s, v17.4s, v4.4s                              // out
-  fcmgt v7.4s, v0.4s, v4.4s                              // out
-  bsl v7.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v7.4s, v1.4s                              // out
-  bsl v4.16b, v1.16b, v7.16b
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out
   ushr v7.4s, v2.4s, #14                                 // bits
   ushr v16.4s, v4.4s, #16                                // bits
   and v7.16b, v16.16b, v7.16b                            // odd
@@ -500,10 +479,8 @@ L(if_else):
   bsl v4.16b, v7.16b, v16.16b
   shrn v4.4h, v4.4s, #16                                 // out_0_1
   fadd v5.4s, v18.4s, v5.4s                              // out
-  fcmgt v7.4s, v0.4s, v5.4s                              // out
-  bsl v7.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v7.4s, v1.4s                              // out
-  bsl v5.16b, v1.16b, v7.16b
+  fmax v5.4s, v5.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v1.4s                               // out
   ushr v7.4s, v2.4s, #14                                 // bits
   ushr v16.4s, v5.4s, #16                                // bits
   and v7.16b, v16.16b, v7.16b                            // odd
@@ -517,10 +494,8 @@ L(if_else):
   bsl v5.16b, v7.16b, v16.16b
   shrn v5.4h, v5.4s, #16                                 // out_0_2
   fadd v6.4s, v19.4s, v6.4s                              // out
-  fcmgt v7.4s, v0.4s, v6.4s                              // out
-  bsl v7.16b, v0.16b, v6.16b
-  fcmgt v0.4s, v7.4s, v1.4s                              // out
-  bsl v0.16b, v1.16b, v7.16b
+  fmax v0.4s, v6.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out
   ushr v1.4s, v2.4s, #14                                 // bits
   ushr v6.4s, v0.4s, #16                                 // bits
   and v1.16b, v6.16b, v1.16b                             // odd

@@ -246,10 +246,8 @@ L(k_done):
   ldr z17, [x9, #0, mul vl]                              // bias
   ldr z18, [x9, #1, mul vl]                              // bias
   fadd z0.s, z0.s, z7.s                                  // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z0.s, p6, z5.s, z0.s
+  fmax z0.s, p7/m, z0.s, z4.s                            // out
+  fmin z0.s, p7/m, z0.s, z5.s                            // out
   lsr z7.s, z6.s, #14                                    // bits
   lsr z19.s, z0.s, #16                                   // bits
   and z7.d, z19.d, z7.d                                  // odd
@@ -264,10 +262,8 @@ L(k_done):
   lsr z0.s, z0.s, #16                                    // out_0_0
   st1h {z0.s}, p7, [x6, #0, mul vl]                      // out_0_0
   fadd z0.s, z1.s, z16.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z0.s, p6, z5.s, z0.s
+  fmax z0.s, p7/m, z0.s, z4.s                            // out
+  fmin z0.s, p7/m, z0.s, z5.s                            // out
   lsr z1.s, z6.s, #14                                    // bits
   lsr z7.s, z0.s, #16                                    // bits
   and z1.d, z7.d, z1.d                                   // odd
@@ -282,10 +278,8 @@ L(k_done):
   lsr z0.s, z0.s, #16                                    // out_0_1
   st1h {z0.s}, p7, [x6, #1, mul vl]                      // out_0_1
   fadd z0.s, z2.s, z17.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z0.s, p6, z5.s, z0.s
+  fmax z0.s, p7/m, z0.s, z4.s                            // out
+  fmin z0.s, p7/m, z0.s, z5.s                            // out
   lsr z1.s, z6.s, #14                                    // bits
   lsr z2.s, z0.s, #16                                    // bits
   and z1.d, z2.d, z1.d                                   // odd
@@ -300,10 +294,8 @@ L(k_done):
   lsr z0.s, z0.s, #16                                    // out_0_2
   st1h {z0.s}, p7, [x6, #2, mul vl]                      // out_0_2
   fadd z0.s, z3.s, z18.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z0.s, p6, z5.s, z0.s
+  fmax z0.s, p7/m, z0.s, z4.s                            // out
+  fmin z0.s, p7/m, z0.s, z5.s                            // out
   lsr z1.s, z6.s, #14                                    // bits
   lsr z2.s, z0.s, #16                                    // bits
   and z1.d, z2.d, z1.d                                   // odd
@@ -346,10 +338,8 @@ L(if_else):
   ld1w {z17.s}, p2/z, [x9, #0, mul vl]                   // bias
   ld1w {z18.s}, p3/z, [x9, #1, mul vl]                   // bias
   fadd z0.s, z0.s, z7.s                                  // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z0.s, p6, z5.s, z0.s
+  fmax z0.s, p7/m, z0.s, z4.s                            // out
+  fmin z0.s, p7/m, z0.s, z5.s                            // out
   lsr z7.s, z6.s, #14                                    // bits
   lsr z19.s, z0.s, #16                                   // bits
   and z7.d, z19.d, z7.d                                  // odd
@@ -364,10 +354,8 @@ L(if_else):
   lsr z0.s, z0.s, #16                                    // out_0_0
   st1h {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
   fadd z0.s, z1.s, z16.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z0.s, p6, z5.s, z0.s
+  fmax z0.s, p7/m, z0.s, z4.s                            // out
+  fmin z0.s, p7/m, z0.s, z5.s                            // out
   lsr z1.s, z6.s, #14                                    // bits
   lsr z7.s, z0.s, #16                                    // bits
   and z1.d, z7.d, z1.d                                   // odd
@@ -382,10 +370,8 @@ L(if_else):
   lsr z0.s, z0.s, #16                                    // out_0_1
   st1h {z0.s}, p1, [x6, #1, mul vl]                      // out_0_1
   fadd z0.s, z2.s, z17.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z0.s, p6, z5.s, z0.s
+  fmax z0.s, p7/m, z0.s, z4.s                            // out
+  fmin z0.s, p7/m, z0.s, z5.s                            // out
   lsr z1.s, z6.s, #14                                    // bits
   lsr z2.s, z0.s, #16                                    // bits
   and z1.d, z2.d, z1.d                                   // odd
@@ -400,10 +386,8 @@ L(if_else):
   lsr z0.s, z0.s, #16                                    // out_0_2
   st1h {z0.s}, p2, [x6, #2, mul vl]                      // out_0_2
   fadd z0.s, z3.s, z18.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z0.s, p6, z5.s, z0.s
+  fmax z0.s, p7/m, z0.s, z4.s                            // out
+  fmin z0.s, p7/m, z0.s, z5.s                            // out
   lsr z1.s, z6.s, #14                                    // bits
   lsr z2.s, z0.s, #16                                    // bits
   and z1.d, z2.d, z1.d                                   // odd

@@ -841,10 +841,8 @@ L(k_5_done):
 L(row):
   .inst 0xc0821c00 + ((12 - 12) << 13) + (0 << 7) + 5 // mov z5.s, p7/m, za0h.s[w12, 0] // f_0
   fadd z5.s, z5.s, z3.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z5.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z1.s                           // out
-  sel z5.s, p6, z1.s, z5.s
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z1.s                            // out
   lsr z6.s, z2.s, #14                                    // bits
   lsr z7.s, z5.s, #16                                    // bits
   and z6.d, z7.d, z6.d                                   // odd
@@ -860,10 +858,8 @@ L(row):
   st1h {z5.s}, p0, [x10, #0, mul vl]                     // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 5 // mov z5.s, p7/m, za1h.s[w12, 0] // f_1
   fadd z5.s, z5.s, z4.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z5.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z1.s                           // out
-  sel z5.s, p6, z1.s, z5.s
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z1.s                            // out
   lsr z6.s, z2.s, #14                                    // bits
   lsr z7.s, z5.s, #16                                    // bits
   and z6.d, z7.d, z6.d                                   // odd

@@ -250,24 +250,15 @@ L(k_done):
   ushr v6.4s, v6.4s, #17                                 // below_half
   mov x9, #8
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
   add x11, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x11, x13, x11, eq
+  cmp x8, #3                                             // dst_3
+  csel x11, x13, x11, ls
   lsr x10, x10, #5
   mov x14, #144
   mul x10, x10, x14
@@ -281,10 +272,8 @@ L(k_done):
   csel x9, x10, x14, eq
   ldp q16, q7, [x9, #0]                                  // bias, bias
   fadd v0.4s, v0.4s, v16.4s                              // out
-  fcmgt v17.4s, v4.4s, v0.4s                             // out
-  bsl v17.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v17.4s, v5.4s                             // out
-  bsl v0.16b, v5.16b, v17.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
   ushr v17.4s, v6.4s, #14                                // bits
   ushr v18.4s, v0.4s, #16                                // bits
   and v17.16b, v18.16b, v17.16b                          // odd
@@ -299,10 +288,8 @@ L(k_done):
   shrn v0.4h, v0.4s, #16                                 // out_3_0
   str d0, [x11, #0]                                      // out_3_0
   fadd v0.4s, v25.4s, v7.4s                              // out
-  fcmgt v17.4s, v4.4s, v0.4s                             // out
-  bsl v17.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v17.4s, v5.4s                             // out
-  bsl v0.16b, v5.16b, v17.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
   ushr v17.4s, v6.4s, #14                                // bits
   ushr v18.4s, v0.4s, #16                                // bits
   and v17.16b, v18.16b, v17.16b                          // odd
@@ -317,10 +304,8 @@ L(k_done):
   shrn v0.4h, v0.4s, #16                                 // out_3_1
   str d0, [x11, #8]                                      // out_3_1
   fadd v0.4s, v3.4s, v16.4s                              // out
-  fcmgt v3.4s, v4.4s, v0.4s                              // out
-  bsl v3.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v3.4s, v5.4s                              // out
-  bsl v0.16b, v5.16b, v3.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
   ushr v3.4s, v6.4s, #14                                 // bits
   ushr v17.4s, v0.4s, #16                                // bits
   and v3.16b, v17.16b, v3.16b                            // odd
@@ -335,10 +320,8 @@ L(k_done):
   shrn v0.4h, v0.4s, #16                                 // out_2_0
   str d0, [x13, #0]                                      // out_2_0
   fadd v0.4s, v23.4s, v7.4s                              // out
-  fcmgt v3.4s, v4.4s, v0.4s                              // out
-  bsl v3.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v3.4s, v5.4s                              // out
-  bsl v0.16b, v5.16b, v3.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
   ushr v3.4s, v6.4s, #14                                 // bits
   ushr v17.4s, v0.4s, #16                                // bits
   and v3.16b, v17.16b, v3.16b                            // odd
@@ -353,10 +336,8 @@ L(k_done):
   shrn v0.4h, v0.4s, #16                                 // out_2_1
   str d0, [x13, #8]                                      // out_2_1
   fadd v0.4s, v2.4s, v16.4s                              // out
-  fcmgt v2.4s, v4.4s, v0.4s                              // out
-  bsl v2.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v2.4s, v5.4s                              // out
-  bsl v0.16b, v5.16b, v2.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
   ushr v2.4s, v6.4s, #14                                 // bits
   ushr v3.4s, v0.4s, #16                                 // bits
   and v2.16b, v3.16b, v2.16b                             // odd
@@ -371,10 +352,8 @@ L(k_done):
   shrn v0.4h, v0.4s, #16                                 // out_1_0
   str d0, [x12, #0]                                      // out_1_0
   fadd v0.4s, v21.4s, v7.4s                              // out
-  fcmgt v2.4s, v4.4s, v0.4s                              // out
-  bsl v2.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v2.4s, v5.4s                              // out
-  bsl v0.16b, v5.16b, v2.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
   ushr v2.4s, v6.4s, #14                                 // bits
   ushr v3.4s, v0.4s, #16                                 // bits
   and v2.16b, v3.16b, v2.16b                             // odd
@@ -389,10 +368,8 @@ L(k_done):
   shrn v0.4h, v0.4s, #16                                 // out_1_1
   str d0, [x12, #8]                                      // out_1_1
   fadd v0.4s, v1.4s, v16.4s                              // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out
-  bsl v0.16b, v5.16b, v1.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
   ushr v1.4s, v6.4s, #14                                 // bits
   ushr v2.4s, v0.4s, #16                                 // bits
   and v1.16b, v2.16b, v1.16b                             // odd
@@ -407,10 +384,8 @@ L(k_done):
   shrn v0.4h, v0.4s, #16                                 // out_0_0
   str d0, [x6, #0]                                       // out_0_0
   fadd v0.4s, v19.4s, v7.4s                              // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out
-  bsl v0.16b, v5.16b, v1.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
   ushr v1.4s, v6.4s, #14                                 // bits
   ushr v2.4s, v0.4s, #16                                 // bits
   and v1.16b, v2.16b, v1.16b                             // odd
@@ -480,10 +455,8 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v16.s}[3], [x9]                                   // bias
   fadd v0.4s, v0.4s, v7.4s                               // out
-  fcmgt v17.4s, v4.4s, v0.4s                             // out
-  bsl v17.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v17.4s, v5.4s                             // out
-  bsl v0.16b, v5.16b, v17.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
   ushr v17.4s, v6.4s, #14                                // bits
   ushr v18.4s, v0.4s, #16                                // bits
   and v17.16b, v18.16b, v17.16b                          // odd
@@ -497,10 +470,8 @@ L(if_else):
   bsl v0.16b, v17.16b, v18.16b
   shrn v0.4h, v0.4s, #16                                 // out_3_0
   fadd v17.4s, v25.4s, v16.4s                            // out
-  fcmgt v18.4s, v4.4s, v17.4s                            // out
-  bsl v18.16b, v4.16b, v17.16b
-  fcmgt v17.4s, v18.4s, v5.4s                            // out
-  bsl v17.16b, v5.16b, v18.16b
+  fmax v17.4s, v17.4s, v4.4s                             // out
+  fmin v17.4s, v17.4s, v5.4s                             // out
   ushr v18.4s, v6.4s, #14                                // bits
   ushr v20.4s, v17.4s, #16                               // bits
   and v18.16b, v20.16b, v18.16b                          // odd
@@ -514,10 +485,8 @@ L(if_else):
   bsl v17.16b, v18.16b, v20.16b
   shrn v17.4h, v17.4s, #16                               // out_3_1
   fadd v3.4s, v3.4s, v7.4s                               // out
-  fcmgt v18.4s, v4.4s, v3.4s                             // out
-  bsl v18.16b, v4.16b, v3.16b
-  fcmgt v3.4s, v18.4s, v5.4s                             // out
-  bsl v3.16b, v5.16b, v18.16b
+  fmax v3.4s, v3.4s, v4.4s                               // out
+  fmin v3.4s, v3.4s, v5.4s                               // out
   ushr v18.4s, v6.4s, #14                                // bits
   ushr v20.4s, v3.4s, #16                                // bits
   and v18.16b, v20.16b, v18.16b                          // odd
@@ -531,10 +500,8 @@ L(if_else):
   bsl v3.16b, v18.16b, v20.16b
   shrn v3.4h, v3.4s, #16                                 // out_2_0
   fadd v18.4s, v23.4s, v16.4s                            // out
-  fcmgt v20.4s, v4.4s, v18.4s                            // out
-  bsl v20.16b, v4.16b, v18.16b
-  fcmgt v18.4s, v20.4s, v5.4s                            // out
-  bsl v18.16b, v5.16b, v20.16b
+  fmax v18.4s, v18.4s, v4.4s                             // out
+  fmin v18.4s, v18.4s, v5.4s                             // out
   ushr v20.4s, v6.4s, #14                                // bits
   ushr v22.4s, v18.4s, #16                               // bits
   and v20.16b, v22.16b, v20.16b                          // odd
@@ -548,10 +515,8 @@ L(if_else):
   bsl v18.16b, v20.16b, v22.16b
   shrn v18.4h, v18.4s, #16                               // out_2_1
   fadd v2.4s, v2.4s, v7.4s                               // out
-  fcmgt v20.4s, v4.4s, v2.4s                             // out
-  bsl v20.16b, v4.16b, v2.16b
-  fcmgt v2.4s, v20.4s, v5.4s                             // out
-  bsl v2.16b, v5.16b, v20.16b
+  fmax v2.4s, v2.4s, v4.4s                               // out
+  fmin v2.4s, v2.4s, v5.4s                               // out
   ushr v20.4s, v6.4s, #14                                // bits
   ushr v22.4s, v2.4s, #16                                // bits
   and v20.16b, v22.16b, v20.16b                          // odd
@@ -565,10 +530,8 @@ L(if_else):
   bsl v2.16b, v20.16b, v22.16b
   shrn v2.4h, v2.4s, #16                                 // out_1_0
   fadd v20.4s, v21.4s, v16.4s                            // out
-  fcmgt v21.4s, v4.4s, v20.4s                            // out
-  bsl v21.16b, v4.16b, v20.16b
-  fcmgt v20.4s, v21.4s, v5.4s                            // out
-  bsl v20.16b, v5.16b, v21.16b
+  fmax v20.4s, v20.4s, v4.4s                             // out
+  fmin v20.4s, v20.4s, v5.4s                             // out
   ushr v21.4s, v6.4s, #14                                // bits
   ushr v22.4s, v20.4s, #16                               // bits
   and v21.16b, v22.16b, v21.16b                          // odd
@@ -582,10 +545,8 @@ L(if_else):
   bsl v20.16b, v21.16b, v22.16b
   shrn v20.4h, v20.4s, #16                               // out_1_1
   fadd v1.4s, v1.4s, v7.4s                               // out
-  fcmgt v7.4s, v4.4s, v1.4s                              // out
-  bsl v7.16b, v4.16b, v1.16b
-  fcmgt v1.4s, v7.4s, v5.4s                              // out
-  bsl v1.16b, v5.16b, v7.16b
+  fmax v1.4s, v1.4s, v4.4s                               // out
+  fmin v1.4s, v1.4s, v5.4s                               // out
   ushr v7.4s, v6.4s, #14                                 // bits
   ushr v21.4s, v1.4s, #16                                // bits
   and v7.16b, v21.16b, v7.16b                            // odd
@@ -599,10 +560,8 @@ L(if_else):
   bsl v1.16b, v7.16b, v21.16b
   shrn v1.4h, v1.4s, #16                                 // out_0_0
   fadd v7.4s, v19.4s, v16.4s                             // out
-  fcmgt v16.4s, v4.4s, v7.4s                             // out
-  bsl v16.16b, v4.16b, v7.16b
-  fcmgt v4.4s, v16.4s, v5.4s                             // out
-  bsl v4.16b, v5.16b, v16.16b
+  fmax v4.4s, v7.4s, v4.4s                               // out
+  fmin v4.4s, v4.4s, v5.4s                               // out
   ushr v5.4s, v6.4s, #14                                 // bits
   ushr v7.4s, v4.4s, #16                                 // bits
   and v5.16b, v7.16b, v5.16b                             // odd

@@ -266,24 +266,15 @@ L(k_done):
   lsr z18.s, z18.s, #17                                  // below_half
   cnth x9, all, mul #1
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
   add x11, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x11, x13, x11, eq
+  cmp x8, #3                                             // dst_3
+  csel x11, x13, x11, ls
   lsr x10, x10, #5
   rdvl x14, #10
   mul x10, x10, x14
@@ -298,10 +289,8 @@ L(k_done):
   ldr z19, [x9, #0, mul vl]                              // bias
   ldr z20, [x9, #1, mul vl]                              // bias
   fadd z7.s, z7.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z7.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z17.s                          // out
-  sel z7.s, p6, z17.s, z7.s
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z17.s                           // out
   lsr z21.s, z18.s, #14                                  // bits
   lsr z22.s, z7.s, #16                                   // bits
   and z21.d, z22.d, z21.d                                // odd
@@ -316,10 +305,8 @@ L(k_done):
   lsr z7.s, z7.s, #16                                    // out_3_0
   st1h {z7.s}, p7, [x11, #0, mul vl]                     // out_3_0
   fadd z7.s, z16.s, z20.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z7.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z17.s                          // out
-  sel z7.s, p6, z17.s, z7.s
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z17.s                           // out
   lsr z16.s, z18.s, #14                                  // bits
   lsr z21.s, z7.s, #16                                   // bits
   and z16.d, z21.d, z16.d                                // odd
@@ -334,10 +321,8 @@ L(k_done):
   lsr z7.s, z7.s, #16                                    // out_3_1
   st1h {z7.s}, p7, [x11, #1, mul vl]                     // out_3_1
   fadd z5.s, z5.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z5.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z17.s                          // out
-  sel z5.s, p6, z17.s, z5.s
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z17.s                           // out
   lsr z7.s, z18.s, #14                                   // bits
   lsr z16.s, z5.s, #16                                   // bits
   and z7.d, z16.d, z7.d                                  // odd
@@ -352,10 +337,8 @@ L(k_done):
   lsr z5.s, z5.s, #16                                    // out_2_0
   st1h {z5.s}, p7, [x13, #0, mul vl]                     // out_2_0
   fadd z5.s, z6.s, z20.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z5.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z17.s                          // out
-  sel z5.s, p6, z17.s, z5.s
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z17.s                           // out
   lsr z6.s, z18.s, #14                                   // bits
   lsr z7.s, z5.s, #16                                    // bits
   and z6.d, z7.d, z6.d                                   // odd
@@ -370,10 +353,8 @@ L(k_done):
   lsr z5.s, z5.s, #16                                    // out_2_1
   st1h {z5.s}, p7, [x13, #1, mul vl]                     // out_2_1
   fadd z3.s, z3.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z3.s, p6, z0.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z17.s                          // out
-  sel z3.s, p6, z17.s, z3.s
+  fmax z3.s, p7/m, z3.s, z0.s                            // out
+  fmin z3.s, p7/m, z3.s, z17.s                           // out
   lsr z5.s, z18.s, #14                                   // bits
   lsr z6.s, z3.s, #16                                    // bits
   and z5.d, z6.d, z5.d                                   // odd
@@ -388,10 +369,8 @@ L(k_done):
   lsr z3.s, z3.s, #16                                    // out_1_0
   st1h {z3.s}, p7, [x12, #0, mul vl]                     // out_1_0
   fadd z3.s, z4.s, z20.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z3.s, p6, z0.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z17.s                          // out
-  sel z3.s, p6, z17.s, z3.s
+  fmax z3.s, p7/m, z3.s, z0.s                            // out
+  fmin z3.s, p7/m, z3.s, z17.s                           // out
   lsr z4.s, z18.s, #14                                   // bits
   lsr z5.s, z3.s, #16                                    // bits
   and z4.d, z5.d, z4.d                                   // odd
@@ -406,10 +385,8 @@ L(k_done):
   lsr z3.s, z3.s, #16                                    // out_1_1
   st1h {z3.s}, p7, [x12, #1, mul vl]                     // out_1_1
   fadd z1.s, z1.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z1.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z17.s                          // out
-  sel z1.s, p6, z17.s, z1.s
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z17.s                           // out
   lsr z3.s, z18.s, #14                                   // bits
   lsr z4.s, z1.s, #16                                    // bits
   and z3.d, z4.d, z3.d                                   // odd
@@ -424,21 +401,19 @@ L(k_done):
   lsr z1.s, z1.s, #16                                    // out_0_0
   st1h {z1.s}, p7, [x6, #0, mul vl]                      // out_0_0
   fadd z1.s, z2.s, z20.s                                 // out
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z17.s                           // out
+  lsr z0.s, z18.s, #14                                   // bits
+  lsr z2.s, z1.s, #16                                    // bits
+  and z0.d, z2.d, z0.d                                   // odd
+  add z2.s, z1.s, z18.s                                  // bits
+  add z0.s, z2.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
   fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  lsr z1.s, z18.s, #14                                   // bits
-  lsr z2.s, z0.s, #16                                    // bits
-  and z1.d, z2.d, z1.d                                   // odd
-  add z2.s, z0.s, z18.s                                  // bits
-  add z1.s, z2.s, z1.s                                   // bits
-  lsr z1.s, z1.s, #16                                    // bits
-  lsl z1.s, z1.s, #16                                    // bits
+  sel z1.s, p6, z0.s, z1.s
   fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
+  sel z0.s, p6, z0.s, z1.s
   lsr z0.s, z0.s, #16                                    // out_0_1
   st1h {z0.s}, p7, [x6, #1, mul vl]                      // out_0_1
   b L(if_done)
@@ -455,10 +430,8 @@ L(if_else):
   ld1w {z19.s}, p0/z, [x9, #0, mul vl]                   // bias
   ld1w {z20.s}, p1/z, [x9, #1, mul vl]                   // bias
   fadd z7.s, z7.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z7.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z17.s                          // out
-  sel z7.s, p6, z17.s, z7.s
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z17.s                           // out
   lsr z21.s, z18.s, #14                                  // bits
   lsr z22.s, z7.s, #16                                   // bits
   and z21.d, z22.d, z21.d                                // odd
@@ -473,10 +446,8 @@ L(if_else):
   lsr z7.s, z7.s, #16                                    // out_3_0
   st1h {z7.s}, p0, [x11, #0, mul vl]                     // out_3_0
   fadd z7.s, z16.s, z20.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z7.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z17.s                          // out
-  sel z7.s, p6, z17.s, z7.s
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z17.s                           // out
   lsr z16.s, z18.s, #14                                  // bits
   lsr z21.s, z7.s, #16                                   // bits
   and z16.d, z21.d, z16.d                                // odd
@@ -491,10 +462,8 @@ L(if_else):
   lsr z7.s, z7.s, #16                                    // out_3_1
   st1h {z7.s}, p1, [x11, #1, mul vl]                     // out_3_1
   fadd z5.s, z5.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z5.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z17.s                          // out
-  sel z5.s, p6, z17.s, z5.s
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z17.s                           // out
   lsr z7.s, z18.s, #14                                   // bits
   lsr z16.s, z5.s, #16                                   // bits
   and z7.d, z16.d, z7.d                                  // odd
@@ -509,10 +478,8 @@ L(if_else):
   lsr z5.s, z5.s, #16                                    // out_2_0
   st1h {z5.s}, p0, [x13, #0, mul vl]                     // out_2_0
   fadd z5.s, z6.s, z20.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z5.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z17.s                          // out
-  sel z5.s, p6, z17.s, z5.s
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z17.s                           // out
   lsr z6.s, z18.s, #14                                   // bits
   lsr z7.s, z5.s, #16                                    // bits
   and z6.d, z7.d, z6.d                                   // odd
@@ -527,10 +494,8 @@ L(if_else):
   lsr z5.s, z5.s, #16                                    // out_2_1
   st1h {z5.s}, p1, [x13, #1, mul vl]                     // out_2_1
   fadd z3.s, z3.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z3.s, p6, z0.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z17.s                          // out
-  sel z3.s, p6, z17.s, z3.s
+  fmax z3.s, p7/m, z3.s, z0.s                            // out
+  fmin z3.s, p7/m, z3.s, z17.s                           // out
   lsr z5.s, z18.s, #14                                   // bits
   lsr z6.s, z3.s, #16                                    // bits
   and z5.d, z6.d, z5.d                                   // odd
@@ -545,10 +510,8 @@ L(if_else):
   lsr z3.s, z3.s, #16                                    // out_1_0
   st1h {z3.s}, p0, [x12, #0, mul vl]                     // out_1_0
   fadd z3.s, z4.s, z20.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z3.s, p6, z0.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z17.s                          // out
-  sel z3.s, p6, z17.s, z3.s
+  fmax z3.s, p7/m, z3.s, z0.s                            // out
+  fmin z3.s, p7/m, z3.s, z17.s                           // out
   lsr z4.s, z18.s, #14                                   // bits
   lsr z5.s, z3.s, #16                                    // bits
   and z4.d, z5.d, z4.d                                   // odd
@@ -563,10 +526,8 @@ L(if_else):
   lsr z3.s, z3.s, #16                                    // out_1_1
   st1h {z3.s}, p1, [x12, #1, mul vl]                     // out_1_1
   fadd z1.s, z1.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z1.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z17.s                          // out
-  sel z1.s, p6, z17.s, z1.s
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z17.s                           // out
   lsr z3.s, z18.s, #14                                   // bits
   lsr z4.s, z1.s, #16                                    // bits
   and z3.d, z4.d, z3.d                                   // odd
@@ -581,21 +542,19 @@ L(if_else):
   lsr z1.s, z1.s, #16                                    // out_0_0
   st1h {z1.s}, p0, [x6, #0, mul vl]                      // out_0_0
   fadd z1.s, z2.s, z20.s                                 // out
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z17.s                           // out
+  lsr z0.s, z18.s, #14                                   // bits
+  lsr z2.s, z1.s, #16                                    // bits
+  and z0.d, z2.d, z0.d                                   // odd
+  add z2.s, z1.s, z18.s                                  // bits
+  add z0.s, z2.s, z0.s                                   // bits
+  lsr z0.s, z0.s, #16                                    // bits
+  lsl z0.s, z0.s, #16                                    // bits
   fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  lsr z1.s, z18.s, #14                                   // bits
-  lsr z2.s, z0.s, #16                                    // bits
-  and z1.d, z2.d, z1.d                                   // odd
-  add z2.s, z0.s, z18.s                                  // bits
-  add z1.s, z2.s, z1.s                                   // bits
-  lsr z1.s, z1.s, #16                                    // bits
-  lsl z1.s, z1.s, #16                                    // bits
+  sel z1.s, p6, z0.s, z1.s
   fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z1.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z1.s, z0.s
+  sel z0.s, p6, z0.s, z1.s
   lsr z0.s, z0.s, #16                                    // out_0_1
   st1h {z0.s}, p1, [x6, #1, mul vl]                      // out_0_1
 L(if_done):

@@ -254,18 +254,14 @@ L(k_rest_done):
 L(row):
   .inst 0xc0821c00 + ((12 - 12) << 13) + (0 << 7) + 4 // mov z4.s, p7/m, za0h.s[w12, 0] // sum_0
   fadd z4.s, z4.s, z2.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   fcvt z4.h, p7/m, z4.s                                  // out_0
   st1h {z4.s}, p0, [x11, #0, mul vl]                     // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 4 // mov z4.s, p7/m, za1h.s[w12, 0] // sum_1
   fadd z4.s, z4.s, z3.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   fcvt z4.h, p7/m, z4.s                                  // out_1
   st1h {z4.s}, p1, [x11, #1, mul vl]                     // out_1
   add x12, x12, #1                                       // row
@@ -285,18 +281,14 @@ L(row_done):
 L(row_2):
   .inst 0xc0821c00 + ((12 - 12) << 13) + (2 << 7) + 4 // mov z4.s, p7/m, za2h.s[w12, 0] // sum_0
   fadd z4.s, z4.s, z2.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   fcvt z4.h, p7/m, z4.s                                  // out_0
   st1h {z4.s}, p0, [x11, #0, mul vl]                     // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (3 << 7) + 4 // mov z4.s, p7/m, za3h.s[w12, 0] // sum_1
   fadd z4.s, z4.s, z3.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   fcvt z4.h, p7/m, z4.s                                  // out_1
   st1h {z4.s}, p1, [x11, #1, mul vl]                     // out_1
   add x12, x12, #1                                       // row

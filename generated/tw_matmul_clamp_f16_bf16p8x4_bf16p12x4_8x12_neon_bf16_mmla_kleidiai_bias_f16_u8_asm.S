@@ -47,32 +47,30 @@ tw_matmul_clamp_f16_bf16p8x4_bf16p12x4_8x12_neon_bf16_mmla_kleidiai_bias_f16_u8_
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #80
-  .cfi_def_cfa_offset 80
+  sub sp, sp, #64
+  .cfi_def_cfa_offset 64
   str x19, [sp, #0]
-  .cfi_offset x19, -80
+  .cfi_offset x19, -64
   str x20, [sp, #8]
-  .cfi_offset x20, -72
+  .cfi_offset x20, -56
   str x21, [sp, #16]
-  .cfi_offset x21, -64
+  .cfi_offset x21, -48
   str d8, [sp, #24]
-  .cfi_offset d8, -56
+  .cfi_offset d8, -40
   str d9, [sp, #32]
-  .cfi_offset d9, -48
+  .cfi_offset d9, -32
   str d10, [sp, #40]
-  .cfi_offset d10, -40
+  .cfi_offset d10, -24
   str d11, [sp, #48]
-  .cfi_offset d11, -32
+  .cfi_offset d11, -16
   str d12, [sp, #56]
-  .cfi_offset d12, -24
-  str d13, [sp, #64]
-  .cfi_offset d13, -16
+  .cfi_offset d12, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f16_bf16p8x4_bf16p12x4_8x12_neon_bf16_mmla_kleidiai_bias_f16_u8_asm
   hint #34
   .seh_nop
-  sub sp, sp, #80
-  .seh_stackalloc 80
+  sub sp, sp, #64
+  .seh_stackalloc 64
   str x19, [sp, #0]
   .seh_save_reg x19, 0
   str x20, [sp, #8]
@@ -89,8 +87,6 @@ tw_matmul_clamp_f16_bf16p8x4_bf16p12x4_8x12_neon_bf16_mmla_kleidiai_bias_f16_u8_
   .seh_save_freg d11, 48
   str d12, [sp, #56]
   .seh_save_freg d12, 56
-  str d13, [sp, #64]
-  .seh_save_freg d13, 64
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -279,48 +275,27 @@ L(k_rest_done):
   dup v9.4s, v9.s[0]
   mov x9, #12
   ldr x10, [x0, #8*13]                                   // dst_stride
-  mov x11, #1
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
-  add x12, x6, x10
-  cmp x11, #0                                            // dst_1
-  csel x11, x6, x12, eq
-  mov x12, #2
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x10
-  cmp x12, #0                                            // dst_2
-  csel x12, x11, x13, eq
-  mov x13, #3
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x10
-  cmp x13, #0                                            // dst_3
-  csel x13, x12, x14, eq
-  mov x14, #4
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x10
-  cmp x14, #0                                            // dst_4
-  csel x14, x13, x15, eq
-  mov x15, #5
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x10
-  cmp x15, #0                                            // dst_5
-  csel x15, x14, x16, eq
-  mov x16, #6
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x10
-  cmp x16, #0                                            // dst_6
-  csel x16, x15, x17, eq
-  mov x17, #7
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
+  add x11, x6, x10
+  cmp x8, #1                                             // dst_1
+  csel x11, x6, x11, ls
+  add x12, x11, x10
+  cmp x8, #2                                             // dst_2
+  csel x12, x11, x12, ls
+  add x13, x12, x10
+  cmp x8, #3                                             // dst_3
+  csel x13, x12, x13, ls
+  add x14, x13, x10
+  cmp x8, #4                                             // dst_4
+  csel x14, x13, x14, ls
+  add x15, x14, x10
+  cmp x8, #5                                             // dst_5
+  csel x15, x14, x15, ls
+  add x16, x15, x10
+  cmp x8, #6                                             // dst_6
+  csel x16, x15, x16, ls
   add x10, x16, x10
-  cmp x17, #0                                            // dst_7
-  csel x10, x16, x10, eq
+  cmp x8, #7                                             // dst_7
+  csel x10, x16, x10, ls
   mov x17, #0
   add x17, x3, x17                                       // field
   cmp x4, x9                                             // unless n_left at_least 
@@ -337,171 +312,123 @@ L(k_rest_done):
   ldr d12, [x9, #16]                                     // bias
   fcvtl v12.4s, v12.4h                                   // bias
   fadd v27.4s, v27.4s, v10.4s                            // out
-  fcmgt v13.4s, v8.4s, v27.4s                            // out
-  bsl v13.16b, v8.16b, v27.16b
-  fcmgt v27.4s, v13.4s, v9.4s                            // out
-  bsl v27.16b, v9.16b, v13.16b
+  fmax v27.4s, v27.4s, v8.4s                             // out
+  fmin v27.4s, v27.4s, v9.4s                             // out
   fcvtn v27.4h, v27.4s                                   // out_7_0
   str d27, [x10, #0]                                     // out_7_0
   fadd v27.4s, v29.4s, v11.4s                            // out
-  fcmgt v29.4s, v8.4s, v27.4s                            // out
-  bsl v29.16b, v8.16b, v27.16b
-  fcmgt v27.4s, v29.4s, v9.4s                            // out
-  bsl v27.16b, v9.16b, v29.16b
+  fmax v27.4s, v27.4s, v8.4s                             // out
+  fmin v27.4s, v27.4s, v9.4s                             // out
   fcvtn v27.4h, v27.4s                                   // out_7_1
   str d27, [x10, #8]                                     // out_7_1
   fadd v27.4s, v31.4s, v12.4s                            // out
-  fcmgt v29.4s, v8.4s, v27.4s                            // out
-  bsl v29.16b, v8.16b, v27.16b
-  fcmgt v27.4s, v29.4s, v9.4s                            // out
-  bsl v27.16b, v9.16b, v29.16b
+  fmax v27.4s, v27.4s, v8.4s                             // out
+  fmin v27.4s, v27.4s, v9.4s                             // out
   fcvtn v27.4h, v27.4s                                   // out_7_2
   str d27, [x10, #16]                                    // out_7_2
   fadd v26.4s, v26.4s, v10.4s                            // out
-  fcmgt v27.4s, v8.4s, v26.4s                            // out
-  bsl v27.16b, v8.16b, v26.16b
-  fcmgt v26.4s, v27.4s, v9.4s                            // out
-  bsl v26.16b, v9.16b, v27.16b
+  fmax v26.4s, v26.4s, v8.4s                             // out
+  fmin v26.4s, v26.4s, v9.4s                             // out
   fcvtn v26.4h, v26.4s                                   // out_6_0
   str d26, [x16, #0]                                     // out_6_0
   fadd v26.4s, v28.4s, v11.4s                            // out
-  fcmgt v27.4s, v8.4s, v26.4s                            // out
-  bsl v27.16b, v8.16b, v26.16b
-  fcmgt v26.4s, v27.4s, v9.4s                            // out
-  bsl v26.16b, v9.16b, v27.16b
+  fmax v26.4s, v26.4s, v8.4s                             // out
+  fmin v26.4s, v26.4s, v9.4s                             // out
   fcvtn v26.4h, v26.4s                                   // out_6_1
   str d26, [x16, #8]                                     // out_6_1
   fadd v26.4s, v30.4s, v12.4s                            // out
-  fcmgt v27.4s, v8.4s, v26.4s                            // out
-  bsl v27.16b, v8.16b, v26.16b
-  fcmgt v26.4s, v27.4s, v9.4s                            // out
-  bsl v26.16b, v9.16b, v27.16b
+  fmax v26.4s, v26.4s, v8.4s                             // out
+  fmin v26.4s, v26.4s, v9.4s                             // out
   fcvtn v26.4h, v26.4s                                   // out_6_2
   str d26, [x16, #16]                                    // out_6_2
   fadd v21.4s, v21.4s, v10.4s                            // out
-  fcmgt v26.4s, v8.4s, v21.4s                            // out
-  bsl v26.16b, v8.16b, v21.16b
-  fcmgt v21.4s, v26.4s, v9.4s                            // out
-  bsl v21.16b, v9.16b, v26.16b
+  fmax v21.4s, v21.4s, v8.4s                             // out
+  fmin v21.4s, v21.4s, v9.4s                             // out
   fcvtn v21.4h, v21.4s                                   // out_5_0
   str d21, [x15, #0]                                     // out_5_0
   fadd v21.4s, v23.4s, v11.4s                            // out
-  fcmgt v23.4s, v8.4s, v21.4s                            // out
-  bsl v23.16b, v8.16b, v21.16b
-  fcmgt v21.4s, v23.4s, v9.4s                            // out
-  bsl v21.16b, v9.16b, v23.16b
+  fmax v21.4s, v21.4s, v8.4s                             // out
+  fmin v21.4s, v21.4s, v9.4s                             // out
   fcvtn v21.4h, v21.4s                                   // out_5_1
   str d21, [x15, #8]                                     // out_5_1
   fadd v21.4s, v25.4s, v12.4s                            // out
-  fcmgt v23.4s, v8.4s, v21.4s                            // out
-  bsl v23.16b, v8.16b, v21.16b
-  fcmgt v21.4s, v23.4s, v9.4s                            // out
-  bsl v21.16b, v9.16b, v23.16b
+  fmax v21.4s, v21.4s, v8.4s                             // out
+  fmin v21.4s, v21.4s, v9.4s                             // out
   fcvtn v21.4h, v21.4s                                   // out_5_2
   str d21, [x15, #16]                                    // out_5_2
   fadd v20.4s, v20.4s, v10.4s                            // out
-  fcmgt v21.4s, v8.4s, v20.4s                            // out
-  bsl v21.16b, v8.16b, v20.16b
-  fcmgt v20.4s, v21.4s, v9.4s                            // out
-  bsl v20.16b, v9.16b, v21.16b
+  fmax v20.4s, v20.4s, v8.4s                             // out
+  fmin v20.4s, v20.4s, v9.4s                             // out
   fcvtn v20.4h, v20.4s                                   // out_4_0
   str d20, [x14, #0]                                     // out_4_0
   fadd v20.4s, v22.4s, v11.4s                            // out
-  fcmgt v21.4s, v8.4s, v20.4s                            // out
-  bsl v21.16b, v8.16b, v20.16b
-  fcmgt v20.4s, v21.4s, v9.4s                            // out
-  bsl v20.16b, v9.16b, v21.16b
+  fmax v20.4s, v20.4s, v8.4s                             // out
+  fmin v20.4s, v20.4s, v9.4s                             // out
   fcvtn v20.4h, v20.4s                                   // out_4_1
   str d20, [x14, #8]                                     // out_4_1
   fadd v20.4s, v24.4s, v12.4s                            // out
-  fcmgt v21.4s, v8.4s, v20.4s                            // out
-  bsl v21.16b, v8.16b, v20.16b
-  fcmgt v20.4s, v21.4s, v9.4s                            // out
-  bsl v20.16b, v9.16b, v21.16b
+  fmax v20.4s, v20.4s, v8.4s                             // out
+  fmin v20.4s, v20.4s, v9.4s                             // out
   fcvtn v20.4h, v20.4s                                   // out_4_2
   str d20, [x14, #16]                                    // out_4_2
   fadd v7.4s, v7.4s, v10.4s                              // out
-  fcmgt v20.4s, v8.4s, v7.4s                             // out
-  bsl v20.16b, v8.16b, v7.16b
-  fcmgt v7.4s, v20.4s, v9.4s                             // out
-  bsl v7.16b, v9.16b, v20.16b
+  fmax v7.4s, v7.4s, v8.4s                               // out
+  fmin v7.4s, v7.4s, v9.4s                               // out
   fcvtn v7.4h, v7.4s                                     // out_3_0
   str d7, [x13, #0]                                      // out_3_0
   fadd v7.4s, v17.4s, v11.4s                             // out
-  fcmgt v17.4s, v8.4s, v7.4s                             // out
-  bsl v17.16b, v8.16b, v7.16b
-  fcmgt v7.4s, v17.4s, v9.4s                             // out
-  bsl v7.16b, v9.16b, v17.16b
+  fmax v7.4s, v7.4s, v8.4s                               // out
+  fmin v7.4s, v7.4s, v9.4s                               // out
   fcvtn v7.4h, v7.4s                                     // out_3_1
   str d7, [x13, #8]                                      // out_3_1
   fadd v7.4s, v19.4s, v12.4s                             // out
-  fcmgt v17.4s, v8.4s, v7.4s                             // out
-  bsl v17.16b, v8.16b, v7.16b
-  fcmgt v7.4s, v17.4s, v9.4s                             // out
-  bsl v7.16b, v9.16b, v17.16b
+  fmax v7.4s, v7.4s, v8.4s                               // out
+  fmin v7.4s, v7.4s, v9.4s                               // out
   fcvtn v7.4h, v7.4s                                     // out_3_2
   str d7, [x13, #16]                                     // out_3_2
   fadd v6.4s, v6.4s, v10.4s                              // out
-  fcmgt v7.4s, v8.4s, v6.4s                              // out
-  bsl v7.16b, v8.16b, v6.16b
-  fcmgt v6.4s, v7.4s, v9.4s                              // out
-  bsl v6.16b, v9.16b, v7.16b
+  fmax v6.4s, v6.4s, v8.4s                               // out
+  fmin v6.4s, v6.4s, v9.4s                               // out
   fcvtn v6.4h, v6.4s                                     // out_2_0
   str d6, [x12, #0]                                      // out_2_0
   fadd v6.4s, v16.4s, v11.4s                             // out
-  fcmgt v7.4s, v8.4s, v6.4s                              // out
-  bsl v7.16b, v8.16b, v6.16b
-  fcmgt v6.4s, v7.4s, v9.4s                              // out
-  bsl v6.16b, v9.16b, v7.16b
+  fmax v6.4s, v6.4s, v8.4s                               // out
+  fmin v6.4s, v6.4s, v9.4s                               // out
   fcvtn v6.4h, v6.4s                                     // out_2_1
   str d6, [x12, #8]                                      // out_2_1
   fadd v6.4s, v18.4s, v12.4s                             // out
-  fcmgt v7.4s, v8.4s, v6.4s                              // out
-  bsl v7.16b, v8.16b, v6.16b
-  fcmgt v6.4s, v7.4s, v9.4s                              // out
-  bsl v6.16b, v9.16b, v7.16b
+  fmax v6.4s, v6.4s, v8.4s                               // out
+  fmin v6.4s, v6.4s, v9.4s                               // out
   fcvtn v6.4h, v6.4s                                     // out_2_2
   str d6, [x12, #16]                                     // out_2_2
   fadd v1.4s, v1.4s, v10.4s                              // out
-  fcmgt v6.4s, v8.4s, v1.4s                              // out
-  bsl v6.16b, v8.16b, v1.16b
-  fcmgt v1.4s, v6.4s, v9.4s                              // out
-  bsl v1.16b, v9.16b, v6.16b
+  fmax v1.4s, v1.4s, v8.4s                               // out
+  fmin v1.4s, v1.4s, v9.4s                               // out
   fcvtn v1.4h, v1.4s                                     // out_1_0
   str d1, [x11, #0]                                      // out_1_0
   fadd v1.4s, v3.4s, v11.4s                              // out
-  fcmgt v3.4s, v8.4s, v1.4s                              // out
-  bsl v3.16b, v8.16b, v1.16b
-  fcmgt v1.4s, v3.4s, v9.4s                              // out
-  bsl v1.16b, v9.16b, v3.16b
+  fmax v1.4s, v1.4s, v8.4s                               // out
+  fmin v1.4s, v1.4s, v9.4s                               // out
   fcvtn v1.4h, v1.4s                                     // out_1_1
   str d1, [x11, #8]                                      // out_1_1
   fadd v1.4s, v5.4s, v12.4s                              // out
-  fcmgt v3.4s, v8.4s, v1.4s                              // out
-  bsl v3.16b, v8.16b, v1.16b
-  fcmgt v1.4s, v3.4s, v9.4s                              // out
-  bsl v1.16b, v9.16b, v3.16b
+  fmax v1.4s, v1.4s, v8.4s                               // out
+  fmin v1.4s, v1.4s, v9.4s                               // out
   fcvtn v1.4h, v1.4s                                     // out_1_2
   str d1, [x11, #16]                                     // out_1_2
   fadd v0.4s, v0.4s, v10.4s                              // out
-  fcmgt v1.4s, v8.4s, v0.4s                              // out
-  bsl v1.16b, v8.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v9.4s                              // out
-  bsl v0.16b, v9.16b, v1.16b
+  fmax v0.4s, v0.4s, v8.4s                               // out
+  fmin v0.4s, v0.4s, v9.4s                               // out
   fcvtn v0.4h, v0.4s                                     // out_0_0
   str d0, [x6, #0]                                       // out_0_0
   fadd v0.4s, v2.4s, v11.4s                              // out
-  fcmgt v1.4s, v8.4s, v0.4s                              // out
-  bsl v1.16b, v8.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v9.4s                              // out
-  bsl v0.16b, v9.16b, v1.16b
+  fmax v0.4s, v0.4s, v8.4s                               // out
+  fmin v0.4s, v0.4s, v9.4s                               // out
   fcvtn v0.4h, v0.4s                                     // out_0_1
   str d0, [x6, #8]                                       // out_0_1
   fadd v0.4s, v4.4s, v12.4s                              // out
-  fcmgt v1.4s, v8.4s, v0.4s                              // out
-  bsl v1.16b, v8.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v9.4s                              // out
-  bsl v0.16b, v9.16b, v1.16b
+  fmax v0.4s, v0.4s, v8.4s                               // out
+  fmin v0.4s, v0.4s, v9.4s                               // out
   fcvtn v0.4h, v0.4s                                     // out_0_2
   str d0, [x6, #16]                                      // out_0_2
   b L(if_done)
@@ -588,148 +515,100 @@ L(if_else):
   ld1 {v12.h}[3], [x9]                                   // bias
   fcvtl v12.4s, v12.4h                                   // bias
   fadd v27.4s, v27.4s, v10.4s                            // out
-  fcmgt v13.4s, v8.4s, v27.4s                            // out
-  bsl v13.16b, v8.16b, v27.16b
-  fcmgt v27.4s, v13.4s, v9.4s                            // out
-  bsl v27.16b, v9.16b, v13.16b
+  fmax v27.4s, v27.4s, v8.4s                             // out
+  fmin v27.4s, v27.4s, v9.4s                             // out
   fcvtn v27.4h, v27.4s                                   // out_7_0
   fadd v29.4s, v29.4s, v11.4s                            // out
-  fcmgt v13.4s, v8.4s, v29.4s                            // out
-  bsl v13.16b, v8.16b, v29.16b
-  fcmgt v29.4s, v13.4s, v9.4s                            // out
-  bsl v29.16b, v9.16b, v13.16b
+  fmax v29.4s, v29.4s, v8.4s                             // out
+  fmin v29.4s, v29.4s, v9.4s                             // out
   fcvtn v29.4h, v29.4s                                   // out_7_1
   fadd v31.4s, v31.4s, v12.4s                            // out
-  fcmgt v13.4s, v8.4s, v31.4s                            // out
-  bsl v13.16b, v8.16b, v31.16b
-  fcmgt v31.4s, v13.4s, v9.4s                            // out
-  bsl v31.16b, v9.16b, v13.16b
+  fmax v31.4s, v31.4s, v8.4s                             // out
+  fmin v31.4s, v31.4s, v9.4s                             // out
   fcvtn v31.4h, v31.4s                                   // out_7_2
   fadd v26.4s, v26.4s, v10.4s                            // out
-  fcmgt v13.4s, v8.4s, v26.4s                            // out
-  bsl v13.16b, v8.16b, v26.16b
-  fcmgt v26.4s, v13.4s, v9.4s                            // out
-  bsl v26.16b, v9.16b, v13.16b
+  fmax v26.4s, v26.4s, v8.4s                             // out
+  fmin v26.4s, v26.4s, v9.4s                             // out
   fcvtn v26.4h, v26.4s                                   // out_6_0
   fadd v28.4s, v28.4s, v11.4s                            // out
-  fcmgt v13.4s, v8.4s, v28.4s                            // out
-  bsl v13.16b, v8.16b, v28.16b
-  fcmgt v28.4s, v13.4s, v9.4s                            // out
-  bsl v28.16b, v9.16b, v13.16b
+  fmax v28.4s, v28.4s, v8.4s                             // out
+  fmin v28.4s, v28.4s, v9.4s                             // out
   fcvtn v28.4h, v28.4s                                   // out_6_1
   fadd v30.4s, v30.4s, v12.4s                            // out
-  fcmgt v13.4s, v8.4s, v30.4s                            // out
-  bsl v13.16b, v8.16b, v30.16b
-  fcmgt v30.4s, v13.4s, v9.4s                            // out
-  bsl v30.16b, v9.16b, v13.16b
+  fmax v30.4s, v30.4s, v8.4s                             // out
+  fmin v30.4s, v30.4s, v9.4s                             // out
   fcvtn v30.4h, v30.4s                                   // out_6_2
   fadd v21.4s, v21.4s, v10.4s                            // out
-  fcmgt v13.4s, v8.4s, v21.4s                            // out
-  bsl v13.16b, v8.16b, v21.16b
-  fcmgt v21.4s, v13.4s, v9.4s                            // out
-  bsl v21.16b, v9.16b, v13.16b
+  fmax v21.4s, v21.4s, v8.4s                             // out
+  fmin v21.4s, v21.4s, v9.4s                             // out
   fcvtn v21.4h, v21.4s                                   // out_5_0
   fadd v23.4s, v23.4s, v11.4s                            // out
-  fcmgt v13.4s, v8.4s, v23.4s                            // out
-  bsl v13.16b, v8.16b, v23.16b
-  fcmgt v23.4s, v13.4s, v9.4s                            // out
-  bsl v23.16b, v9.16b, v13.16b
+  fmax v23.4s, v23.4s, v8.4s                             // out
+  fmin v23.4s, v23.4s, v9.4s                             // out
   fcvtn v23.4h, v23.4s                                   // out_5_1
   fadd v25.4s, v25.4s, v12.4s                            // out
-  fcmgt v13.4s, v8.4s, v25.4s                            // out
-  bsl v13.16b, v8.16b, v25.16b
-  fcmgt v25.4s, v13.4s, v9.4s                            // out
-  bsl v25.16b, v9.16b, v13.16b
+  fmax v25.4s, v25.4s, v8.4s                             // out
+  fmin v25.4s, v25.4s, v9.4s                             // out
   fcvtn v25.4h, v25.4s                                   // out_5_2
   fadd v20.4s, v20.4s, v10.4s                            // out
-  fcmgt v13.4s, v8.4s, v20.4s                            // out
-  bsl v13.16b, v8.16b, v20.16b
-  fcmgt v20.4s, v13.4s, v9.4s                            // out
-  bsl v20.16b, v9.16b, v13.16b
+  fmax v20.4s, v20.4s, v8.4s                             // out
+  fmin v20.4s, v20.4s, v9.4s                             // out
   fcvtn v20.4h, v20.4s                                   // out_4_0
   fadd v22.4s, v22.4s, v11.4s                            // out
-  fcmgt v13.4s, v8.4s, v22.4s                            // out
-  bsl v13.16b, v8.16b, v22.16b
-  fcmgt v22.4s, v13.4s, v9.4s                            // out
-  bsl v22.16b, v9.16b, v13.16b
+  fmax v22.4s, v22.4s, v8.4s                             // out
+  fmin v22.4s, v22.4s, v9.4s                             // out
   fcvtn v22.4h, v22.4s                                   // out_4_1
   fadd v24.4s, v24.4s, v12.4s                            // out
-  fcmgt v13.4s, v8.4s, v24.4s                            // out
-  bsl v13.16b, v8.16b, v24.16b
-  fcmgt v24.4s, v13.4s, v9.4s                            // out
-  bsl v24.16b, v9.16b, v13.16b
+  fmax v24.4s, v24.4s, v8.4s                             // out
+  fmin v24.4s, v24.4s, v9.4s                             // out
   fcvtn v24.4h, v24.4s                                   // out_4_2
   fadd v7.4s, v7.4s, v10.4s                              // out
-  fcmgt v13.4s, v8.4s, v7.4s                             // out
-  bsl v13.16b, v8.16b, v7.16b
-  fcmgt v7.4s, v13.4s, v9.4s                             // out
-  bsl v7.16b, v9.16b, v13.16b
+  fmax v7.4s, v7.4s, v8.4s                               // out
+  fmin v7.4s, v7.4s, v9.4s                               // out
   fcvtn v7.4h, v7.4s                                     // out_3_0
   fadd v17.4s, v17.4s, v11.4s                            // out
-  fcmgt v13.4s, v8.4s, v17.4s                            // out
-  bsl v13.16b, v8.16b, v17.16b
-  fcmgt v17.4s, v13.4s, v9.4s                            // out
-  bsl v17.16b, v9.16b, v13.16b
+  fmax v17.4s, v17.4s, v8.4s                             // out
+  fmin v17.4s, v17.4s, v9.4s                             // out
   fcvtn v17.4h, v17.4s                                   // out_3_1
   fadd v19.4s, v19.4s, v12.4s                            // out
-  fcmgt v13.4s, v8.4s, v19.4s                            // out
-  bsl v13.16b, v8.16b, v19.16b
-  fcmgt v19.4s, v13.4s, v9.4s                            // out
-  bsl v19.16b, v9.16b, v13.16b
+  fmax v19.4s, v19.4s, v8.4s                             // out
+  fmin v19.4s, v19.4s, v9.4s                             // out
   fcvtn v19.4h, v19.4s                                   // out_3_2
   fadd v6.4s, v6.4s, v10.4s                              // out
-  fcmgt v13.4s, v8.4s, v6.4s                             // out
-  bsl v13.16b, v8.16b, v6.16b
-  fcmgt v6.4s, v13.4s, v9.4s                             // out
-  bsl v6.16b, v9.16b, v13.16b
+  fmax v6.4s, v6.4s, v8.4s                               // out
+  fmin v6.4s, v6.4s, v9.4s                               // out
   fcvtn v6.4h, v6.4s                                     // out_2_0
   fadd v16.4s, v16.4s, v11.4s                            // out
-  fcmgt v13.4s, v8.4s, v16.4s                            // out
-  bsl v13.16b, v8.16b, v16.16b
-  fcmgt v16.4s, v13.4s, v9.4s                            // out
-  bsl v16.16b, v9.16b, v13.16b
+  fmax v16.4s, v16.4s, v8.4s                             // out
+  fmin v16.4s, v16.4s, v9.4s                             // out
   fcvtn v16.4h, v16.4s                                   // out_2_1
   fadd v18.4s, v18.4s, v12.4s                            // out
-  fcmgt v13.4s, v8.4s, v18.4s                            // out
-  bsl v13.16b, v8.16b, v18.16b
-  fcmgt v18.4s, v13.4s, v9.4s                            // out
-  bsl v18.16b, v9.16b, v13.16b
+  fmax v18.4s, v18.4s, v8.4s                             // out
+  fmin v18.4s, v18.4s, v9.4s                             // out
   fcvtn v18.4h, v18.4s                                   // out_2_2
   fadd v1.4s, v1.4s, v10.4s                              // out
-  fcmgt v13.4s, v8.4s, v1.4s                             // out
-  bsl v13.16b, v8.16b, v1.16b
-  fcmgt v1.4s, v13.4s, v9.4s                             // out
-  bsl v1.16b, v9.16b, v13.16b
+  fmax v1.4s, v1.4s, v8.4s                               // out
+  fmin v1.4s, v1.4s, v9.4s                               // out
   fcvtn v1.4h, v1.4s                                     // out_1_0
   fadd v3.4s, v3.4s, v11.4s                              // out
-  fcmgt v13.4s, v8.4s, v3.4s                             // out
-  bsl v13.16b, v8.16b, v3.16b
-  fcmgt v3.4s, v13.4s, v9.4s                             // out
-  bsl v3.16b, v9.16b, v13.16b
+  fmax v3.4s, v3.4s, v8.4s                               // out
+  fmin v3.4s, v3.4s, v9.4s                               // out
   fcvtn v3.4h, v3.4s                                     // out_1_1
   fadd v5.4s, v5.4s, v12.4s                              // out
-  fcmgt v13.4s, v8.4s, v5.4s                             // out
-  bsl v13.16b, v8.16b, v5.16b
-  fcmgt v5.4s, v13.4s, v9.4s                             // out
-  bsl v5.16b, v9.16b, v13.16b
+  fmax v5.4s, v5.4s, v8.4s                               // out
+  fmin v5.4s, v5.4s, v9.4s                               // out
   fcvtn v5.4h, v5.4s                                     // out_1_2
   fadd v0.4s, v0.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v0.4s                             // out
-  bsl v10.16b, v8.16b, v0.16b
-  fcmgt v0.4s, v10.4s, v9.4s                             // out
-  bsl v0.16b, v9.16b, v10.16b
+  fmax v0.4s, v0.4s, v8.4s                               // out
+  fmin v0.4s, v0.4s, v9.4s                               // out
   fcvtn v0.4h, v0.4s                                     // out_0_0
   fadd v2.4s, v2.4s, v11.4s                              // out
-  fcmgt v10.4s, v8.4s, v2.4s                             // out
-  bsl v10.16b, v8.16b, v2.16b
-  fcmgt v2.4s, v10.4s, v9.4s                             // out
-  bsl v2.16b, v9.16b, v10.16b
+  fmax v2.4s, v2.4s, v8.4s                               // out
+  fmin v2.4s, v2.4s, v9.4s                               // out
   fcvtn v2.4h, v2.4s                                     // out_0_1
   fadd v4.4s, v4.4s, v12.4s                              // out
-  fcmgt v10.4s, v8.4s, v4.4s                             // out
-  bsl v10.16b, v8.16b, v4.16b
-  fcmgt v4.4s, v10.4s, v9.4s                             // out
-  bsl v4.16b, v9.16b, v10.16b
+  fmax v4.4s, v4.4s, v8.4s                               // out
+  fmin v4.4s, v4.4s, v9.4s                               // out
   fcvtn v4.4h, v4.4s                                     // out_0_2
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
@@ -974,8 +853,7 @@ L(n_done):
   ldr d10, [sp, #40]
   ldr d11, [sp, #48]
   ldr d12, [sp, #56]
-  ldr d13, [sp, #64]
-  add sp, sp, #80
+  add sp, sp, #64
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -997,10 +875,8 @@ L(n_done):
   .seh_save_freg d11, 48
   ldr d12, [sp, #56]
   .seh_save_freg d12, 56
-  ldr d13, [sp, #64]
-  .seh_save_freg d13, 64
-  add sp, sp, #80
-  .seh_stackalloc 80
+  add sp, sp, #64
+  .seh_stackalloc 64
   .seh_endepilogue
   ret
   .seh_endproc

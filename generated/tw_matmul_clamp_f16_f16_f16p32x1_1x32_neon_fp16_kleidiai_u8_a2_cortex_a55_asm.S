@@ -223,59 +223,43 @@ L(k_rest_done):
   ldr d25, [x9, #56]                                     // bias
   fcvtl v25.4s, v25.4h                                   // bias
   fadd v0.4s, v0.4s, v18.4s                              // out
-  fcmgt v18.4s, v16.4s, v0.4s                            // out
-  bsl v18.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v18.4s, v17.4s                            // out
-  bsl v0.16b, v17.16b, v18.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_0
   str d0, [x6, #0]                                       // out_0_0
   fadd v0.4s, v1.4s, v19.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_1
   str d0, [x6, #8]                                       // out_0_1
   fadd v0.4s, v5.4s, v20.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_2
   str d0, [x6, #16]                                      // out_0_2
   fadd v0.4s, v2.4s, v21.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_3
   str d0, [x6, #24]                                      // out_0_3
   fadd v0.4s, v6.4s, v22.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_4
   str d0, [x6, #32]                                      // out_0_4
   fadd v0.4s, v3.4s, v23.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_5
   str d0, [x6, #40]                                      // out_0_5
   fadd v0.4s, v7.4s, v24.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_6
   str d0, [x6, #48]                                      // out_0_6
   fadd v0.4s, v4.4s, v25.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_7
   str d0, [x6, #56]                                      // out_0_7
   b L(if_done)
@@ -487,52 +471,36 @@ L(if_else):
   ld1 {v25.h}[3], [x9]                                   // bias
   fcvtl v25.4s, v25.4h                                   // bias
   fadd v0.4s, v0.4s, v18.4s                              // out
-  fcmgt v18.4s, v16.4s, v0.4s                            // out
-  bsl v18.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v18.4s, v17.4s                            // out
-  bsl v0.16b, v17.16b, v18.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_0
   fadd v1.4s, v1.4s, v19.4s                              // out
-  fcmgt v18.4s, v16.4s, v1.4s                            // out
-  bsl v18.16b, v16.16b, v1.16b
-  fcmgt v1.4s, v18.4s, v17.4s                            // out
-  bsl v1.16b, v17.16b, v18.16b
+  fmax v1.4s, v1.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out
   fcvtn v1.4h, v1.4s                                     // out_0_1
   fadd v5.4s, v5.4s, v20.4s                              // out
-  fcmgt v18.4s, v16.4s, v5.4s                            // out
-  bsl v18.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v18.4s, v17.4s                            // out
-  bsl v5.16b, v17.16b, v18.16b
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out
   fcvtn v5.4h, v5.4s                                     // out_0_2
   fadd v2.4s, v2.4s, v21.4s                              // out
-  fcmgt v18.4s, v16.4s, v2.4s                            // out
-  bsl v18.16b, v16.16b, v2.16b
-  fcmgt v2.4s, v18.4s, v17.4s                            // out
-  bsl v2.16b, v17.16b, v18.16b
+  fmax v2.4s, v2.4s, v16.4s                              // out
+  fmin v2.4s, v2.4s, v17.4s                              // out
   fcvtn v2.4h, v2.4s                                     // out_0_3
   fadd v6.4s, v6.4s, v22.4s                              // out
-  fcmgt v18.4s, v16.4s, v6.4s                            // out
-  bsl v18.16b, v16.16b, v6.16b
-  fcmgt v6.4s, v18.4s, v17.4s                            // out
-  bsl v6.16b, v17.16b, v18.16b
+  fmax v6.4s, v6.4s, v16.4s                              // out
+  fmin v6.4s, v6.4s, v17.4s                              // out
   fcvtn v6.4h, v6.4s                                     // out_0_4
   fadd v3.4s, v3.4s, v23.4s                              // out
-  fcmgt v18.4s, v16.4s, v3.4s                            // out
-  bsl v18.16b, v16.16b, v3.16b
-  fcmgt v3.4s, v18.4s, v17.4s                            // out
-  bsl v3.16b, v17.16b, v18.16b
+  fmax v3.4s, v3.4s, v16.4s                              // out
+  fmin v3.4s, v3.4s, v17.4s                              // out
   fcvtn v3.4h, v3.4s                                     // out_0_5
   fadd v7.4s, v7.4s, v24.4s                              // out
-  fcmgt v18.4s, v16.4s, v7.4s                            // out
-  bsl v18.16b, v16.16b, v7.16b
-  fcmgt v7.4s, v18.4s, v17.4s                            // out
-  bsl v7.16b, v17.16b, v18.16b
+  fmax v7.4s, v7.4s, v16.4s                              // out
+  fmin v7.4s, v7.4s, v17.4s                              // out
   fcvtn v7.4h, v7.4s                                     // out_0_6
   fadd v4.4s, v4.4s, v25.4s                              // out
-  fcmgt v18.4s, v16.4s, v4.4s                            // out
-  bsl v18.16b, v16.16b, v4.16b
-  fcmgt v4.4s, v18.4s, v17.4s                            // out
-  bsl v4.16b, v17.16b, v18.16b
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out
   fcvtn v4.4h, v4.4s                                     // out_0_7
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 

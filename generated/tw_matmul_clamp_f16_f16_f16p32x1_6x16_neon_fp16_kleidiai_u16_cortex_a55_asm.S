@@ -47,32 +47,30 @@ tw_matmul_clamp_f16_f16_f16p32x1_6x16_neon_fp16_kleidiai_u16_cortex_a55_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #80
-  .cfi_def_cfa_offset 80
+  sub sp, sp, #64
+  .cfi_def_cfa_offset 64
   str x19, [sp, #0]
-  .cfi_offset x19, -80
+  .cfi_offset x19, -64
   str x20, [sp, #8]
-  .cfi_offset x20, -72
+  .cfi_offset x20, -56
   str d8, [sp, #16]
-  .cfi_offset d8, -64
+  .cfi_offset d8, -48
   str d9, [sp, #24]
-  .cfi_offset d9, -56
+  .cfi_offset d9, -40
   str d10, [sp, #32]
-  .cfi_offset d10, -48
+  .cfi_offset d10, -32
   str d11, [sp, #40]
-  .cfi_offset d11, -40
+  .cfi_offset d11, -24
   str d12, [sp, #48]
-  .cfi_offset d12, -32
+  .cfi_offset d12, -16
   str d13, [sp, #56]
-  .cfi_offset d13, -24
-  str d14, [sp, #64]
-  .cfi_offset d14, -16
+  .cfi_offset d13, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f16_f16_f16p32x1_6x16_neon_fp16_kleidiai_u16_cortex_a55_asm
   hint #34
   .seh_nop
-  sub sp, sp, #80
-  .seh_stackalloc 80
+  sub sp, sp, #64
+  .seh_stackalloc 64
   str x19, [sp, #0]
   .seh_save_reg x19, 0
   str x20, [sp, #8]
@@ -89,8 +87,6 @@ tw_matmul_clamp_f16_f16_f16p32x1_6x16_neon_fp16_kleidiai_u16_cortex_a55_asm:
   .seh_save_freg d12, 48
   str d13, [sp, #56]
   .seh_save_freg d13, 56
-  str d14, [sp, #64]
-  .seh_save_freg d14, 64
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -110,38 +106,22 @@ L(n):
 L(m):
   ldr x10, [x0, #8*3]                                    // k
   ldr x11, [x0, #8*6]                                    // lhs_stride
-  mov x12, #1
-  subs x12, x9, x12
-  csel x12, x12, xzr, hs
-  add x13, x8, x11
-  cmp x12, #0                                            // lhs_1
-  csel x12, x8, x13, eq
-  mov x13, #2
-  subs x13, x9, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // lhs_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x9, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x11
-  cmp x14, #0                                            // lhs_3
-  csel x14, x13, x15, eq
-  mov x15, #4
-  subs x15, x9, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x11
-  cmp x15, #0                                            // lhs_4
-  csel x15, x14, x16, eq
-  mov x16, #5
-  subs x16, x9, x16
-  csel x16, x16, xzr, hs
+  add x12, x8, x11
+  cmp x9, #1                                             // lhs_1
+  csel x12, x8, x12, ls
+  add x13, x12, x11
+  cmp x9, #2                                             // lhs_2
+  csel x13, x12, x13, ls
+  add x14, x13, x11
+  cmp x9, #3                                             // lhs_3
+  csel x14, x13, x14, ls
+  add x15, x14, x11
+  cmp x9, #4                                             // lhs_4
+  csel x15, x14, x15, ls
   add x11, x15, x11
-  cmp x16, #0                                            // lhs_5
-  csel x11, x15, x11, eq
-  mov x16, #2
-  mul x16, x4, x16
+  cmp x9, #5                                             // lhs_5
+  csel x11, x15, x11, ls
+  lsl x16, x4, #1
   add x16, x3, x16                                       // codes
   movi v6.2d, #0                                         // acc0_0
   movi v7.2d, #0                                         // acc0_1
@@ -466,39 +446,23 @@ L(k_rest_done):
   dup v9.4s, v9.s[0]
   mov x10, #16
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x9, x12
-  csel x12, x12, xzr, hs
-  add x13, x7, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x7, x13, eq
-  mov x13, #2
-  subs x13, x9, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x9, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x14, x13, x15, eq
-  mov x15, #4
-  subs x15, x9, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x11
-  cmp x15, #0                                            // dst_4
-  csel x15, x14, x16, eq
-  mov x16, #5
-  subs x16, x9, x16
-  csel x16, x16, xzr, hs
+  add x12, x7, x11
+  cmp x9, #1                                             // dst_1
+  csel x12, x7, x12, ls
+  add x13, x12, x11
+  cmp x9, #2                                             // dst_2
+  csel x13, x12, x13, ls
+  add x14, x13, x11
+  cmp x9, #3                                             // dst_3
+  csel x14, x13, x14, ls
+  add x15, x14, x11
+  cmp x9, #4                                             // dst_4
+  csel x15, x14, x15, ls
   add x11, x15, x11
-  cmp x16, #0                                            // dst_5
-  csel x11, x15, x11, eq
+  cmp x9, #5                                             // dst_5
+  csel x11, x15, x11, ls
   mov x16, #0
-  mov x17, #2
-  mul x17, x4, x17
+  lsl x17, x4, #1
   add x16, x16, x17
   add x16, x3, x16                                       // field
   cmp x5, x10                                            // unless n_left at_least 
@@ -517,171 +481,123 @@ L(k_rest_done):
   ldr d13, [x10, #24]                                    // bias
   fcvtl v13.4s, v13.4h                                   // bias
   fadd v30.4s, v30.4s, v10.4s                            // out
-  fcmgt v14.4s, v8.4s, v30.4s                            // out
-  bsl v14.16b, v8.16b, v30.16b
-  fcmgt v30.4s, v14.4s, v9.4s                            // out
-  bsl v30.16b, v9.16b, v14.16b
+  fmax v30.4s, v30.4s, v8.4s                             // out
+  fmin v30.4s, v30.4s, v9.4s                             // out
   fcvtn v30.4h, v30.4s                                   // out_5_0
   str d30, [x11, #0]                                     // out_5_0
   fadd v24.4s, v24.4s, v11.4s                            // out
-  fcmgt v30.4s, v8.4s, v24.4s                            // out
-  bsl v30.16b, v8.16b, v24.16b
-  fcmgt v24.4s, v30.4s, v9.4s                            // out
-  bsl v24.16b, v9.16b, v30.16b
+  fmax v24.4s, v24.4s, v8.4s                             // out
+  fmin v24.4s, v24.4s, v9.4s                             // out
   fcvtn v24.4h, v24.4s                                   // out_5_1
   str d24, [x11, #8]                                     // out_5_1
   fadd v24.4s, v31.4s, v12.4s                            // out
-  fcmgt v30.4s, v8.4s, v24.4s                            // out
-  bsl v30.16b, v8.16b, v24.16b
-  fcmgt v24.4s, v30.4s, v9.4s                            // out
-  bsl v24.16b, v9.16b, v30.16b
+  fmax v24.4s, v24.4s, v8.4s                             // out
+  fmin v24.4s, v24.4s, v9.4s                             // out
   fcvtn v24.4h, v24.4s                                   // out_5_2
   str d24, [x11, #16]                                    // out_5_2
   fadd v24.4s, v25.4s, v13.4s                            // out
-  fcmgt v25.4s, v8.4s, v24.4s                            // out
-  bsl v25.16b, v8.16b, v24.16b
-  fcmgt v24.4s, v25.4s, v9.4s                            // out
-  bsl v24.16b, v9.16b, v25.16b
+  fmax v24.4s, v24.4s, v8.4s                             // out
+  fmin v24.4s, v24.4s, v9.4s                             // out
   fcvtn v24.4h, v24.4s                                   // out_5_3
   str d24, [x11, #24]                                    // out_5_3
   fadd v24.4s, v28.4s, v10.4s                            // out
-  fcmgt v25.4s, v8.4s, v24.4s                            // out
-  bsl v25.16b, v8.16b, v24.16b
-  fcmgt v24.4s, v25.4s, v9.4s                            // out
-  bsl v24.16b, v9.16b, v25.16b
+  fmax v24.4s, v24.4s, v8.4s                             // out
+  fmin v24.4s, v24.4s, v9.4s                             // out
   fcvtn v24.4h, v24.4s                                   // out_4_0
   str d24, [x15, #0]                                     // out_4_0
   fadd v22.4s, v22.4s, v11.4s                            // out
-  fcmgt v24.4s, v8.4s, v22.4s                            // out
-  bsl v24.16b, v8.16b, v22.16b
-  fcmgt v22.4s, v24.4s, v9.4s                            // out
-  bsl v22.16b, v9.16b, v24.16b
+  fmax v22.4s, v22.4s, v8.4s                             // out
+  fmin v22.4s, v22.4s, v9.4s                             // out
   fcvtn v22.4h, v22.4s                                   // out_4_1
   str d22, [x15, #8]                                     // out_4_1
   fadd v22.4s, v29.4s, v12.4s                            // out
-  fcmgt v24.4s, v8.4s, v22.4s                            // out
-  bsl v24.16b, v8.16b, v22.16b
-  fcmgt v22.4s, v24.4s, v9.4s                            // out
-  bsl v22.16b, v9.16b, v24.16b
+  fmax v22.4s, v22.4s, v8.4s                             // out
+  fmin v22.4s, v22.4s, v9.4s                             // out
   fcvtn v22.4h, v22.4s                                   // out_4_2
   str d22, [x15, #16]                                    // out_4_2
   fadd v22.4s, v23.4s, v13.4s                            // out
-  fcmgt v23.4s, v8.4s, v22.4s                            // out
-  bsl v23.16b, v8.16b, v22.16b
-  fcmgt v22.4s, v23.4s, v9.4s                            // out
-  bsl v22.16b, v9.16b, v23.16b
+  fmax v22.4s, v22.4s, v8.4s                             // out
+  fmin v22.4s, v22.4s, v9.4s                             // out
   fcvtn v22.4h, v22.4s                                   // out_4_3
   str d22, [x15, #24]                                    // out_4_3
   fadd v22.4s, v26.4s, v10.4s                            // out
-  fcmgt v23.4s, v8.4s, v22.4s                            // out
-  bsl v23.16b, v8.16b, v22.16b
-  fcmgt v22.4s, v23.4s, v9.4s                            // out
-  bsl v22.16b, v9.16b, v23.16b
+  fmax v22.4s, v22.4s, v8.4s                             // out
+  fmin v22.4s, v22.4s, v9.4s                             // out
   fcvtn v22.4h, v22.4s                                   // out_3_0
   str d22, [x14, #0]                                     // out_3_0
   fadd v20.4s, v20.4s, v11.4s                            // out
-  fcmgt v22.4s, v8.4s, v20.4s                            // out
-  bsl v22.16b, v8.16b, v20.16b
-  fcmgt v20.4s, v22.4s, v9.4s                            // out
-  bsl v20.16b, v9.16b, v22.16b
+  fmax v20.4s, v20.4s, v8.4s                             // out
+  fmin v20.4s, v20.4s, v9.4s                             // out
   fcvtn v20.4h, v20.4s                                   // out_3_1
   str d20, [x14, #8]                                     // out_3_1
   fadd v20.4s, v27.4s, v12.4s                            // out
-  fcmgt v22.4s, v8.4s, v20.4s                            // out
-  bsl v22.16b, v8.16b, v20.16b
-  fcmgt v20.4s, v22.4s, v9.4s                            // out
-  bsl v20.16b, v9.16b, v22.16b
+  fmax v20.4s, v20.4s, v8.4s                             // out
+  fmin v20.4s, v20.4s, v9.4s                             // out
   fcvtn v20.4h, v20.4s                                   // out_3_2
   str d20, [x14, #16]                                    // out_3_2
   fadd v20.4s, v21.4s, v13.4s                            // out
-  fcmgt v21.4s, v8.4s, v20.4s                            // out
-  bsl v21.16b, v8.16b, v20.16b
-  fcmgt v20.4s, v21.4s, v9.4s                            // out
-  bsl v20.16b, v9.16b, v21.16b
+  fmax v20.4s, v20.4s, v8.4s                             // out
+  fmin v20.4s, v20.4s, v9.4s                             // out
   fcvtn v20.4h, v20.4s                                   // out_3_3
   str d20, [x14, #24]                                    // out_3_3
   fadd v16.4s, v16.4s, v10.4s                            // out
-  fcmgt v20.4s, v8.4s, v16.4s                            // out
-  bsl v20.16b, v8.16b, v16.16b
-  fcmgt v16.4s, v20.4s, v9.4s                            // out
-  bsl v16.16b, v9.16b, v20.16b
+  fmax v16.4s, v16.4s, v8.4s                             // out
+  fmin v16.4s, v16.4s, v9.4s                             // out
   fcvtn v16.4h, v16.4s                                   // out_2_0
   str d16, [x13, #0]                                     // out_2_0
   fadd v16.4s, v17.4s, v11.4s                            // out
-  fcmgt v17.4s, v8.4s, v16.4s                            // out
-  bsl v17.16b, v8.16b, v16.16b
-  fcmgt v16.4s, v17.4s, v9.4s                            // out
-  bsl v16.16b, v9.16b, v17.16b
+  fmax v16.4s, v16.4s, v8.4s                             // out
+  fmin v16.4s, v16.4s, v9.4s                             // out
   fcvtn v16.4h, v16.4s                                   // out_2_1
   str d16, [x13, #8]                                     // out_2_1
   fadd v16.4s, v18.4s, v12.4s                            // out
-  fcmgt v17.4s, v8.4s, v16.4s                            // out
-  bsl v17.16b, v8.16b, v16.16b
-  fcmgt v16.4s, v17.4s, v9.4s                            // out
-  bsl v16.16b, v9.16b, v17.16b
+  fmax v16.4s, v16.4s, v8.4s                             // out
+  fmin v16.4s, v16.4s, v9.4s                             // out
   fcvtn v16.4h, v16.4s                                   // out_2_2
   str d16, [x13, #16]                                    // out_2_2
   fadd v16.4s, v19.4s, v13.4s                            // out
-  fcmgt v17.4s, v8.4s, v16.4s                            // out
-  bsl v17.16b, v8.16b, v16.16b
-  fcmgt v16.4s, v17.4s, v9.4s                            // out
-  bsl v16.16b, v9.16b, v17.16b
+  fmax v16.4s, v16.4s, v8.4s                             // out
+  fmin v16.4s, v16.4s, v9.4s                             // out
   fcvtn v16.4h, v16.4s                                   // out_2_3
   str d16, [x13, #24]                                    // out_2_3
   fadd v4.4s, v4.4s, v10.4s                              // out
-  fcmgt v16.4s, v8.4s, v4.4s                             // out
-  bsl v16.16b, v8.16b, v4.16b
-  fcmgt v4.4s, v16.4s, v9.4s                             // out
-  bsl v4.16b, v9.16b, v16.16b
+  fmax v4.4s, v4.4s, v8.4s                               // out
+  fmin v4.4s, v4.4s, v9.4s                               // out
   fcvtn v4.4h, v4.4s                                     // out_1_0
   str d4, [x12, #0]                                      // out_1_0
   fadd v4.4s, v5.4s, v11.4s                              // out
-  fcmgt v5.4s, v8.4s, v4.4s                              // out
-  bsl v5.16b, v8.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v9.4s                              // out
-  bsl v4.16b, v9.16b, v5.16b
+  fmax v4.4s, v4.4s, v8.4s                               // out
+  fmin v4.4s, v4.4s, v9.4s                               // out
   fcvtn v4.4h, v4.4s                                     // out_1_1
   str d4, [x12, #8]                                      // out_1_1
   fadd v4.4s, v6.4s, v12.4s                              // out
-  fcmgt v5.4s, v8.4s, v4.4s                              // out
-  bsl v5.16b, v8.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v9.4s                              // out
-  bsl v4.16b, v9.16b, v5.16b
+  fmax v4.4s, v4.4s, v8.4s                               // out
+  fmin v4.4s, v4.4s, v9.4s                               // out
   fcvtn v4.4h, v4.4s                                     // out_1_2
   str d4, [x12, #16]                                     // out_1_2
   fadd v4.4s, v7.4s, v13.4s                              // out
-  fcmgt v5.4s, v8.4s, v4.4s                              // out
-  bsl v5.16b, v8.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v9.4s                              // out
-  bsl v4.16b, v9.16b, v5.16b
+  fmax v4.4s, v4.4s, v8.4s                               // out
+  fmin v4.4s, v4.4s, v9.4s                               // out
   fcvtn v4.4h, v4.4s                                     // out_1_3
   str d4, [x12, #24]                                     // out_1_3
   fadd v0.4s, v0.4s, v10.4s                              // out
-  fcmgt v4.4s, v8.4s, v0.4s                              // out
-  bsl v4.16b, v8.16b, v0.16b
-  fcmgt v0.4s, v4.4s, v9.4s                              // out
-  bsl v0.16b, v9.16b, v4.16b
+  fmax v0.4s, v0.4s, v8.4s                               // out
+  fmin v0.4s, v0.4s, v9.4s                               // out
   fcvtn v0.4h, v0.4s                                     // out_0_0
   str d0, [x7, #0]                                       // out_0_0
   fadd v0.4s, v1.4s, v11.4s                              // out
-  fcmgt v1.4s, v8.4s, v0.4s                              // out
-  bsl v1.16b, v8.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v9.4s                              // out
-  bsl v0.16b, v9.16b, v1.16b
+  fmax v0.4s, v0.4s, v8.4s                               // out
+  fmin v0.4s, v0.4s, v9.4s                               // out
   fcvtn v0.4h, v0.4s                                     // out_0_1
   str d0, [x7, #8]                                       // out_0_1
   fadd v0.4s, v2.4s, v12.4s                              // out
-  fcmgt v1.4s, v8.4s, v0.4s                              // out
-  bsl v1.16b, v8.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v9.4s                              // out
-  bsl v0.16b, v9.16b, v1.16b
+  fmax v0.4s, v0.4s, v8.4s                               // out
+  fmin v0.4s, v0.4s, v9.4s                               // out
   fcvtn v0.4h, v0.4s                                     // out_0_2
   str d0, [x7, #16]                                      // out_0_2
   fadd v0.4s, v3.4s, v13.4s                              // out
-  fcmgt v1.4s, v8.4s, v0.4s                              // out
-  bsl v1.16b, v8.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v9.4s                              // out
-  bsl v0.16b, v9.16b, v1.16b
+  fmax v0.4s, v0.4s, v8.4s                               // out
+  fmin v0.4s, v0.4s, v9.4s                               // out
   fcvtn v0.4h, v0.4s                                     // out_0_3
   str d0, [x7, #24]                                      // out_0_3
   b L(if_done)
@@ -793,148 +709,100 @@ L(if_else):
   ld1 {v13.h}[3], [x10]                                  // bias
   fcvtl v13.4s, v13.4h                                   // bias
   fadd v30.4s, v30.4s, v10.4s                            // out
-  fcmgt v14.4s, v8.4s, v30.4s                            // out
-  bsl v14.16b, v8.16b, v30.16b
-  fcmgt v30.4s, v14.4s, v9.4s                            // out
-  bsl v30.16b, v9.16b, v14.16b
+  fmax v30.4s, v30.4s, v8.4s                             // out
+  fmin v30.4s, v30.4s, v9.4s                             // out
   fcvtn v30.4h, v30.4s                                   // out_5_0
   fadd v24.4s, v24.4s, v11.4s                            // out
-  fcmgt v14.4s, v8.4s, v24.4s                            // out
-  bsl v14.16b, v8.16b, v24.16b
-  fcmgt v24.4s, v14.4s, v9.4s                            // out
-  bsl v24.16b, v9.16b, v14.16b
+  fmax v24.4s, v24.4s, v8.4s                             // out
+  fmin v24.4s, v24.4s, v9.4s                             // out
   fcvtn v24.4h, v24.4s                                   // out_5_1
   fadd v31.4s, v31.4s, v12.4s                            // out
-  fcmgt v14.4s, v8.4s, v31.4s                            // out
-  bsl v14.16b, v8.16b, v31.16b
-  fcmgt v31.4s, v14.4s, v9.4s                            // out
-  bsl v31.16b, v9.16b, v14.16b
+  fmax v31.4s, v31.4s, v8.4s                             // out
+  fmin v31.4s, v31.4s, v9.4s                             // out
   fcvtn v31.4h, v31.4s                                   // out_5_2
   fadd v25.4s, v25.4s, v13.4s                            // out
-  fcmgt v14.4s, v8.4s, v25.4s                            // out
-  bsl v14.16b, v8.16b, v25.16b
-  fcmgt v25.4s, v14.4s, v9.4s                            // out
-  bsl v25.16b, v9.16b, v14.16b
+  fmax v25.4s, v25.4s, v8.4s                             // out
+  fmin v25.4s, v25.4s, v9.4s                             // out
   fcvtn v25.4h, v25.4s                                   // out_5_3
   fadd v28.4s, v28.4s, v10.4s                            // out
-  fcmgt v14.4s, v8.4s, v28.4s                            // out
-  bsl v14.16b, v8.16b, v28.16b
-  fcmgt v28.4s, v14.4s, v9.4s                            // out
-  bsl v28.16b, v9.16b, v14.16b
+  fmax v28.4s, v28.4s, v8.4s                             // out
+  fmin v28.4s, v28.4s, v9.4s                             // out
   fcvtn v28.4h, v28.4s                                   // out_4_0
   fadd v22.4s, v22.4s, v11.4s                            // out
-  fcmgt v14.4s, v8.4s, v22.4s                            // out
-  bsl v14.16b, v8.16b, v22.16b
-  fcmgt v22.4s, v14.4s, v9.4s                            // out
-  bsl v22.16b, v9.16b, v14.16b
+  fmax v22.4s, v22.4s, v8.4s                             // out
+  fmin v22.4s, v22.4s, v9.4s                             // out
   fcvtn v22.4h, v22.4s                                   // out_4_1
   fadd v29.4s, v29.4s, v12.4s                            // out
-  fcmgt v14.4s, v8.4s, v29.4s                            // out
-  bsl v14.16b, v8.16b, v29.16b
-  fcmgt v29.4s, v14.4s, v9.4s                            // out
-  bsl v29.16b, v9.16b, v14.16b
+  fmax v29.4s, v29.4s, v8.4s                             // out
+  fmin v29.4s, v29.4s, v9.4s                             // out
   fcvtn v29.4h, v29.4s                                   // out_4_2
   fadd v23.4s, v23.4s, v13.4s                            // out
-  fcmgt v14.4s, v8.4s, v23.4s                            // out
-  bsl v14.16b, v8.16b, v23.16b
-  fcmgt v23.4s, v14.4s, v9.4s                            // out
-  bsl v23.16b, v9.16b, v14.16b
+  fmax v23.4s, v23.4s, v8.4s                             // out
+  fmin v23.4s, v23.4s, v9.4s                             // out
   fcvtn v23.4h, v23.4s                                   // out_4_3
   fadd v26.4s, v26.4s, v10.4s                            // out
-  fcmgt v14.4s, v8.4s, v26.4s                            // out
-  bsl v14.16b, v8.16b, v26.16b
-  fcmgt v26.4s, v14.4s, v9.4s                            // out
-  bsl v26.16b, v9.16b, v14.16b
+  fmax v26.4s, v26.4s, v8.4s                             // out
+  fmin v26.4s, v26.4s, v9.4s                             // out
   fcvtn v26.4h, v26.4s                                   // out_3_0
   fadd v20.4s, v20.4s, v11.4s                            // out
-  fcmgt v14.4s, v8.4s, v20.4s                            // out
-  bsl v14.16b, v8.16b, v20.16b
-  fcmgt v20.4s, v14.4s, v9.4s                            // out
-  bsl v20.16b, v9.16b, v14.16b
+  fmax v20.4s, v20.4s, v8.4s                             // out
+  fmin v20.4s, v20.4s, v9.4s                             // out
   fcvtn v20.4h, v20.4s                                   // out_3_1
   fadd v27.4s, v27.4s, v12.4s                            // out
-  fcmgt v14.4s, v8.4s, v27.4s                            // out
-  bsl v14.16b, v8.16b, v27.16b
-  fcmgt v27.4s, v14.4s, v9.4s                            // out
-  bsl v27.16b, v9.16b, v14.16b
+  fmax v27.4s, v27.4s, v8.4s                             // out
+  fmin v27.4s, v27.4s, v9.4s                             // out
   fcvtn v27.4h, v27.4s                                   // out_3_2
   fadd v21.4s, v21.4s, v13.4s                            // out
-  fcmgt v14.4s, v8.4s, v21.4s                            // out
-  bsl v14.16b, v8.16b, v21.16b
-  fcmgt v21.4s, v14.4s, v9.4s                            // out
-  bsl v21.16b, v9.16b, v14.16b
+  fmax v21.4s, v21.4s, v8.4s                             // out
+  fmin v21.4s, v21.4s, v9.4s                             // out
   fcvtn v21.4h, v21.4s                                   // out_3_3
   fadd v16.4s, v16.4s, v10.4s                            // out
-  fcmgt v14.4s, v8.4s, v16.4s                            // out
-  bsl v14.16b, v8.16b, v16.16b
-  fcmgt v16.4s, v14.4s, v9.4s                            // out
-  bsl v16.16b, v9.16b, v14.16b
+  fmax v16.4s, v16.4s, v8.4s                             // out
+  fmin v16.4s, v16.4s, v9.4s                             // out
   fcvtn v16.4h, v16.4s                                   // out_2_0
   fadd v17.4s, v17.4s, v11.4s                            // out
-  fcmgt v14.4s, v8.4s, v17.4s                            // out
-  bsl v14.16b, v8.16b, v17.16b
-  fcmgt v17.4s, v14.4s, v9.4s                            // out
-  bsl v17.16b, v9.16b, v14.16b
+  fmax v17.4s, v17.4s, v8.4s                             // out
+  fmin v17.4s, v17.4s, v9.4s                             // out
   fcvtn v17.4h, v17.4s                                   // out_2_1
   fadd v18.4s, v18.4s, v12.4s                            // out
-  fcmgt v14.4s, v8.4s, v18.4s                            // out
-  bsl v14.16b, v8.16b, v18.16b
-  fcmgt v18.4s, v14.4s, v9.4s                            // out
-  bsl v18.16b, v9.16b, v14.16b
+  fmax v18.4s, v18.4s, v8.4s                             // out
+  fmin v18.4s, v18.4s, v9.4s                             // out
   fcvtn v18.4h, v18.4s                                   // out_2_2
   fadd v19.4s, v19.4s, v13.4s                            // out
-  fcmgt v14.4s, v8.4s, v19.4s                            // out
-  bsl v14.16b, v8.16b, v19.16b
-  fcmgt v19.4s, v14.4s, v9.4s                            // out
-  bsl v19.16b, v9.16b, v14.16b
+  fmax v19.4s, v19.4s, v8.4s                             // out
+  fmin v19.4s, v19.4s, v9.4s                             // out
   fcvtn v19.4h, v19.4s                                   // out_2_3
   fadd v4.4s, v4.4s, v10.4s                              // out
-  fcmgt v14.4s, v8.4s, v4.4s                             // out
-  bsl v14.16b, v8.16b, v4.16b
-  fcmgt v4.4s, v14.4s, v9.4s                             // out
-  bsl v4.16b, v9.16b, v14.16b
+  fmax v4.4s, v4.4s, v8.4s                               // out
+  fmin v4.4s, v4.4s, v9.4s                               // out
   fcvtn v4.4h, v4.4s                                     // out_1_0
   fadd v5.4s, v5.4s, v11.4s                              // out
-  fcmgt v14.4s, v8.4s, v5.4s                             // out
-  bsl v14.16b, v8.16b, v5.16b
-  fcmgt v5.4s, v14.4s, v9.4s                             // out
-  bsl v5.16b, v9.16b, v14.16b
+  fmax v5.4s, v5.4s, v8.4s                               // out
+  fmin v5.4s, v5.4s, v9.4s                               // out
   fcvtn v5.4h, v5.4s                                     // out_1_1
   fadd v6.4s, v6.4s, v12.4s                              // out
-  fcmgt v14.4s, v8.4s, v6.4s                             // out
-  bsl v14.16b, v8.16b, v6.16b
-  fcmgt v6.4s, v14.4s, v9.4s                             // out
-  bsl v6.16b, v9.16b, v14.16b
+  fmax v6.4s, v6.4s, v8.4s                               // out
+  fmin v6.4s, v6.4s, v9.4s                               // out
   fcvtn v6.4h, v6.4s                                     // out_1_2
   fadd v7.4s, v7.4s, v13.4s                              // out
-  fcmgt v14.4s, v8.4s, v7.4s                             // out
-  bsl v14.16b, v8.16b, v7.16b
-  fcmgt v7.4s, v14.4s, v9.4s                             // out
-  bsl v7.16b, v9.16b, v14.16b
+  fmax v7.4s, v7.4s, v8.4s                               // out
+  fmin v7.4s, v7.4s, v9.4s                               // out
   fcvtn v7.4h, v7.4s                                     // out_1_3
   fadd v0.4s, v0.4s, v10.4s                              // out
-  fcmgt v10.4s, v8.4s, v0.4s                             // out
-  bsl v10.16b, v8.16b, v0.16b
-  fcmgt v0.4s, v10.4s, v9.4s                             // out
-  bsl v0.16b, v9.16b, v10.16b
+  fmax v0.4s, v0.4s, v8.4s                               // out
+  fmin v0.4s, v0.4s, v9.4s                               // out
   fcvtn v0.4h, v0.4s                                     // out_0_0
   fadd v1.4s, v1.4s, v11.4s                              // out
-  fcmgt v10.4s, v8.4s, v1.4s                             // out
-  bsl v10.16b, v8.16b, v1.16b
-  fcmgt v1.4s, v10.4s, v9.4s                             // out
-  bsl v1.16b, v9.16b, v10.16b
+  fmax v1.4s, v1.4s, v8.4s                               // out
+  fmin v1.4s, v1.4s, v9.4s                               // out
   fcvtn v1.4h, v1.4s                                     // out_0_1
   fadd v2.4s, v2.4s, v12.4s                              // out
-  fcmgt v10.4s, v8.4s, v2.4s                             // out
-  bsl v10.16b, v8.16b, v2.16b
-  fcmgt v2.4s, v10.4s, v9.4s                             // out
-  bsl v2.16b, v9.16b, v10.16b
+  fmax v2.4s, v2.4s, v8.4s                               // out
+  fmin v2.4s, v2.4s, v9.4s                               // out
   fcvtn v2.4h, v2.4s                                     // out_0_2
   fadd v3.4s, v3.4s, v13.4s                              // out
-  fcmgt v10.4s, v8.4s, v3.4s                             // out
-  bsl v10.16b, v8.16b, v3.16b
-  fcmgt v3.4s, v10.4s, v9.4s                             // out
-  bsl v3.16b, v9.16b, v10.16b
+  fmax v3.4s, v3.4s, v8.4s                               // out
+  fmin v3.4s, v3.4s, v9.4s                               // out
   fcvtn v3.4h, v3.4s                                     // out_0_3
   mov x10, #1
   cmp x5, x10                                            // unless n_left at_least 
@@ -1213,8 +1081,7 @@ L(n_done):
   ldr d11, [sp, #40]
   ldr d12, [sp, #48]
   ldr d13, [sp, #56]
-  ldr d14, [sp, #64]
-  add sp, sp, #80
+  add sp, sp, #64
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -1236,10 +1103,8 @@ L(n_done):
   .seh_save_freg d12, 48
   ldr d13, [sp, #56]
   .seh_save_freg d13, 56
-  ldr d14, [sp, #64]
-  .seh_save_freg d14, 64
-  add sp, sp, #80
-  .seh_stackalloc 80
+  add sp, sp, #64
+  .seh_stackalloc 64
   .seh_endepilogue
   ret
   .seh_endproc

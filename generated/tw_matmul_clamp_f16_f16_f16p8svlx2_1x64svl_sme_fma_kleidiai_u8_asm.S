@@ -623,130 +623,98 @@ L(k_rest_2_done):
   ld1h {z26.s}, p7/z, [x8, #0, mul vl]                   // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z0.s, z0.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z24.s, z0.s                          // out
-  sel z0.s, p6, z24.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out
-  sel z0.s, p6, z25.s, z0.s
+  fmax z0.s, p7/m, z0.s, z24.s                           // out
+  fmin z0.s, p7/m, z0.s, z25.s                           // out
   fcvt z0.h, p7/m, z0.s                                  // out_0_0
   ld1h {z26.s}, p7/z, [x8, #1, mul vl]                   // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z1.s, z1.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z24.s, z1.s                          // out
-  sel z1.s, p6, z24.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z25.s                          // out
-  sel z1.s, p6, z25.s, z1.s
+  fmax z1.s, p7/m, z1.s, z24.s                           // out
+  fmin z1.s, p7/m, z1.s, z25.s                           // out
   fcvt z1.h, p7/m, z1.s                                  // out_0_1
   ld1h {z26.s}, p7/z, [x10, #0, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z2.s, z2.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z24.s, z2.s                          // out
-  sel z2.s, p6, z24.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z25.s                          // out
-  sel z2.s, p6, z25.s, z2.s
+  fmax z2.s, p7/m, z2.s, z24.s                           // out
+  fmin z2.s, p7/m, z2.s, z25.s                           // out
   fcvt z2.h, p7/m, z2.s                                  // out_0_2
   ld1h {z26.s}, p7/z, [x10, #1, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z3.s, z3.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z24.s, z3.s                          // out
-  sel z3.s, p6, z24.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z25.s                          // out
-  sel z3.s, p6, z25.s, z3.s
+  fmax z3.s, p7/m, z3.s, z24.s                           // out
+  fmin z3.s, p7/m, z3.s, z25.s                           // out
   fcvt z3.h, p7/m, z3.s                                  // out_0_3
   ld1h {z26.s}, p7/z, [x11, #0, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z4.s, z4.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z24.s, z4.s                          // out
-  sel z4.s, p6, z24.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z25.s                          // out
-  sel z4.s, p6, z25.s, z4.s
+  fmax z4.s, p7/m, z4.s, z24.s                           // out
+  fmin z4.s, p7/m, z4.s, z25.s                           // out
   fcvt z4.h, p7/m, z4.s                                  // out_0_4
   ld1h {z26.s}, p7/z, [x11, #1, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z5.s, z5.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z24.s, z5.s                          // out
-  sel z5.s, p6, z24.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z25.s                          // out
-  sel z5.s, p6, z25.s, z5.s
+  fmax z5.s, p7/m, z5.s, z24.s                           // out
+  fmin z5.s, p7/m, z5.s, z25.s                           // out
   fcvt z5.h, p7/m, z5.s                                  // out_0_5
   ld1h {z26.s}, p7/z, [x12, #0, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z6.s, z6.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z24.s, z6.s                          // out
-  sel z6.s, p6, z24.s, z6.s
-  fcmgt p6.s, p7/z, z6.s, z25.s                          // out
-  sel z6.s, p6, z25.s, z6.s
+  fmax z6.s, p7/m, z6.s, z24.s                           // out
+  fmin z6.s, p7/m, z6.s, z25.s                           // out
   fcvt z6.h, p7/m, z6.s                                  // out_0_6
   ld1h {z26.s}, p7/z, [x12, #1, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z7.s, z7.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z24.s, z7.s                          // out
-  sel z7.s, p6, z24.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z25.s                          // out
-  sel z7.s, p6, z25.s, z7.s
+  fmax z7.s, p7/m, z7.s, z24.s                           // out
+  fmin z7.s, p7/m, z7.s, z25.s                           // out
   fcvt z7.h, p7/m, z7.s                                  // out_0_7
   ld1h {z26.s}, p7/z, [x13, #0, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z16.s, z16.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z24.s, z16.s                         // out
-  sel z16.s, p6, z24.s, z16.s
-  fcmgt p6.s, p7/z, z16.s, z25.s                         // out
-  sel z16.s, p6, z25.s, z16.s
+  fmax z16.s, p7/m, z16.s, z24.s                         // out
+  fmin z16.s, p7/m, z16.s, z25.s                         // out
   fcvt z16.h, p7/m, z16.s                                // out_0_8
   ld1h {z26.s}, p7/z, [x13, #1, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z17.s, z17.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z24.s, z17.s                         // out
-  sel z17.s, p6, z24.s, z17.s
-  fcmgt p6.s, p7/z, z17.s, z25.s                         // out
-  sel z17.s, p6, z25.s, z17.s
+  fmax z17.s, p7/m, z17.s, z24.s                         // out
+  fmin z17.s, p7/m, z17.s, z25.s                         // out
   fcvt z17.h, p7/m, z17.s                                // out_0_9
   ld1h {z26.s}, p7/z, [x14, #0, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z18.s, z18.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z24.s, z18.s                         // out
-  sel z18.s, p6, z24.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z25.s                         // out
-  sel z18.s, p6, z25.s, z18.s
+  fmax z18.s, p7/m, z18.s, z24.s                         // out
+  fmin z18.s, p7/m, z18.s, z25.s                         // out
   fcvt z18.h, p7/m, z18.s                                // out_0_10
   ld1h {z26.s}, p7/z, [x14, #1, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z19.s, z19.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z24.s, z19.s                         // out
-  sel z19.s, p6, z24.s, z19.s
-  fcmgt p6.s, p7/z, z19.s, z25.s                         // out
-  sel z19.s, p6, z25.s, z19.s
+  fmax z19.s, p7/m, z19.s, z24.s                         // out
+  fmin z19.s, p7/m, z19.s, z25.s                         // out
   fcvt z19.h, p7/m, z19.s                                // out_0_11
   ld1h {z26.s}, p7/z, [x15, #0, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z20.s, z20.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z24.s, z20.s                         // out
-  sel z20.s, p6, z24.s, z20.s
-  fcmgt p6.s, p7/z, z20.s, z25.s                         // out
-  sel z20.s, p6, z25.s, z20.s
+  fmax z20.s, p7/m, z20.s, z24.s                         // out
+  fmin z20.s, p7/m, z20.s, z25.s                         // out
   fcvt z20.h, p7/m, z20.s                                // out_0_12
   ld1h {z26.s}, p7/z, [x15, #1, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z21.s, z21.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z24.s, z21.s                         // out
-  sel z21.s, p6, z24.s, z21.s
-  fcmgt p6.s, p7/z, z21.s, z25.s                         // out
-  sel z21.s, p6, z25.s, z21.s
+  fmax z21.s, p7/m, z21.s, z24.s                         // out
+  fmin z21.s, p7/m, z21.s, z25.s                         // out
   fcvt z21.h, p7/m, z21.s                                // out_0_13
   ld1h {z26.s}, p7/z, [x9, #0, mul vl]                   // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z22.s, z22.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z24.s, z22.s                         // out
-  sel z22.s, p6, z24.s, z22.s
-  fcmgt p6.s, p7/z, z22.s, z25.s                         // out
-  sel z22.s, p6, z25.s, z22.s
+  fmax z22.s, p7/m, z22.s, z24.s                         // out
+  fmin z22.s, p7/m, z22.s, z25.s                         // out
   fcvt z22.h, p7/m, z22.s                                // out_0_14
   ld1h {z26.s}, p7/z, [x9, #1, mul vl]                   // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z23.s, z23.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z24.s, z23.s                         // out
-  sel z23.s, p6, z24.s, z23.s
-  fcmgt p6.s, p7/z, z23.s, z25.s                         // out
-  sel z23.s, p6, z25.s, z23.s
+  fmax z23.s, p7/m, z23.s, z24.s                         // out
+  fmin z23.s, p7/m, z23.s, z25.s                         // out
   fcvt z23.h, p7/m, z23.s                                // out_0_15
   st1h {z0.s}, p7, [x6, #0, mul vl]                      // out_0_0
   st1h {z1.s}, p7, [x6, #1, mul vl]                      // out_0_1
@@ -818,10 +786,8 @@ L(if_else):
   ld1h {z26.s}, p0/z, [x8, #0, mul vl]                   // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z0.s, z0.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z24.s, z0.s                          // out
-  sel z0.s, p6, z24.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out
-  sel z0.s, p6, z25.s, z0.s
+  fmax z0.s, p7/m, z0.s, z24.s                           // out
+  fmin z0.s, p7/m, z0.s, z25.s                           // out
   fcvt z0.h, p7/m, z0.s                                  // out_0_0
   cntw x19, all, mul #1
   subs x19, x1, x19
@@ -830,10 +796,8 @@ L(if_else):
   ld1h {z26.s}, p0/z, [x8, #1, mul vl]                   // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z1.s, z1.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z24.s, z1.s                          // out
-  sel z1.s, p6, z24.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z25.s                          // out
-  sel z1.s, p6, z25.s, z1.s
+  fmax z1.s, p7/m, z1.s, z24.s                           // out
+  fmin z1.s, p7/m, z1.s, z25.s                           // out
   fcvt z1.h, p7/m, z1.s                                  // out_0_1
   cnth x8, all, mul #1
   subs x8, x1, x8
@@ -842,10 +806,8 @@ L(if_else):
   ld1h {z26.s}, p0/z, [x10, #0, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z2.s, z2.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z24.s, z2.s                          // out
-  sel z2.s, p6, z24.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z25.s                          // out
-  sel z2.s, p6, z25.s, z2.s
+  fmax z2.s, p7/m, z2.s, z24.s                           // out
+  fmin z2.s, p7/m, z2.s, z25.s                           // out
   fcvt z2.h, p7/m, z2.s                                  // out_0_2
   cntw x8, all, mul #3
   subs x8, x1, x8
@@ -854,10 +816,8 @@ L(if_else):
   ld1h {z26.s}, p0/z, [x10, #1, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z3.s, z3.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z24.s, z3.s                          // out
-  sel z3.s, p6, z24.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z25.s                          // out
-  sel z3.s, p6, z25.s, z3.s
+  fmax z3.s, p7/m, z3.s, z24.s                           // out
+  fmin z3.s, p7/m, z3.s, z25.s                           // out
   fcvt z3.h, p7/m, z3.s                                  // out_0_3
   rdvl x8, #1
   subs x8, x1, x8
@@ -866,10 +826,8 @@ L(if_else):
   ld1h {z26.s}, p0/z, [x11, #0, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z4.s, z4.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z24.s, z4.s                          // out
-  sel z4.s, p6, z24.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z25.s                          // out
-  sel z4.s, p6, z25.s, z4.s
+  fmax z4.s, p7/m, z4.s, z24.s                           // out
+  fmin z4.s, p7/m, z4.s, z25.s                           // out
   fcvt z4.h, p7/m, z4.s                                  // out_0_4
   cntw x8, all, mul #5
   subs x8, x1, x8
@@ -878,10 +836,8 @@ L(if_else):
   ld1h {z26.s}, p0/z, [x11, #1, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z5.s, z5.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z24.s, z5.s                          // out
-  sel z5.s, p6, z24.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z25.s                          // out
-  sel z5.s, p6, z25.s, z5.s
+  fmax z5.s, p7/m, z5.s, z24.s                           // out
+  fmin z5.s, p7/m, z5.s, z25.s                           // out
   fcvt z5.h, p7/m, z5.s                                  // out_0_5
   cnth x8, all, mul #3
   subs x8, x1, x8
@@ -890,10 +846,8 @@ L(if_else):
   ld1h {z26.s}, p0/z, [x12, #0, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z6.s, z6.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z24.s, z6.s                          // out
-  sel z6.s, p6, z24.s, z6.s
-  fcmgt p6.s, p7/z, z6.s, z25.s                          // out
-  sel z6.s, p6, z25.s, z6.s
+  fmax z6.s, p7/m, z6.s, z24.s                           // out
+  fmin z6.s, p7/m, z6.s, z25.s                           // out
   fcvt z6.h, p7/m, z6.s                                  // out_0_6
   cntw x8, all, mul #7
   subs x8, x1, x8
@@ -902,10 +856,8 @@ L(if_else):
   ld1h {z26.s}, p0/z, [x12, #1, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z7.s, z7.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z24.s, z7.s                          // out
-  sel z7.s, p6, z24.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z25.s                          // out
-  sel z7.s, p6, z25.s, z7.s
+  fmax z7.s, p7/m, z7.s, z24.s                           // out
+  fmin z7.s, p7/m, z7.s, z25.s                           // out
   fcvt z7.h, p7/m, z7.s                                  // out_0_7
   rdvl x8, #2
   subs x8, x1, x8
@@ -914,10 +866,8 @@ L(if_else):
   ld1h {z26.s}, p0/z, [x13, #0, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z16.s, z16.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z24.s, z16.s                         // out
-  sel z16.s, p6, z24.s, z16.s
-  fcmgt p6.s, p7/z, z16.s, z25.s                         // out
-  sel z16.s, p6, z25.s, z16.s
+  fmax z16.s, p7/m, z16.s, z24.s                         // out
+  fmin z16.s, p7/m, z16.s, z25.s                         // out
   fcvt z16.h, p7/m, z16.s                                // out_0_8
   cntw x8, all, mul #9
   subs x8, x1, x8
@@ -926,10 +876,8 @@ L(if_else):
   ld1h {z26.s}, p0/z, [x13, #1, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z17.s, z17.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z24.s, z17.s                         // out
-  sel z17.s, p6, z24.s, z17.s
-  fcmgt p6.s, p7/z, z17.s, z25.s                         // out
-  sel z17.s, p6, z25.s, z17.s
+  fmax z17.s, p7/m, z17.s, z24.s                         // out
+  fmin z17.s, p7/m, z17.s, z25.s                         // out
   fcvt z17.h, p7/m, z17.s                                // out_0_9
   cnth x8, all, mul #5
   subs x8, x1, x8
@@ -938,10 +886,8 @@ L(if_else):
   ld1h {z26.s}, p0/z, [x14, #0, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z18.s, z18.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z24.s, z18.s                         // out
-  sel z18.s, p6, z24.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z25.s                         // out
-  sel z18.s, p6, z25.s, z18.s
+  fmax z18.s, p7/m, z18.s, z24.s                         // out
+  fmin z18.s, p7/m, z18.s, z25.s                         // out
   fcvt z18.h, p7/m, z18.s                                // out_0_10
   cntw x8, all, mul #11
   subs x8, x1, x8
@@ -950,10 +896,8 @@ L(if_else):
   ld1h {z26.s}, p0/z, [x14, #1, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z19.s, z19.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z24.s, z19.s                         // out
-  sel z19.s, p6, z24.s, z19.s
-  fcmgt p6.s, p7/z, z19.s, z25.s                         // out
-  sel z19.s, p6, z25.s, z19.s
+  fmax z19.s, p7/m, z19.s, z24.s                         // out
+  fmin z19.s, p7/m, z19.s, z25.s                         // out
   fcvt z19.h, p7/m, z19.s                                // out_0_11
   rdvl x8, #3
   subs x8, x1, x8
@@ -962,10 +906,8 @@ L(if_else):
   ld1h {z26.s}, p0/z, [x15, #0, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z20.s, z20.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z24.s, z20.s                         // out
-  sel z20.s, p6, z24.s, z20.s
-  fcmgt p6.s, p7/z, z20.s, z25.s                         // out
-  sel z20.s, p6, z25.s, z20.s
+  fmax z20.s, p7/m, z20.s, z24.s                         // out
+  fmin z20.s, p7/m, z20.s, z25.s                         // out
   fcvt z20.h, p7/m, z20.s                                // out_0_12
   cntw x8, all, mul #13
   subs x8, x1, x8
@@ -974,10 +916,8 @@ L(if_else):
   ld1h {z26.s}, p0/z, [x15, #1, mul vl]                  // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z21.s, z21.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z24.s, z21.s                         // out
-  sel z21.s, p6, z24.s, z21.s
-  fcmgt p6.s, p7/z, z21.s, z25.s                         // out
-  sel z21.s, p6, z25.s, z21.s
+  fmax z21.s, p7/m, z21.s, z24.s                         // out
+  fmin z21.s, p7/m, z21.s, z25.s                         // out
   fcvt z21.h, p7/m, z21.s                                // out_0_13
   cnth x8, all, mul #7
   subs x8, x1, x8
@@ -986,10 +926,8 @@ L(if_else):
   ld1h {z26.s}, p0/z, [x9, #0, mul vl]                   // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z22.s, z22.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z24.s, z22.s                         // out
-  sel z22.s, p6, z24.s, z22.s
-  fcmgt p6.s, p7/z, z22.s, z25.s                         // out
-  sel z22.s, p6, z25.s, z22.s
+  fmax z22.s, p7/m, z22.s, z24.s                         // out
+  fmin z22.s, p7/m, z22.s, z25.s                         // out
   fcvt z22.h, p7/m, z22.s                                // out_0_14
   cntw x8, all, mul #15
   subs x8, x1, x8
@@ -998,10 +936,8 @@ L(if_else):
   ld1h {z26.s}, p0/z, [x9, #1, mul vl]                   // bias
   fcvt z26.s, p7/m, z26.h                                // bias
   fadd z23.s, z23.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z24.s, z23.s                         // out
-  sel z23.s, p6, z24.s, z23.s
-  fcmgt p6.s, p7/z, z23.s, z25.s                         // out
-  sel z23.s, p6, z25.s, z23.s
+  fmax z23.s, p7/m, z23.s, z24.s                         // out
+  fmin z23.s, p7/m, z23.s, z25.s                         // out
   fcvt z23.h, p7/m, z23.s                                // out_0_15
   whilelo p0.s, xzr, x1                                  // columns
   st1h {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0

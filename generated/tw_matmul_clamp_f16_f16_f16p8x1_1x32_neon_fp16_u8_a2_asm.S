@@ -109,24 +109,15 @@ L(n):
 L(m):
   ldr x9, [x0, #8*3]                                     // k
   ldr x10, [x0, #8*11]                                   // rhs_stride
-  mov x11, #8
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
-  add x12, x3, x10
-  cmp x11, #0                                            // rhs_1
-  csel x11, x3, x12, eq
-  mov x12, #16
-  subs x12, x4, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x10
-  cmp x12, #0                                            // rhs_2
-  csel x12, x11, x13, eq
-  mov x13, #24
-  subs x13, x4, x13
-  csel x13, x13, xzr, hs
+  add x11, x3, x10
+  cmp x4, #8                                             // rhs_1
+  csel x11, x3, x11, ls
+  add x12, x11, x10
+  cmp x4, #16                                            // rhs_2
+  csel x12, x11, x12, ls
   add x10, x12, x10
-  cmp x13, #0                                            // rhs_3
-  csel x10, x12, x10, eq
+  cmp x4, #24                                            // rhs_3
+  csel x10, x12, x10, ls
   movi v1.2d, #0                                         // acc0_0
   movi v2.2d, #0                                         // acc0_1
   movi v3.2d, #0                                         // acc0_2
@@ -235,8 +226,7 @@ L(k_rest_done):
   ldr s17, [x13, #4]                                     // max
   dup v17.4s, v17.s[0]
   mov x13, #32
-  mov x14, #16
-  mul x9, x9, x14
+  lsl x9, x9, #4
   add x14, x3, x9                                        // field
   add x11, x11, x9                                       // field
   add x12, x12, x9                                       // field
@@ -267,59 +257,43 @@ L(k_rest_done):
   ldp q23, q22, [x12, #0]                                // bias, bias
   ldp q25, q24, [x9, #0]                                 // bias, bias
   fadd v0.4s, v0.4s, v19.4s                              // out
-  fcmgt v19.4s, v16.4s, v0.4s                            // out
-  bsl v19.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v19.4s, v17.4s                            // out
-  bsl v0.16b, v17.16b, v19.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_0
   str d0, [x6, #0]                                       // out_0_0
   fadd v0.4s, v1.4s, v18.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_1
   str d0, [x6, #8]                                       // out_0_1
   fadd v0.4s, v4.4s, v21.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_2
   str d0, [x6, #16]                                      // out_0_2
   fadd v0.4s, v2.4s, v20.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_3
   str d0, [x6, #24]                                      // out_0_3
   fadd v0.4s, v5.4s, v23.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_4
   str d0, [x6, #32]                                      // out_0_4
   fadd v0.4s, v3.4s, v22.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_5
   str d0, [x6, #40]                                      // out_0_5
   fadd v0.4s, v6.4s, v25.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_6
   str d0, [x6, #48]                                      // out_0_6
   fadd v0.4s, v7.4s, v24.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_7
   str d0, [x6, #56]                                      // out_0_7
   b L(if_done)
@@ -534,52 +508,36 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v25.s}[3], [x9]                                   // bias
   fadd v0.4s, v0.4s, v18.4s                              // out
-  fcmgt v18.4s, v16.4s, v0.4s                            // out
-  bsl v18.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v18.4s, v17.4s                            // out
-  bsl v0.16b, v17.16b, v18.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_0
   fadd v1.4s, v1.4s, v19.4s                              // out
-  fcmgt v18.4s, v16.4s, v1.4s                            // out
-  bsl v18.16b, v16.16b, v1.16b
-  fcmgt v1.4s, v18.4s, v17.4s                            // out
-  bsl v1.16b, v17.16b, v18.16b
+  fmax v1.4s, v1.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out
   fcvtn v1.4h, v1.4s                                     // out_0_1
   fadd v4.4s, v4.4s, v20.4s                              // out
-  fcmgt v18.4s, v16.4s, v4.4s                            // out
-  bsl v18.16b, v16.16b, v4.16b
-  fcmgt v4.4s, v18.4s, v17.4s                            // out
-  bsl v4.16b, v17.16b, v18.16b
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out
   fcvtn v4.4h, v4.4s                                     // out_0_2
   fadd v2.4s, v2.4s, v21.4s                              // out
-  fcmgt v18.4s, v16.4s, v2.4s                            // out
-  bsl v18.16b, v16.16b, v2.16b
-  fcmgt v2.4s, v18.4s, v17.4s                            // out
-  bsl v2.16b, v17.16b, v18.16b
+  fmax v2.4s, v2.4s, v16.4s                              // out
+  fmin v2.4s, v2.4s, v17.4s                              // out
   fcvtn v2.4h, v2.4s                                     // out_0_3
   fadd v5.4s, v5.4s, v22.4s                              // out
-  fcmgt v18.4s, v16.4s, v5.4s                            // out
-  bsl v18.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v18.4s, v17.4s                            // out
-  bsl v5.16b, v17.16b, v18.16b
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out
   fcvtn v5.4h, v5.4s                                     // out_0_4
   fadd v3.4s, v3.4s, v23.4s                              // out
-  fcmgt v18.4s, v16.4s, v3.4s                            // out
-  bsl v18.16b, v16.16b, v3.16b
-  fcmgt v3.4s, v18.4s, v17.4s                            // out
-  bsl v3.16b, v17.16b, v18.16b
+  fmax v3.4s, v3.4s, v16.4s                              // out
+  fmin v3.4s, v3.4s, v17.4s                              // out
   fcvtn v3.4h, v3.4s                                     // out_0_5
   fadd v6.4s, v6.4s, v24.4s                              // out
-  fcmgt v18.4s, v16.4s, v6.4s                            // out
-  bsl v18.16b, v16.16b, v6.16b
-  fcmgt v6.4s, v18.4s, v17.4s                            // out
-  bsl v6.16b, v17.16b, v18.16b
+  fmax v6.4s, v6.4s, v16.4s                              // out
+  fmin v6.4s, v6.4s, v17.4s                              // out
   fcvtn v6.4h, v6.4s                                     // out_0_6
   fadd v7.4s, v7.4s, v25.4s                              // out
-  fcmgt v18.4s, v16.4s, v7.4s                            // out
-  bsl v18.16b, v16.16b, v7.16b
-  fcmgt v7.4s, v18.4s, v17.4s                            // out
-  bsl v7.16b, v17.16b, v18.16b
+  fmax v7.4s, v7.4s, v16.4s                              // out
+  fmin v7.4s, v7.4s, v17.4s                              // out
   fcvtn v7.4h, v7.4s                                     // out_0_7
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 

@@ -45,7 +45,7 @@ void tw_matmul_clamp_f16_qai8dxp1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near(const t
     for (size_t i_m = 0; i_m < args->m; ++i_m) {
       const size_t k_padded = (args->k + 31) & (size_t)-32;
       __builtin_prefetch((const void *)dst_tile, 1, 3);
-      const uint8_t* field = lhs_panel + k_padded * 1;
+      const uint8_t* field = lhs_panel + k_padded;
       const __m512i mask = _mm512_set1_epi32((int32_t)0x03030303);
       __m512i acc0_0_0 = _mm512_set1_epi32(tw_load_i32(field));
       __m512i acc0_0_1 = _mm512_set1_epi32(tw_load_i32(field));
@@ -134,7 +134,7 @@ void tw_matmul_clamp_f16_qai8dxp1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near(const t
       field = rhs_panel + k_padded * 8;
       const __m512i colsum_0 = _mm512_loadu_si512((const void *)field);
       const __m512i colsum_1 = _mm512_loadu_si512((const void *)(field + 64));
-      field = lhs_panel + (k_padded * 1 + 4);
+      field = lhs_panel + (k_padded + 4);
       const __m512i zero_0 = _mm512_set1_epi32(tw_load_i32(field));
       __m512i product = _mm512_mullo_epi32(colsum_0, zero_0);
       acc0_0_0 = _mm512_add_epi32(acc0_0_0, product);
@@ -144,8 +144,8 @@ void tw_matmul_clamp_f16_qai8dxp1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near(const t
       const __m512 zero_column_0 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)field));
       const __m512 zero_column_1 =
           _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(field + 64)));
-      field = lhs_panel + k_padded * 1;
-      const uint8_t* field_2 = lhs_panel + (k_padded * 1 + 4);
+      field = lhs_panel + k_padded;
+      const uint8_t* field_2 = lhs_panel + (k_padded + 4);
       const __m512i minus_k = _mm512_set1_epi32((int32_t)(0 - args->k));
       __m512i sum_of_codes = _mm512_set1_epi32(tw_load_i32(field));
       sum_of_codes = _mm512_srai_epi32(sum_of_codes, 1);
@@ -162,10 +162,10 @@ void tw_matmul_clamp_f16_qai8dxp1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near(const t
       field = rhs_panel + (k_padded * 8 + 128);
       const __m512 scale_0 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)field));
       const __m512 scale_1 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(field + 64)));
-      field = lhs_panel + (k_padded * 1 + 8);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const __m512 min = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(clamp)));
       const __m512 max = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(clamp + 4)));
+      field = lhs_panel + (k_padded + 8);
       field_2 = rhs_panel + (k_padded * 8 + 384);
       if (n_left >= 32) {
         const uint8_t* bias = (const uint8_t*)args->bias;

@@ -88,15 +88,10 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #8
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x9, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x9, x3, x9, eq
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x7, x11                                       // field
+  cmp x4, #8                                             // rhs_1
+  csel x9, x3, x9, ls
+  add x11, x7, x10                                       // field
   movi v16.16b, #3                                       // mask
   ld1r {v17.4s}, [x11]                                   // acc_0_0
   ld1r {v18.4s}, [x11]                                   // acc_0_1
@@ -197,34 +192,26 @@ L(k):
   subs x11, x11, #1                                      // next k
   b.hi L(k)
 L(k_done):
-  mov x11, #2
-  mul x11, x10, x11
+  lsl x11, x10, #1
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
   ldp q1, q0, [x12, #0]                                  // colsum_0, colsum_1
   ldp q3, q2, [x11, #0]                                  // colsum_2, colsum_3
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x11, #4
+  add x11, x10, #4
   add x11, x7, x11                                       // field
   ld1r {v4.4s}, [x11]                                    // zero_0
   mla v17.4s, v1.4s, v4.4s                               // sum
   mla v18.4s, v0.4s, v4.4s                               // sum
   mla v19.4s, v3.4s, v4.4s                               // sum
   mla v20.4s, v2.4s, v4.4s                               // sum
-  mov x11, #2
-  mul x11, x10, x11
+  lsl x11, x10, #1
   add x11, x11, #64
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
   ldp q1, q0, [x12, #0]                                  // zero_column_0, zero_column_1
   ldp q3, q2, [x11, #0]                                  // zero_column_2, zero_column_3
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x7, x11                                       // field
-  mov x12, #1
-  mul x12, x10, x12
-  add x12, x12, #4
+  add x11, x7, x10                                       // field
+  add x12, x10, #4
   add x12, x7, x12                                       // field
   mov x13, #0
   ldr x14, [x0, #8*3]                                    // k
@@ -243,24 +230,20 @@ L(k_done):
   fmla v0.4s, v3.4s, v4.4s                               // sum
   scvtf v3.4s, v20.4s                                    // real
   fmla v3.4s, v2.4s, v4.4s                               // sum
-  mov x11, #2
-  mul x11, x10, x11
+  lsl x11, x10, #1
   add x11, x11, #32
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
   ldp q4, q2, [x12, #0]                                  // scale_0, scale_1
   ldp q7, q6, [x11, #0]                                  // scale_2, scale_3
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x11, #8
-  add x11, x7, x11                                       // field
-  add x12, x0, #8*15                                     // clamp
-  ld1r {v16.4s}, [x12]                                   // min
-  ldr s17, [x12, #4]                                     // max
+  add x11, x0, #8*15                                     // clamp
+  ld1r {v16.4s}, [x11]                                   // min
+  ldr s17, [x11, #4]                                     // max
   dup v17.4s, v17.s[0]
+  add x11, x10, #8
+  add x11, x7, x11                                       // field
   mov x12, #16
-  mov x13, #2
-  mul x10, x10, x13
+  lsl x10, x10, #1
   add x10, x10, #96
   add x13, x3, x10                                       // field
   add x9, x9, x10                                        // field
@@ -280,38 +263,30 @@ L(k_done):
   ld1r {v22.4s}, [x11]                                   // scale_row_0
   fmul v4.4s, v4.4s, v22.4s                              // scale
   fmla v19.4s, v5.4s, v4.4s                              // out
-  fcmgt v4.4s, v16.4s, v19.4s                            // out
-  bsl v4.16b, v16.16b, v19.16b
-  fcmgt v5.4s, v4.4s, v17.4s                             // out
-  bsl v5.16b, v17.16b, v4.16b
-  fcvtn v4.4h, v5.4s                                     // out_0_0
+  fmax v4.4s, v19.4s, v16.4s                             // out
+  fmin v4.4s, v4.4s, v17.4s                              // out
+  fcvtn v4.4h, v4.4s                                     // out_0_0
   str d4, [x6, #0]                                       // out_0_0
   ld1r {v4.4s}, [x11]                                    // scale_row_0
   fmul v2.4s, v2.4s, v4.4s                               // scale
   fmla v18.4s, v1.4s, v2.4s                              // out
-  fcmgt v1.4s, v16.4s, v18.4s                            // out
-  bsl v1.16b, v16.16b, v18.16b
-  fcmgt v2.4s, v1.4s, v17.4s                             // out
-  bsl v2.16b, v17.16b, v1.16b
-  fcvtn v1.4h, v2.4s                                     // out_0_1
+  fmax v1.4s, v18.4s, v16.4s                             // out
+  fmin v1.4s, v1.4s, v17.4s                              // out
+  fcvtn v1.4h, v1.4s                                     // out_0_1
   str d1, [x6, #8]                                       // out_0_1
   ld1r {v1.4s}, [x11]                                    // scale_row_0
   fmul v1.4s, v7.4s, v1.4s                               // scale
   fmla v21.4s, v0.4s, v1.4s                              // out
-  fcmgt v0.4s, v16.4s, v21.4s                            // out
-  bsl v0.16b, v16.16b, v21.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out
-  bsl v1.16b, v17.16b, v0.16b
-  fcvtn v0.4h, v1.4s                                     // out_0_2
+  fmax v0.4s, v21.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
+  fcvtn v0.4h, v0.4s                                     // out_0_2
   str d0, [x6, #16]                                      // out_0_2
   ld1r {v0.4s}, [x11]                                    // scale_row_0
   fmul v0.4s, v6.4s, v0.4s                               // scale
   fmla v20.4s, v3.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v20.4s                            // out
-  bsl v0.16b, v16.16b, v20.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out
-  bsl v1.16b, v17.16b, v0.16b
-  fcvtn v0.4h, v1.4s                                     // out_0_3
+  fmax v0.4s, v20.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
+  fcvtn v0.4h, v0.4s                                     // out_0_3
   str d0, [x6, #24]                                      // out_0_3
   b L(if_done)
 L(if_else):
@@ -423,35 +398,27 @@ L(if_else):
   ld1r {v22.4s}, [x11]                                   // scale_row_0
   fmul v4.4s, v4.4s, v22.4s                              // scale
   fmla v18.4s, v5.4s, v4.4s                              // out
-  fcmgt v4.4s, v16.4s, v18.4s                            // out
-  bsl v4.16b, v16.16b, v18.16b
-  fcmgt v5.4s, v4.4s, v17.4s                             // out
-  bsl v5.16b, v17.16b, v4.16b
-  fcvtn v4.4h, v5.4s                                     // out_0_0
+  fmax v4.4s, v18.4s, v16.4s                             // out
+  fmin v4.4s, v4.4s, v17.4s                              // out
+  fcvtn v4.4h, v4.4s                                     // out_0_0
   ld1r {v5.4s}, [x11]                                    // scale_row_0
   fmul v2.4s, v2.4s, v5.4s                               // scale
   fmla v19.4s, v1.4s, v2.4s                              // out
-  fcmgt v1.4s, v16.4s, v19.4s                            // out
-  bsl v1.16b, v16.16b, v19.16b
-  fcmgt v2.4s, v1.4s, v17.4s                             // out
-  bsl v2.16b, v17.16b, v1.16b
-  fcvtn v1.4h, v2.4s                                     // out_0_1
+  fmax v1.4s, v19.4s, v16.4s                             // out
+  fmin v1.4s, v1.4s, v17.4s                              // out
+  fcvtn v1.4h, v1.4s                                     // out_0_1
   ld1r {v2.4s}, [x11]                                    // scale_row_0
   fmul v2.4s, v7.4s, v2.4s                               // scale
   fmla v20.4s, v0.4s, v2.4s                              // out
-  fcmgt v0.4s, v16.4s, v20.4s                            // out
-  bsl v0.16b, v16.16b, v20.16b
-  fcmgt v2.4s, v0.4s, v17.4s                             // out
-  bsl v2.16b, v17.16b, v0.16b
-  fcvtn v0.4h, v2.4s                                     // out_0_2
+  fmax v0.4s, v20.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
+  fcvtn v0.4h, v0.4s                                     // out_0_2
   ld1r {v2.4s}, [x11]                                    // scale_row_0
   fmul v2.4s, v6.4s, v2.4s                               // scale
   fmla v21.4s, v3.4s, v2.4s                              // out
-  fcmgt v2.4s, v16.4s, v21.4s                            // out
-  bsl v2.16b, v16.16b, v21.16b
-  fcmgt v3.4s, v2.4s, v17.4s                             // out
-  bsl v3.16b, v17.16b, v2.16b
-  fcvtn v2.4h, v3.4s                                     // out_0_3
+  fmax v2.4s, v21.4s, v16.4s                             // out
+  fmin v2.4s, v2.4s, v17.4s                              // out
+  fcvtn v2.4h, v2.4s                                     // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

@@ -618,12 +618,8 @@ L(k_rest_done):
   addvl x13, x13, #12
   cmp x12, #0                                            // bias
   csel x9, x9, x13, eq
-  mov x12, #1
-  mul x12, x10, x12
-  add x12, x7, x12                                       // field
+  add x12, x7, x10                                       // field
   ld1rw {z0.s}, p7/z, [x12, #0]                          // zero
-  mov x12, #1
-  mul x10, x10, x12
   add x10, x10, #4
   add x10, x7, x10                                       // field
   ld1rw {z1.s}, p7/z, [x10, #0]                          // scale_row
@@ -647,11 +643,9 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z5.s, z5.s, z1.s                                  // scale
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z2.s, z6.s                           // out
-  sel z4.s, p6, z2.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_0
+  fmax z6.s, p7/m, z6.s, z2.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_0
   st1h {z4.s}, p0, [x6, #0, mul vl]                      // out_0
   .inst 0xc0821c00 + ((13 - 12) << 13) + (0 << 7) + 4 // mov z4.s, p7/m, za0h.s[w13, 0] // sum_1
   ldr z5, [x19, #1, mul vl]                              // colsum
@@ -665,11 +659,9 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z5.s, z5.s, z1.s                                  // scale
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z2.s, z6.s                           // out
-  sel z4.s, p6, z2.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_1
+  fmax z6.s, p7/m, z6.s, z2.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_1
   st1h {z4.s}, p0, [x6, #1, mul vl]                      // out_1
   .inst 0xc0821c00 + ((14 - 12) << 13) + (0 << 7) + 4 // mov z4.s, p7/m, za0h.s[w14, 0] // sum_2
   ldr z5, [x19, #2, mul vl]                              // colsum
@@ -683,11 +675,9 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z5.s, z5.s, z1.s                                  // scale
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z2.s, z6.s                           // out
-  sel z4.s, p6, z2.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_2
+  fmax z6.s, p7/m, z6.s, z2.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_2
   st1h {z4.s}, p0, [x6, #2, mul vl]                      // out_2
   .inst 0xc0821c00 + ((15 - 12) << 13) + (0 << 7) + 4 // mov z4.s, p7/m, za0h.s[w15, 0] // sum_3
   ldr z5, [x19, #3, mul vl]                              // colsum
@@ -701,11 +691,9 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z5.s, z5.s, z1.s                                  // scale
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z2.s, z6.s                           // out
-  sel z4.s, p6, z2.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_3
+  fmax z6.s, p7/m, z6.s, z2.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_3
   st1h {z4.s}, p0, [x6, #3, mul vl]                      // out_3
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 4 // mov z4.s, p7/m, za1h.s[w12, 0] // sum_4
   ldr z5, [x20, #0, mul vl]                              // colsum
@@ -719,11 +707,9 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z5.s, z5.s, z1.s                                  // scale
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z2.s, z6.s                           // out
-  sel z4.s, p6, z2.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_4
+  fmax z6.s, p7/m, z6.s, z2.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_4
   st1h {z4.s}, p0, [x6, #4, mul vl]                      // out_4
   .inst 0xc0821c00 + ((13 - 12) << 13) + (1 << 7) + 4 // mov z4.s, p7/m, za1h.s[w13, 0] // sum_5
   ldr z5, [x20, #1, mul vl]                              // colsum
@@ -737,11 +723,9 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z5.s, z5.s, z1.s                                  // scale
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z2.s, z6.s                           // out
-  sel z4.s, p6, z2.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_5
+  fmax z6.s, p7/m, z6.s, z2.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_5
   st1h {z4.s}, p0, [x6, #5, mul vl]                      // out_5
   .inst 0xc0821c00 + ((14 - 12) << 13) + (1 << 7) + 4 // mov z4.s, p7/m, za1h.s[w14, 0] // sum_6
   ldr z5, [x20, #2, mul vl]                              // colsum
@@ -755,11 +739,9 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z5.s, z5.s, z1.s                                  // scale
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z2.s, z6.s                           // out
-  sel z4.s, p6, z2.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_6
+  fmax z6.s, p7/m, z6.s, z2.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_6
   st1h {z4.s}, p0, [x6, #6, mul vl]                      // out_6
   .inst 0xc0821c00 + ((15 - 12) << 13) + (1 << 7) + 4 // mov z4.s, p7/m, za1h.s[w15, 0] // sum_7
   ldr z5, [x20, #3, mul vl]                              // colsum
@@ -773,11 +755,9 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z5.s, z5.s, z1.s                                  // scale
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z2.s, z6.s                           // out
-  sel z4.s, p6, z2.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_7
+  fmax z6.s, p7/m, z6.s, z2.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_7
   st1h {z4.s}, p0, [x6, #7, mul vl]                      // out_7
   .inst 0xc0821c00 + ((12 - 12) << 13) + (2 << 7) + 4 // mov z4.s, p7/m, za2h.s[w12, 0] // sum_8
   ldr z5, [x21, #0, mul vl]                              // colsum
@@ -791,11 +771,9 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z5.s, z5.s, z1.s                                  // scale
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z2.s, z6.s                           // out
-  sel z4.s, p6, z2.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_8
+  fmax z6.s, p7/m, z6.s, z2.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_8
   addvl x10, x6, #4                                      // dst_tile
   st1h {z4.s}, p0, [x10, #0, mul vl]                     // out_8
   .inst 0xc0821c00 + ((13 - 12) << 13) + (2 << 7) + 4 // mov z4.s, p7/m, za2h.s[w13, 0] // sum_9
@@ -810,11 +788,9 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z5.s, z5.s, z1.s                                  // scale
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z2.s, z6.s                           // out
-  sel z4.s, p6, z2.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_9
+  fmax z6.s, p7/m, z6.s, z2.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_9
   st1h {z4.s}, p0, [x10, #1, mul vl]                     // out_9
   .inst 0xc0821c00 + ((14 - 12) << 13) + (2 << 7) + 4 // mov z4.s, p7/m, za2h.s[w14, 0] // sum_10
   ldr z5, [x21, #2, mul vl]                              // colsum
@@ -828,11 +804,9 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z5.s, z5.s, z1.s                                  // scale
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z2.s, z6.s                           // out
-  sel z4.s, p6, z2.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_10
+  fmax z6.s, p7/m, z6.s, z2.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_10
   st1h {z4.s}, p0, [x10, #2, mul vl]                     // out_10
   .inst 0xc0821c00 + ((15 - 12) << 13) + (2 << 7) + 4 // mov z4.s, p7/m, za2h.s[w15, 0] // sum_11
   ldr z5, [x21, #3, mul vl]                              // colsum
@@ -846,11 +820,9 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z5.s, z5.s, z1.s                                  // scale
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z2.s, z6.s                           // out
-  sel z4.s, p6, z2.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_11
+  fmax z6.s, p7/m, z6.s, z2.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_11
   st1h {z4.s}, p0, [x10, #3, mul vl]                     // out_11
   .inst 0xc0821c00 + ((12 - 12) << 13) + (3 << 7) + 4 // mov z4.s, p7/m, za3h.s[w12, 0] // sum_12
   ldr z5, [x22, #0, mul vl]                              // colsum
@@ -864,11 +836,9 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z5.s, z5.s, z1.s                                  // scale
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z2.s, z6.s                           // out
-  sel z4.s, p6, z2.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_12
+  fmax z6.s, p7/m, z6.s, z2.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_12
   st1h {z4.s}, p0, [x10, #4, mul vl]                     // out_12
   .inst 0xc0821c00 + ((13 - 12) << 13) + (3 << 7) + 4 // mov z4.s, p7/m, za3h.s[w13, 0] // sum_13
   ldr z5, [x22, #1, mul vl]                              // colsum
@@ -882,11 +852,9 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z5.s, z5.s, z1.s                                  // scale
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z2.s, z6.s                           // out
-  sel z4.s, p6, z2.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_13
+  fmax z6.s, p7/m, z6.s, z2.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_13
   st1h {z4.s}, p0, [x10, #5, mul vl]                     // out_13
   .inst 0xc0821c00 + ((14 - 12) << 13) + (3 << 7) + 4 // mov z4.s, p7/m, za3h.s[w14, 0] // sum_14
   ldr z5, [x22, #2, mul vl]                              // colsum
@@ -900,11 +868,9 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z5.s, z5.s, z1.s                                  // scale
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z2.s, z6.s                           // out
-  sel z4.s, p6, z2.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_14
+  fmax z6.s, p7/m, z6.s, z2.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_14
   st1h {z4.s}, p0, [x10, #6, mul vl]                     // out_14
   .inst 0xc0821c00 + ((15 - 12) << 13) + (3 << 7) + 4 // mov z4.s, p7/m, za3h.s[w15, 0] // sum_15
   ldr z5, [x22, #3, mul vl]                              // colsum
@@ -918,11 +884,9 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z0.s, z0.s, z1.s                                  // scale
   fmla z5.s, p7/m, z4.s, z0.s                            // out
-  fcmgt p6.s, p7/z, z2.s, z5.s                           // out
-  sel z0.s, p6, z2.s, z5.s
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z0.s, p6, z3.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_15
+  fmax z5.s, p7/m, z5.s, z2.s                            // out
+  fmin z5.s, p7/m, z5.s, z3.s                            // out
+  fcvt z0.h, p7/m, z5.s                                  // out_15
   st1h {z0.s}, p0, [x10, #7, mul vl]                     // out_15
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #1

@@ -110,10 +110,7 @@ L(m):
   lea r11, [r11 + 31]
   and r11, -32                                           // k_padded
   prefetchw byte ptr [r9 + 0]                            // dst_tile
-  mov rbx, 1
-  mov rbp, r11                                           // k_padded
-  imul rbp, rbx
-  lea rbx, [r10 + rbp]                                   // field
+  lea rbx, [r10 + r11]                                   // field
   mov rbp, 252645135
   vmovd xmm0, ebp                                        // mask
   vpbroadcastd ymm0, xmm0
@@ -194,40 +191,29 @@ L(k):
   sub rbx, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov rbx, 8
-  mov rbp, r11                                           // k_padded
-  imul rbp, rbx
-  lea rbx, [rdx + rbp]                                   // field
+  imul rbx, r11, 8
+  lea rbx, [rdx + rbx]                                   // field
   vmovdqu ymm0, ymmword ptr [rbx + 0]                    // colsum_0
   vmovdqu ymm3, ymmword ptr [rbx + 32]                   // colsum_1
-  mov rbx, 1
-  mov rbp, r11                                           // k_padded
-  imul rbp, rbx
-  lea rbx, [rbp + 4]
+  lea rbx, [r11 + 4]
   lea rbx, [r10 + rbx]                                   // field
   vpbroadcastd ymm4, dword ptr [rbx + 0]                 // zero_0
   vpmulld ymm0, ymm0, ymm4                               // product
   vpaddd ymm0, ymm1, ymm0                                // sum
   vpmulld ymm1, ymm3, ymm4                               // product
   vpaddd ymm1, ymm2, ymm1                                // sum
-  mov rbx, 8
-  mov rbp, r11                                           // k_padded
-  imul rbp, rbx
-  lea rbx, [rbp + 64]
+  imul rbx, r11, 8
+  lea rbx, [rbx + 64]
   lea rbx, [rdx + rbx]                                   // field
   vmovdqu ymm2, ymmword ptr [rbx + 0]                    // scale_0
   vmovdqu ymm3, ymmword ptr [rbx + 32]                   // scale_1
-  mov rbx, 1
-  mov rbp, r11                                           // k_padded
-  imul rbp, rbx
-  lea rbx, [rbp + 8]
+  lea rbx, [rdi + 8*15]                                  // clamp
+  vpbroadcastd ymm4, dword ptr [rbx + 0]                 // min
+  vpbroadcastd ymm5, dword ptr [rbx + 4]                 // max
+  lea rbx, [r11 + 8]
   lea rbx, [r10 + rbx]                                   // field
-  lea rbp, [rdi + 8*15]                                  // clamp
-  vpbroadcastd ymm4, dword ptr [rbp + 0]                 // min
-  vpbroadcastd ymm5, dword ptr [rbp + 4]                 // max
   mov rbp, 16
-  mov r12, 8
-  imul r11, r12
+  imul r11, r11, 8
   lea r11, [r11 + 128]
   lea r11, [rdx + r11]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 

@@ -120,10 +120,7 @@ L(m):
   lea rbx, [rbx + 31]
   and rbx, -32                                           // k_padded
   prefetchw byte ptr [r9 + 0]                            // dst_tile
-  mov rbp, 1
-  mov r12, rbx                                           // k_padded
-  imul r12, rbp
-  lea rbp, [r10 + r12]                                   // field
+  lea rbp, [r10 + rbx]                                   // field
   mov r12, 252645135
   vpbroadcastd zmm0, r12d                                // mask
   vpbroadcastd zmm1, dword ptr [rbp + 0]                 // acc0_0_0
@@ -219,40 +216,29 @@ L(k_done):
   vpaddd zmm3, zmm4, zmm8                                // sum_3
   vpaddd zmm0, zmm0, zmm2                                // sum_0
   vpaddd zmm1, zmm1, zmm3                                // sum_1
-  mov rbp, 16
-  mov r12, rbx                                           // k_padded
-  imul r12, rbp
-  lea rbp, [rdx + r12]                                   // field
+  imul rbp, rbx, 16
+  lea rbp, [rdx + rbp]                                   // field
   vmovdqu64 zmm2, zmmword ptr [rbp + 0]                  // colsum_0
   vmovdqu64 zmm3, zmmword ptr [rbp + 64]                 // colsum_1
-  mov rbp, 1
-  mov r12, rbx                                           // k_padded
-  imul r12, rbp
-  lea rbp, [r12 + 4]
+  lea rbp, [rbx + 4]
   lea rbp, [r10 + rbp]                                   // field
   vpbroadcastd zmm4, dword ptr [rbp + 0]                 // zero_0
   vpmulld zmm2, zmm2, zmm4                               // product
   vpaddd zmm0, zmm0, zmm2                                // sum
   vpmulld zmm2, zmm3, zmm4                               // product
   vpaddd zmm1, zmm1, zmm2                                // sum
-  mov rbp, 16
-  mov r12, rbx                                           // k_padded
-  imul r12, rbp
-  lea rbp, [r12 + 128]
+  imul rbp, rbx, 16
+  lea rbp, [rbp + 128]
   lea rbp, [rdx + rbp]                                   // field
   vmovdqu64 zmm2, zmmword ptr [rbp + 0]                  // scale_0
   vmovdqu64 zmm3, zmmword ptr [rbp + 64]                 // scale_1
-  mov rbp, 1
-  mov r12, rbx                                           // k_padded
-  imul r12, rbp
-  lea rbp, [r12 + 8]
+  lea rbp, [rdi + 8*15]                                  // clamp
+  vpbroadcastd zmm4, dword ptr [rbp + 0]                 // min
+  vpbroadcastd zmm5, dword ptr [rbp + 4]                 // max
+  lea rbp, [rbx + 8]
   lea rbp, [r10 + rbp]                                   // field
-  lea r12, [rdi + 8*15]                                  // clamp
-  vpbroadcastd zmm4, dword ptr [r12 + 0]                 // min
-  vpbroadcastd zmm5, dword ptr [r12 + 4]                 // max
   mov r12, 32
-  mov r13, 16
-  imul rbx, r13
+  imul rbx, rbx, 16
   lea rbx, [rbx + 256]
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, r12                                           // unless n_left at_least 

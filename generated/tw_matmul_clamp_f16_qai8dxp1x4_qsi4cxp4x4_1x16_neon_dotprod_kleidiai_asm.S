@@ -113,24 +113,15 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #4
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
-  add x12, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x11, x3, x12, eq
-  mov x12, #8
-  subs x12, x4, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x9
-  cmp x12, #0                                            // rhs_2
-  csel x12, x11, x13, eq
-  mov x13, #12
-  subs x13, x4, x13
-  csel x13, x13, xzr, hs
+  add x11, x3, x9
+  cmp x4, #4                                             // rhs_1
+  csel x11, x3, x11, ls
+  add x12, x11, x9
+  cmp x4, #8                                             // rhs_2
+  csel x12, x11, x12, ls
   add x9, x12, x9
-  cmp x13, #0                                            // rhs_3
-  csel x9, x12, x9, eq
+  cmp x4, #12                                            // rhs_3
+  csel x9, x12, x9, ls
   movi v16.16b, #240                                     // mask
   movi v17.2d, #0                                        // acc_0_0
   movi v18.2d, #0                                        // acc_0_1
@@ -219,8 +210,7 @@ L(k):
   subs x13, x13, #1                                      // next k
   b.hi L(k)
 L(k_done):
-  mov x13, #2
-  mul x13, x10, x13
+  lsl x13, x10, #1
   add x14, x3, x13                                       // field
   add x15, x11, x13                                      // field
   add x16, x12, x13                                      // field
@@ -229,16 +219,13 @@ L(k_done):
   ldr q1, [x15, #0]                                      // colsum_1
   ldr q2, [x16, #0]                                      // colsum_2
   ldr q3, [x13, #0]                                      // colsum_3
-  mov x13, #1
-  mul x13, x10, x13
-  add x13, x7, x13                                       // field
+  add x13, x7, x10                                       // field
   ld1r {v4.4s}, [x13]                                    // zero_0
   mla v17.4s, v0.4s, v4.4s                               // sum
   mla v18.4s, v1.4s, v4.4s                               // sum
   mla v19.4s, v2.4s, v4.4s                               // sum
   mla v20.4s, v3.4s, v4.4s                               // sum
-  mov x13, #2
-  mul x13, x10, x13
+  lsl x13, x10, #1
   add x13, x13, #16
   add x14, x3, x13                                       // field
   add x15, x11, x13                                      // field
@@ -248,17 +235,14 @@ L(k_done):
   ldr q1, [x15, #0]                                      // scale_1
   ldr q2, [x16, #0]                                      // scale_2
   ldr q3, [x13, #0]                                      // scale_3
-  mov x13, #1
-  mul x13, x10, x13
-  add x13, x13, #4
-  add x13, x7, x13                                       // field
-  add x14, x0, #8*15                                     // clamp
-  ld1r {v4.4s}, [x14]                                    // min
-  ldr s5, [x14, #4]                                      // max
+  add x13, x0, #8*15                                     // clamp
+  ld1r {v4.4s}, [x13]                                    // min
+  ldr s5, [x13, #4]                                      // max
   dup v5.4s, v5.s[0]
+  add x13, x10, #4
+  add x13, x7, x13                                       // field
   mov x14, #16
-  mov x15, #2
-  mul x10, x10, x15
+  lsl x10, x10, #1
   add x10, x10, #32
   add x15, x3, x10                                       // field
   add x11, x11, x10                                      // field
@@ -293,41 +277,33 @@ L(k_done):
   scvtf v17.4s, v17.4s                                   // real
   fmul v0.4s, v0.4s, v22.4s                              // scale
   fmla v6.4s, v17.4s, v0.4s                              // out
-  fcmgt v0.4s, v4.4s, v6.4s                              // out
-  bsl v0.16b, v4.16b, v6.16b
-  fcmgt v6.4s, v0.4s, v5.4s                              // out
-  bsl v6.16b, v5.16b, v0.16b
-  fcvtn v0.4h, v6.4s                                     // out_0_0
+  fmax v0.4s, v6.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
+  fcvtn v0.4h, v0.4s                                     // out_0_0
   str d0, [x6, #0]                                       // out_0_0
   ld1r {v0.4s}, [x13]                                    // scale_row_0
   scvtf v6.4s, v18.4s                                    // real
   fmul v0.4s, v1.4s, v0.4s                               // scale
   fmla v7.4s, v6.4s, v0.4s                               // out
-  fcmgt v0.4s, v4.4s, v7.4s                              // out
-  bsl v0.16b, v4.16b, v7.16b
-  fcmgt v1.4s, v0.4s, v5.4s                              // out
-  bsl v1.16b, v5.16b, v0.16b
-  fcvtn v0.4h, v1.4s                                     // out_0_1
+  fmax v0.4s, v7.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
+  fcvtn v0.4h, v0.4s                                     // out_0_1
   str d0, [x6, #8]                                       // out_0_1
   ld1r {v0.4s}, [x13]                                    // scale_row_0
   scvtf v1.4s, v19.4s                                    // real
   fmul v0.4s, v2.4s, v0.4s                               // scale
   fmla v16.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v4.4s, v16.4s                             // out
-  bsl v0.16b, v4.16b, v16.16b
-  fcmgt v1.4s, v0.4s, v5.4s                              // out
-  bsl v1.16b, v5.16b, v0.16b
-  fcvtn v0.4h, v1.4s                                     // out_0_2
+  fmax v0.4s, v16.4s, v4.4s                              // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
+  fcvtn v0.4h, v0.4s                                     // out_0_2
   str d0, [x6, #16]                                      // out_0_2
   ld1r {v0.4s}, [x13]                                    // scale_row_0
   scvtf v1.4s, v20.4s                                    // real
   fmul v0.4s, v3.4s, v0.4s                               // scale
   fmla v21.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v4.4s, v21.4s                             // out
-  bsl v0.16b, v4.16b, v21.16b
-  fcmgt v1.4s, v0.4s, v5.4s                              // out
-  bsl v1.16b, v5.16b, v0.16b
-  fcvtn v0.4h, v1.4s                                     // out_0_3
+  fmax v0.4s, v21.4s, v4.4s                              // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
+  fcvtn v0.4h, v0.4s                                     // out_0_3
   str d0, [x6, #24]                                      // out_0_3
   b L(if_done)
 L(if_else):
@@ -448,38 +424,30 @@ L(if_else):
   scvtf v17.4s, v17.4s                                   // real
   fmul v0.4s, v0.4s, v22.4s                              // scale
   fmla v6.4s, v17.4s, v0.4s                              // out
-  fcmgt v0.4s, v4.4s, v6.4s                              // out
-  bsl v0.16b, v4.16b, v6.16b
-  fcmgt v6.4s, v0.4s, v5.4s                              // out
-  bsl v6.16b, v5.16b, v0.16b
-  fcvtn v0.4h, v6.4s                                     // out_0_0
+  fmax v0.4s, v6.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
+  fcvtn v0.4h, v0.4s                                     // out_0_0
   ld1r {v6.4s}, [x13]                                    // scale_row_0
   scvtf v17.4s, v18.4s                                   // real
   fmul v1.4s, v1.4s, v6.4s                               // scale
   fmla v7.4s, v17.4s, v1.4s                              // out
-  fcmgt v1.4s, v4.4s, v7.4s                              // out
-  bsl v1.16b, v4.16b, v7.16b
-  fcmgt v6.4s, v1.4s, v5.4s                              // out
-  bsl v6.16b, v5.16b, v1.16b
-  fcvtn v1.4h, v6.4s                                     // out_0_1
+  fmax v1.4s, v7.4s, v4.4s                               // out
+  fmin v1.4s, v1.4s, v5.4s                               // out
+  fcvtn v1.4h, v1.4s                                     // out_0_1
   ld1r {v6.4s}, [x13]                                    // scale_row_0
   scvtf v7.4s, v19.4s                                    // real
   fmul v2.4s, v2.4s, v6.4s                               // scale
   fmla v16.4s, v7.4s, v2.4s                              // out
-  fcmgt v2.4s, v4.4s, v16.4s                             // out
-  bsl v2.16b, v4.16b, v16.16b
-  fcmgt v6.4s, v2.4s, v5.4s                              // out
-  bsl v6.16b, v5.16b, v2.16b
-  fcvtn v2.4h, v6.4s                                     // out_0_2
+  fmax v2.4s, v16.4s, v4.4s                              // out
+  fmin v2.4s, v2.4s, v5.4s                               // out
+  fcvtn v2.4h, v2.4s                                     // out_0_2
   ld1r {v6.4s}, [x13]                                    // scale_row_0
   scvtf v7.4s, v20.4s                                    // real
   fmul v3.4s, v3.4s, v6.4s                               // scale
   fmla v21.4s, v7.4s, v3.4s                              // out
-  fcmgt v3.4s, v4.4s, v21.4s                             // out
-  bsl v3.16b, v4.16b, v21.16b
-  fcmgt v4.4s, v3.4s, v5.4s                              // out
-  bsl v4.16b, v5.16b, v3.16b
-  fcvtn v3.4h, v4.4s                                     // out_0_3
+  fmax v3.4s, v21.4s, v4.4s                              // out
+  fmin v3.4s, v3.4s, v5.4s                               // out
+  fcvtn v3.4h, v3.4s                                     // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

@@ -705,22 +705,18 @@ L(k_rest_done):
   csel x26, x12, x15, eq
   cnth x12, all, mul #1
   mul x27, x5, x12
-  cnth x12, all, mul #1
-  mul x13, x5, x12
-  mov x12, #1
-  mul x12, x5, x12
-  mov x15, #1
-  mul x5, x5, x15
-  ldr x15, [sp, #32]                                     // lhs_panel
-  add x12, x15, x12                                      // field
+  ldr x12, [sp, #32]                                     // lhs_panel
+  add x12, x12, x5                                       // field
   ld1rw {z0.s}, p7/z, [x12, #0]                          // zero
   mov x12, #0
   lsr x12, x12, #2                                       // row
-  ldr x15, [sp, #24]                                     // rhs_panel
-  add x15, x15, x27                                      // field
+  ldr x13, [sp, #24]                                     // rhs_panel
+  add x15, x13, x27                                      // field
   .inst 0xc0821c00 + ((12 - 12) << 13) + (0 << 7) + 1 // mov z1.s, p7/m, za0h.s[w12, 0] // sum_0
   ldr z2, [x15, #0, mul vl]                              // colsum
   mla z1.s, p7/m, z2.s, z0.s                             // sum
+  cnth x13, all, mul #1
+  mul x13, x5, x13
   addvl x28, x13, #2
   add x5, x5, #4
   ldr x13, [sp, #32]                                     // lhs_panel
@@ -737,10 +733,8 @@ L(k_rest_done):
   add x13, x0, #8*15                                     // clamp
   ld1rw {z1.s}, p7/z, [x13, #0]                          // min
   ld1rw {z3.s}, p7/z, [x13, #4]                          // max
-  fcmgt p6.s, p7/z, z1.s, z4.s                           // out
-  sel z4.s, p6, z1.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
+  fmax z4.s, p7/m, z4.s, z1.s                            // out
+  fmin z4.s, p7/m, z4.s, z3.s                            // out
   fcvt z4.h, p7/m, z4.s                                  // out_0
   ldr x13, [sp, #8]                                      // dst_tile
   st1h {z4.s}, p0, [x13, #0, mul vl]                     // out_0
@@ -758,11 +752,9 @@ L(k_rest_done):
   scvtf z5.s, p7/m, z5.s                                 // real
   fmul z4.s, z4.s, z2.s                                  // scale
   fmla z6.s, p7/m, z5.s, z4.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z6.s                           // out
-  sel z4.s, p6, z1.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_1
+  fmax z6.s, p7/m, z6.s, z1.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_1
   ldr x5, [sp, #8]                                       // dst_tile
   st1h {z4.s}, p0, [x5, #1, mul vl]                      // out_1
   cnth x5, all, mul #1
@@ -781,11 +773,9 @@ L(k_rest_done):
   fmul z5.s, z5.s, z2.s                                  // scale
   ld1w {z6.s}, p0/z, [x20, #0, mul vl]                   // bias
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z6.s                           // out
-  sel z4.s, p6, z1.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_2
+  fmax z6.s, p7/m, z6.s, z1.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_2
   ldr x15, [sp, #8]                                      // dst_tile
   st1h {z4.s}, p0, [x15, #2, mul vl]                     // out_2
   cntw x15, all, mul #3
@@ -802,11 +792,9 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z5.s, z5.s, z2.s                                  // scale
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z6.s                           // out
-  sel z4.s, p6, z1.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_3
+  fmax z6.s, p7/m, z6.s, z1.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_3
   ldr x5, [sp, #8]                                       // dst_tile
   st1h {z4.s}, p0, [x5, #3, mul vl]                      // out_3
   add x5, x7, x27                                        // field
@@ -823,11 +811,9 @@ L(k_rest_done):
   fmul z5.s, z5.s, z2.s                                  // scale
   ld1w {z6.s}, p0/z, [x21, #0, mul vl]                   // bias
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z6.s                           // out
-  sel z4.s, p6, z1.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_4
+  fmax z6.s, p7/m, z6.s, z1.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_4
   ldr x7, [sp, #8]                                       // dst_tile
   st1h {z4.s}, p0, [x7, #4, mul vl]                      // out_4
   ldr z4, [x5, #1, mul vl]                               // colsum
@@ -842,11 +828,9 @@ L(k_rest_done):
   scvtf z5.s, p7/m, z5.s                                 // real
   fmul z4.s, z4.s, z2.s                                  // scale
   fmla z6.s, p7/m, z5.s, z4.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z6.s                           // out
-  sel z4.s, p6, z1.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_5
+  fmax z6.s, p7/m, z6.s, z1.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_5
   ldr x5, [sp, #8]                                       // dst_tile
   st1h {z4.s}, p0, [x5, #5, mul vl]                      // out_5
   add x5, x9, x27                                        // field
@@ -863,11 +847,9 @@ L(k_rest_done):
   fmul z5.s, z5.s, z2.s                                  // scale
   ld1w {z6.s}, p0/z, [x22, #0, mul vl]                   // bias
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z6.s                           // out
-  sel z4.s, p6, z1.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_6
+  fmax z6.s, p7/m, z6.s, z1.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_6
   ldr x7, [sp, #8]                                       // dst_tile
   st1h {z4.s}, p0, [x7, #6, mul vl]                      // out_6
   .inst 0xc0821c00 + ((15 - 12) << 13) + (1 << 7) + 4 // mov z4.s, p7/m, za1h.s[w15, 0] // sum_7
@@ -882,11 +864,9 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z5.s, z5.s, z2.s                                  // scale
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z6.s                           // out
-  sel z4.s, p6, z1.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_7
+  fmax z6.s, p7/m, z6.s, z1.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_7
   ldr x5, [sp, #8]                                       // dst_tile
   st1h {z4.s}, p0, [x5, #7, mul vl]                      // out_7
   add x5, x10, x27                                       // field
@@ -903,11 +883,9 @@ L(k_rest_done):
   fmul z5.s, z5.s, z2.s                                  // scale
   ld1w {z6.s}, p0/z, [x23, #0, mul vl]                   // bias
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z6.s                           // out
-  sel z4.s, p6, z1.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_8
+  fmax z6.s, p7/m, z6.s, z1.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_8
   ldr x7, [sp, #8]                                       // dst_tile
   addvl x7, x7, #4                                       // dst_tile
   st1h {z4.s}, p0, [x7, #0, mul vl]                      // out_8
@@ -923,11 +901,9 @@ L(k_rest_done):
   scvtf z5.s, p7/m, z5.s                                 // real
   fmul z4.s, z4.s, z2.s                                  // scale
   fmla z6.s, p7/m, z5.s, z4.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z6.s                           // out
-  sel z4.s, p6, z1.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_9
+  fmax z6.s, p7/m, z6.s, z1.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_9
   st1h {z4.s}, p0, [x7, #1, mul vl]                      // out_9
   add x5, x11, x27                                       // field
   .inst 0xc0821c00 + ((14 - 12) << 13) + (2 << 7) + 4 // mov z4.s, p7/m, za2h.s[w14, 0] // sum_10
@@ -943,11 +919,9 @@ L(k_rest_done):
   fmul z5.s, z5.s, z2.s                                  // scale
   ld1w {z6.s}, p0/z, [x24, #0, mul vl]                   // bias
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z6.s                           // out
-  sel z4.s, p6, z1.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_10
+  fmax z6.s, p7/m, z6.s, z1.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_10
   st1h {z4.s}, p0, [x7, #2, mul vl]                      // out_10
   .inst 0xc0821c00 + ((15 - 12) << 13) + (2 << 7) + 4 // mov z4.s, p7/m, za2h.s[w15, 0] // sum_11
   ldr z5, [x5, #1, mul vl]                               // colsum
@@ -961,11 +935,9 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z5.s, z5.s, z2.s                                  // scale
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z6.s                           // out
-  sel z4.s, p6, z1.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_11
+  fmax z6.s, p7/m, z6.s, z1.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_11
   st1h {z4.s}, p0, [x7, #3, mul vl]                      // out_11
   .inst 0xc0821c00 + ((12 - 12) << 13) + (3 << 7) + 4 // mov z4.s, p7/m, za3h.s[w12, 0] // sum_12
   add x5, x19, x27                                       // field
@@ -981,11 +953,9 @@ L(k_rest_done):
   fmul z5.s, z5.s, z2.s                                  // scale
   ld1w {z6.s}, p0/z, [x25, #0, mul vl]                   // bias
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z6.s                           // out
-  sel z4.s, p6, z1.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_12
+  fmax z6.s, p7/m, z6.s, z1.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_12
   st1h {z4.s}, p0, [x7, #4, mul vl]                      // out_12
   .inst 0xc0821c00 + ((13 - 12) << 13) + (3 << 7) + 4 // mov z4.s, p7/m, za3h.s[w13, 0] // sum_13
   ldr z5, [x5, #1, mul vl]                               // colsum
@@ -999,11 +969,9 @@ L(k_rest_done):
   scvtf z4.s, p7/m, z4.s                                 // real
   fmul z5.s, z5.s, z2.s                                  // scale
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z6.s                           // out
-  sel z4.s, p6, z1.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_13
+  fmax z6.s, p7/m, z6.s, z1.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_13
   st1h {z4.s}, p0, [x7, #5, mul vl]                      // out_13
   add x5, x3, x27                                        // field
   add x3, x3, x28                                        // field
@@ -1019,11 +987,9 @@ L(k_rest_done):
   fmul z5.s, z5.s, z2.s                                  // scale
   ld1w {z6.s}, p0/z, [x26, #0, mul vl]                   // bias
   fmla z6.s, p7/m, z4.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z6.s                           // out
-  sel z4.s, p6, z1.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z4.s, p6, z3.s, z4.s
-  fcvt z4.h, p7/m, z4.s                                  // out_14
+  fmax z6.s, p7/m, z6.s, z1.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out
+  fcvt z4.h, p7/m, z6.s                                  // out_14
   st1h {z4.s}, p0, [x7, #6, mul vl]                      // out_14
   .inst 0xc0821c00 + ((15 - 12) << 13) + (3 << 7) + 4 // mov z4.s, p7/m, za3h.s[w15, 0] // sum_15
   ldr z5, [x5, #1, mul vl]                               // colsum
@@ -1037,11 +1003,9 @@ L(k_rest_done):
   ld1w {z2.s}, p0/z, [x26, #1, mul vl]                   // bias
   scvtf z4.s, p7/m, z4.s                                 // real
   fmla z2.s, p7/m, z4.s, z0.s                            // out
-  fcmgt p6.s, p7/z, z1.s, z2.s                           // out
-  sel z0.s, p6, z1.s, z2.s
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z0.s, p6, z3.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_15
+  fmax z2.s, p7/m, z2.s, z1.s                            // out
+  fmin z2.s, p7/m, z2.s, z3.s                            // out
+  fcvt z0.h, p7/m, z2.s                                  // out_15
   st1h {z0.s}, p0, [x7, #7, mul vl]                      // out_15
   ldr x3, [x0, #8*13]                                    // dst_stride
   mov x5, #1

@@ -71,12 +71,9 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #4
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x9, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x9, x3, x9, eq
+  cmp x4, #4                                             // rhs_1
+  csel x9, x3, x9, ls
   movi v16.16b, #240                                     // mask
   movi v17.2d, #0                                        // acc_0_0
   movi v18.2d, #0                                        // acc_0_1
@@ -134,36 +131,29 @@ L(k):
 L(k_done):
   addp v0.4s, v17.4s, v18.4s                             // out
   addp v1.4s, v19.4s, v20.4s                             // out
-  mov x11, #2
-  mul x11, x10, x11
+  lsl x11, x10, #1
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
   ldr q2, [x12, #0]                                      // colsum_0
   ldr q3, [x11, #0]                                      // colsum_1
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x7, x11                                       // field
+  add x11, x7, x10                                       // field
   ld1r {v4.4s}, [x11]                                    // zero_0
   mla v0.4s, v2.4s, v4.4s                                // sum
   mla v1.4s, v3.4s, v4.4s                                // sum
-  mov x11, #2
-  mul x11, x10, x11
+  lsl x11, x10, #1
   add x11, x11, #16
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
   ldr q2, [x12, #0]                                      // scale_0
   ldr q3, [x11, #0]                                      // scale_1
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x11, #4
-  add x11, x7, x11                                       // field
-  add x12, x0, #8*15                                     // clamp
-  ld1r {v4.4s}, [x12]                                    // min
-  ldr s5, [x12, #4]                                      // max
+  add x11, x0, #8*15                                     // clamp
+  ld1r {v4.4s}, [x11]                                    // min
+  ldr s5, [x11, #4]                                      // max
   dup v5.4s, v5.s[0]
+  add x11, x10, #4
+  add x11, x7, x11                                       // field
   mov x12, #8
-  mov x13, #2
-  mul x10, x10, x13
+  lsl x10, x10, #1
   add x10, x10, #32
   add x13, x3, x10                                       // field
   add x9, x9, x10                                        // field
@@ -184,21 +174,17 @@ L(k_done):
   scvtf v0.4s, v0.4s                                     // real
   fmul v2.4s, v2.4s, v16.4s                              // scale
   fmla v6.4s, v0.4s, v2.4s                               // out
-  fcmgt v0.4s, v4.4s, v6.4s                              // out
-  bsl v0.16b, v4.16b, v6.16b
-  fcmgt v2.4s, v0.4s, v5.4s                              // out
-  bsl v2.16b, v5.16b, v0.16b
-  fcvtn v0.4h, v2.4s                                     // out_0_0
+  fmax v0.4s, v6.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
+  fcvtn v0.4h, v0.4s                                     // out_0_0
   str d0, [x6, #0]                                       // out_0_0
   ld1r {v0.4s}, [x11]                                    // scale_row_0
   scvtf v1.4s, v1.4s                                     // real
   fmul v0.4s, v3.4s, v0.4s                               // scale
   fmla v7.4s, v1.4s, v0.4s                               // out
-  fcmgt v0.4s, v4.4s, v7.4s                              // out
-  bsl v0.16b, v4.16b, v7.16b
-  fcmgt v1.4s, v0.4s, v5.4s                              // out
-  bsl v1.16b, v5.16b, v0.16b
-  fcvtn v0.4h, v1.4s                                     // out_0_1
+  fmax v0.4s, v7.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
+  fcvtn v0.4h, v0.4s                                     // out_0_1
   str d0, [x6, #8]                                       // out_0_1
   b L(if_done)
 L(if_else):
@@ -263,20 +249,16 @@ L(if_else):
   scvtf v0.4s, v0.4s                                     // real
   fmul v2.4s, v2.4s, v16.4s                              // scale
   fmla v6.4s, v0.4s, v2.4s                               // out
-  fcmgt v0.4s, v4.4s, v6.4s                              // out
-  bsl v0.16b, v4.16b, v6.16b
-  fcmgt v2.4s, v0.4s, v5.4s                              // out
-  bsl v2.16b, v5.16b, v0.16b
-  fcvtn v0.4h, v2.4s                                     // out_0_0
+  fmax v0.4s, v6.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out
+  fcvtn v0.4h, v0.4s                                     // out_0_0
   ld1r {v2.4s}, [x11]                                    // scale_row_0
   scvtf v1.4s, v1.4s                                     // real
   fmul v2.4s, v3.4s, v2.4s                               // scale
   fmla v7.4s, v1.4s, v2.4s                               // out
-  fcmgt v1.4s, v4.4s, v7.4s                              // out
-  bsl v1.16b, v4.16b, v7.16b
-  fcmgt v2.4s, v1.4s, v5.4s                              // out
-  bsl v2.16b, v5.16b, v1.16b
-  fcvtn v1.4h, v2.4s                                     // out_0_1
+  fmax v1.4s, v7.4s, v4.4s                               // out
+  fmin v1.4s, v1.4s, v5.4s                               // out
+  fcvtn v1.4h, v1.4s                                     // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

@@ -288,11 +288,9 @@ L(row):
   fmul z25.s, z4.s, z23.s                                // scale
   mov z26.d, z18.d                                       // bias
   fmla z26.s, p7/m, z24.s, z25.s                         // out
-  fcmgt p6.s, p7/z, z16.s, z26.s                         // out
-  sel z24.s, p6, z16.s, z26.s
-  fcmgt p6.s, p7/z, z24.s, z17.s                         // out
-  sel z24.s, p6, z17.s, z24.s
-  fcvt z24.h, p7/m, z24.s                                // out_0
+  fmax z26.s, p7/m, z26.s, z16.s                         // out
+  fmin z26.s, p7/m, z26.s, z17.s                         // out
+  fcvt z24.h, p7/m, z26.s                                // out_0
   st1h {z24.s}, p0, [x13, #0, mul vl]                    // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 24 // mov z24.s, p7/m, za1h.s[w12, 0] // sum_1
   mla z24.s, p7/m, z1.s, z22.s                           // sum
@@ -300,11 +298,9 @@ L(row):
   fmul z25.s, z5.s, z23.s                                // scale
   mov z26.d, z19.d                                       // bias
   fmla z26.s, p7/m, z24.s, z25.s                         // out
-  fcmgt p6.s, p7/z, z16.s, z26.s                         // out
-  sel z24.s, p6, z16.s, z26.s
-  fcmgt p6.s, p7/z, z24.s, z17.s                         // out
-  sel z24.s, p6, z17.s, z24.s
-  fcvt z24.h, p7/m, z24.s                                // out_1
+  fmax z26.s, p7/m, z26.s, z16.s                         // out
+  fmin z26.s, p7/m, z26.s, z17.s                         // out
+  fcvt z24.h, p7/m, z26.s                                // out_1
   st1h {z24.s}, p1, [x13, #1, mul vl]                    // out_1
   .inst 0xc0821c00 + ((12 - 12) << 13) + (2 << 7) + 24 // mov z24.s, p7/m, za2h.s[w12, 0] // sum_2
   mla z24.s, p7/m, z2.s, z22.s                           // sum
@@ -312,11 +308,9 @@ L(row):
   fmul z25.s, z6.s, z23.s                                // scale
   mov z26.d, z20.d                                       // bias
   fmla z26.s, p7/m, z24.s, z25.s                         // out
-  fcmgt p6.s, p7/z, z16.s, z26.s                         // out
-  sel z24.s, p6, z16.s, z26.s
-  fcmgt p6.s, p7/z, z24.s, z17.s                         // out
-  sel z24.s, p6, z17.s, z24.s
-  fcvt z24.h, p7/m, z24.s                                // out_2
+  fmax z26.s, p7/m, z26.s, z16.s                         // out
+  fmin z26.s, p7/m, z26.s, z17.s                         // out
+  fcvt z24.h, p7/m, z26.s                                // out_2
   st1h {z24.s}, p2, [x13, #2, mul vl]                    // out_2
   .inst 0xc0821c00 + ((12 - 12) << 13) + (3 << 7) + 24 // mov z24.s, p7/m, za3h.s[w12, 0] // sum_3
   mla z24.s, p7/m, z3.s, z22.s                           // sum
@@ -324,11 +318,9 @@ L(row):
   fmul z23.s, z7.s, z23.s                                // scale
   mov z24.d, z21.d                                       // bias
   fmla z24.s, p7/m, z22.s, z23.s                         // out
-  fcmgt p6.s, p7/z, z16.s, z24.s                         // out
-  sel z22.s, p6, z16.s, z24.s
-  fcmgt p6.s, p7/z, z22.s, z17.s                         // out
-  sel z22.s, p6, z17.s, z22.s
-  fcvt z22.h, p7/m, z22.s                                // out_3
+  fmax z24.s, p7/m, z24.s, z16.s                         // out
+  fmin z24.s, p7/m, z24.s, z17.s                         // out
+  fcvt z22.h, p7/m, z24.s                                // out_3
   st1h {z22.s}, p3, [x13, #3, mul vl]                    // out_3
   add x12, x12, #1                                       // row
   ldr x14, [x0, #8*13]                                   // dst_stride

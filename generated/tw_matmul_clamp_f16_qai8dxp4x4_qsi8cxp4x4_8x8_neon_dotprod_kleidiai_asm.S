@@ -6,7 +6,7 @@
 //     | 32 x k bits of codes | 4 i32 x zeros | 4 f32 x scales |
 // rhs i8 n4 kr4 k%32 edge=last [data|sums:i32*1|scales:f32|bias:f32] (d6e5c27706aa2304)
 //     | 32 x k bits of codes | 4 i32 x sums | 4 f32 x scales | 4 f32 x bias |
-// tile 8 x 8: needs 23 vector registers on neon_dotprod (16 accumulators + 7 operands), 32 exist
+// tile 8 x 8: needs 25 vector registers on neon_dotprod (15 accumulators + 10 operands), 32 exist
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (00d216dcd03671d2)
 // again  tilewright generate
@@ -48,42 +48,38 @@ tw_matmul_clamp_f16_qai8dxp4x4_qsi8cxp4x4_8x8_neon_dotprod_kleidiai_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #112
-  .cfi_def_cfa_offset 112
+  sub sp, sp, #96
+  .cfi_def_cfa_offset 96
   str x19, [sp, #0]
-  .cfi_offset x19, -112
+  .cfi_offset x19, -96
   str x20, [sp, #8]
-  .cfi_offset x20, -104
+  .cfi_offset x20, -88
   str x21, [sp, #16]
-  .cfi_offset x21, -96
+  .cfi_offset x21, -80
   str x22, [sp, #24]
-  .cfi_offset x22, -88
-  str x23, [sp, #32]
-  .cfi_offset x23, -80
-  str x24, [sp, #40]
-  .cfi_offset x24, -72
-  str d8, [sp, #48]
+  .cfi_offset x22, -72
+  str d8, [sp, #32]
   .cfi_offset d8, -64
-  str d9, [sp, #56]
+  str d9, [sp, #40]
   .cfi_offset d9, -56
-  str d10, [sp, #64]
+  str d10, [sp, #48]
   .cfi_offset d10, -48
-  str d11, [sp, #72]
+  str d11, [sp, #56]
   .cfi_offset d11, -40
-  str d12, [sp, #80]
+  str d12, [sp, #64]
   .cfi_offset d12, -32
-  str d13, [sp, #88]
+  str d13, [sp, #72]
   .cfi_offset d13, -24
-  str d14, [sp, #96]
+  str d14, [sp, #80]
   .cfi_offset d14, -16
-  str d15, [sp, #104]
+  str d15, [sp, #88]
   .cfi_offset d15, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f16_qai8dxp4x4_qsi8cxp4x4_8x8_neon_dotprod_kleidiai_asm
   hint #34
   .seh_nop
-  sub sp, sp, #112
-  .seh_stackalloc 112
+  sub sp, sp, #96
+  .seh_stackalloc 96
   str x19, [sp, #0]
   .seh_save_reg x19, 0
   str x20, [sp, #8]
@@ -92,26 +88,22 @@ tw_matmul_clamp_f16_qai8dxp4x4_qsi8cxp4x4_8x8_neon_dotprod_kleidiai_asm:
   .seh_save_reg x21, 16
   str x22, [sp, #24]
   .seh_save_reg x22, 24
-  str x23, [sp, #32]
-  .seh_save_reg x23, 32
-  str x24, [sp, #40]
-  .seh_save_reg x24, 40
-  str d8, [sp, #48]
-  .seh_save_freg d8, 48
-  str d9, [sp, #56]
-  .seh_save_freg d9, 56
-  str d10, [sp, #64]
-  .seh_save_freg d10, 64
-  str d11, [sp, #72]
-  .seh_save_freg d11, 72
-  str d12, [sp, #80]
-  .seh_save_freg d12, 80
-  str d13, [sp, #88]
-  .seh_save_freg d13, 88
-  str d14, [sp, #96]
-  .seh_save_freg d14, 96
-  str d15, [sp, #104]
-  .seh_save_freg d15, 104
+  str d8, [sp, #32]
+  .seh_save_freg d8, 32
+  str d9, [sp, #40]
+  .seh_save_freg d9, 40
+  str d10, [sp, #48]
+  .seh_save_freg d10, 48
+  str d11, [sp, #56]
+  .seh_save_freg d11, 56
+  str d12, [sp, #64]
+  .seh_save_freg d12, 64
+  str d13, [sp, #72]
+  .seh_save_freg d13, 72
+  str d14, [sp, #80]
+  .seh_save_freg d14, 80
+  str d15, [sp, #88]
+  .seh_save_freg d15, 88
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -133,19 +125,13 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*6]                                     // lhs_stride
-  mov x11, #4
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
   add x9, x7, x9
-  cmp x11, #0                                            // lhs_1
-  csel x9, x7, x9, eq
+  cmp x8, #4                                             // lhs_1
+  csel x9, x7, x9, ls
   ldr x11, [x0, #8*11]                                   // rhs_stride
-  mov x12, #4
-  subs x12, x4, x12
-  csel x12, x12, xzr, hs
   add x11, x3, x11
-  cmp x12, #0                                            // rhs_1
-  csel x11, x3, x11, eq
+  cmp x4, #4                                             // rhs_1
+  csel x11, x3, x11, ls
   movi v16.2d, #0                                        // acc_0_0
   movi v17.2d, #0                                        // acc_0_1
   movi v18.2d, #0                                        // acc_1_0
@@ -311,567 +297,411 @@ L(k):
   subs x12, x12, #1                                      // next k
   b.hi L(k)
 L(k_done):
-  mov x12, #4
-  mul x12, x10, x12
+  lsl x12, x10, #2
   add x13, x3, x12                                       // field
   add x12, x11, x12                                      // field
   ldr q0, [x13, #0]                                      // colsum_0
   ldr q1, [x12, #0]                                      // colsum_1
-  mov x12, #4
-  mul x12, x10, x12
+  lsl x12, x10, #2
   add x13, x7, x12                                       // field
   add x12, x9, x12                                       // field
-  ld1r {v2.4s}, [x13]                                    // zero_0
-  mla v16.4s, v0.4s, v2.4s                               // sum
-  mla v17.4s, v1.4s, v2.4s                               // sum
-  ldr s2, [x13, #4]                                      // zero_1
-  dup v2.4s, v2.s[0]
-  mla v18.4s, v0.4s, v2.4s                               // sum
-  mla v19.4s, v1.4s, v2.4s                               // sum
-  ldr s2, [x13, #8]                                      // zero_2
-  dup v2.4s, v2.s[0]
-  mla v20.4s, v0.4s, v2.4s                               // sum
-  mla v21.4s, v1.4s, v2.4s                               // sum
-  ldr s2, [x13, #12]                                     // zero_3
-  dup v2.4s, v2.s[0]
-  mla v22.4s, v0.4s, v2.4s                               // sum
-  mla v23.4s, v1.4s, v2.4s                               // sum
-  ld1r {v2.4s}, [x12]                                    // zero_4
-  mla v24.4s, v0.4s, v2.4s                               // sum
-  mla v25.4s, v1.4s, v2.4s                               // sum
-  ldr s2, [x12, #4]                                      // zero_5
-  dup v2.4s, v2.s[0]
-  mla v26.4s, v0.4s, v2.4s                               // sum
-  mla v27.4s, v1.4s, v2.4s                               // sum
-  ldr s2, [x12, #8]                                      // zero_6
-  dup v2.4s, v2.s[0]
-  mla v28.4s, v0.4s, v2.4s                               // sum
-  mla v29.4s, v1.4s, v2.4s                               // sum
-  ldr s2, [x12, #12]                                     // zero_7
-  dup v2.4s, v2.s[0]
-  mla v30.4s, v0.4s, v2.4s                               // sum
-  mla v31.4s, v1.4s, v2.4s                               // sum
-  mov x12, #4
-  mul x12, x10, x12
+  ldr q2, [x13, #0]                                      // zeros
+  ldr q3, [x12, #0]                                      // zeros
+  mla v16.4s, v0.4s, v2.s[0]                             // sum
+  mla v17.4s, v1.4s, v2.s[0]                             // sum
+  mla v18.4s, v0.4s, v2.s[1]                             // sum
+  mla v19.4s, v1.4s, v2.s[1]                             // sum
+  mla v20.4s, v0.4s, v2.s[2]                             // sum
+  mla v21.4s, v1.4s, v2.s[2]                             // sum
+  mla v22.4s, v0.4s, v2.s[3]                             // sum
+  mla v23.4s, v1.4s, v2.s[3]                             // sum
+  mla v24.4s, v0.4s, v3.s[0]                             // sum
+  mla v25.4s, v1.4s, v3.s[0]                             // sum
+  mla v26.4s, v0.4s, v3.s[1]                             // sum
+  mla v27.4s, v1.4s, v3.s[1]                             // sum
+  mla v28.4s, v0.4s, v3.s[2]                             // sum
+  mla v29.4s, v1.4s, v3.s[2]                             // sum
+  mla v30.4s, v0.4s, v3.s[3]                             // sum
+  mla v31.4s, v1.4s, v3.s[3]                             // sum
+  lsl x12, x10, #2
   add x12, x12, #16
   add x13, x3, x12                                       // field
   add x12, x11, x12                                      // field
   ldr q0, [x13, #0]                                      // scale_0
   ldr q1, [x12, #0]                                      // scale_1
-  mov x12, #4
-  mul x12, x10, x12
-  add x12, x12, #16
-  add x13, x7, x12                                       // field
-  add x9, x9, x12                                        // field
   add x12, x0, #8*15                                     // clamp
   ld1r {v2.4s}, [x12]                                    // min
   ldr s3, [x12, #4]                                      // max
   dup v3.4s, v3.s[0]
-  mov x12, #8
-  ldr x14, [x0, #8*13]                                   // dst_stride
-  mov x15, #1
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x6, x14
-  cmp x15, #0                                            // dst_1
-  csel x15, x6, x16, eq
-  mov x16, #2
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x14
-  cmp x16, #0                                            // dst_2
-  csel x16, x15, x17, eq
-  mov x17, #3
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
-  add x19, x16, x14
-  cmp x17, #0                                            // dst_3
-  csel x17, x16, x19, eq
-  mov x19, #4
-  subs x19, x8, x19
-  csel x19, x19, xzr, hs
-  add x20, x17, x14
-  cmp x19, #0                                            // dst_4
-  csel x19, x17, x20, eq
-  mov x20, #5
-  subs x20, x8, x20
-  csel x20, x20, xzr, hs
-  add x21, x19, x14
-  cmp x20, #0                                            // dst_5
-  csel x20, x19, x21, eq
-  mov x21, #6
-  subs x21, x8, x21
-  csel x21, x21, xzr, hs
-  add x22, x20, x14
-  cmp x21, #0                                            // dst_6
-  csel x21, x20, x22, eq
-  mov x22, #7
-  subs x22, x8, x22
-  csel x22, x22, xzr, hs
-  add x14, x21, x14
-  cmp x22, #0                                            // dst_7
-  csel x14, x21, x14, eq
-  mov x22, #4
-  mul x10, x10, x22
+  lsl x12, x10, #2
+  add x12, x12, #16
+  add x13, x7, x12                                       // field
+  add x9, x9, x12                                        // field
+  ldr q4, [x13, #0]                                      // scale_rows
+  ldr q5, [x9, #0]                                       // scale_rows
+  mov x9, #8
+  ldr x12, [x0, #8*13]                                   // dst_stride
+  add x13, x6, x12
+  cmp x8, #1                                             // dst_1
+  csel x13, x6, x13, ls
+  add x14, x13, x12
+  cmp x8, #2                                             // dst_2
+  csel x14, x13, x14, ls
+  add x15, x14, x12
+  cmp x8, #3                                             // dst_3
+  csel x15, x14, x15, ls
+  add x16, x15, x12
+  cmp x8, #4                                             // dst_4
+  csel x16, x15, x16, ls
+  add x17, x16, x12
+  cmp x8, #5                                             // dst_5
+  csel x17, x16, x17, ls
+  add x19, x17, x12
+  cmp x8, #6                                             // dst_6
+  csel x19, x17, x19, ls
+  add x12, x19, x12
+  cmp x8, #7                                             // dst_7
+  csel x12, x19, x12, ls
+  lsl x10, x10, #2
   add x10, x10, #32
-  add x22, x3, x10                                       // field
+  add x20, x3, x10                                       // field
   add x10, x11, x10                                      // field
-  cmp x4, x12                                            // unless n_left at_least 
+  cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_else)
+  ldr x9, [x0, #8*14]                                    // bias
+  add x11, x9, x2
+  cmp x9, #0                                             // bias
+  csel x9, x20, x11, eq
   ldr x11, [x0, #8*14]                                   // bias
-  add x12, x11, x2
+  add x20, x11, x2
+  add x20, x20, #16
   cmp x11, #0                                            // bias
-  csel x11, x22, x12, eq
-  ldr x12, [x0, #8*14]                                   // bias
-  add x22, x12, x2
-  add x22, x22, #16
-  cmp x12, #0                                            // bias
-  csel x10, x10, x22, eq
-  ldr q4, [x11, #0]                                      // bias
-  ldr q5, [x10, #0]                                      // bias
-  ldr s6, [x9, #12]                                      // scale_row_7
-  dup v6.4s, v6.s[0]
-  scvtf v7.4s, v30.4s                                    // real
-  fmul v6.4s, v0.4s, v6.4s                               // scale
-  mov v30.16b, v4.16b                                    // bias
-  fmla v30.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v30.4s                             // out
-  bsl v6.16b, v2.16b, v30.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out
-  bsl v7.16b, v3.16b, v6.16b
-  fcvtn v6.4h, v7.4s                                     // out_7_0
-  str d6, [x14, #0]                                      // out_7_0
-  ldr s6, [x9, #12]                                      // scale_row_7
-  dup v6.4s, v6.s[0]
-  scvtf v7.4s, v31.4s                                    // real
-  fmul v6.4s, v1.4s, v6.4s                               // scale
-  mov v30.16b, v5.16b                                    // bias
-  fmla v30.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v30.4s                             // out
-  bsl v6.16b, v2.16b, v30.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out
-  bsl v7.16b, v3.16b, v6.16b
-  fcvtn v6.4h, v7.4s                                     // out_7_1
-  str d6, [x14, #8]                                      // out_7_1
-  ldr s6, [x9, #8]                                       // scale_row_6
-  dup v6.4s, v6.s[0]
-  scvtf v7.4s, v28.4s                                    // real
-  fmul v6.4s, v0.4s, v6.4s                               // scale
-  mov v28.16b, v4.16b                                    // bias
-  fmla v28.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v28.4s                             // out
-  bsl v6.16b, v2.16b, v28.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out
-  bsl v7.16b, v3.16b, v6.16b
-  fcvtn v6.4h, v7.4s                                     // out_6_0
-  str d6, [x21, #0]                                      // out_6_0
-  ldr s6, [x9, #8]                                       // scale_row_6
-  dup v6.4s, v6.s[0]
-  scvtf v7.4s, v29.4s                                    // real
-  fmul v6.4s, v1.4s, v6.4s                               // scale
-  mov v28.16b, v5.16b                                    // bias
-  fmla v28.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v28.4s                             // out
-  bsl v6.16b, v2.16b, v28.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out
-  bsl v7.16b, v3.16b, v6.16b
-  fcvtn v6.4h, v7.4s                                     // out_6_1
-  str d6, [x21, #8]                                      // out_6_1
-  ldr s6, [x9, #4]                                       // scale_row_5
-  dup v6.4s, v6.s[0]
-  scvtf v7.4s, v26.4s                                    // real
-  fmul v6.4s, v0.4s, v6.4s                               // scale
-  mov v26.16b, v4.16b                                    // bias
-  fmla v26.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v26.4s                             // out
-  bsl v6.16b, v2.16b, v26.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out
-  bsl v7.16b, v3.16b, v6.16b
-  fcvtn v6.4h, v7.4s                                     // out_5_0
-  str d6, [x20, #0]                                      // out_5_0
-  ldr s6, [x9, #4]                                       // scale_row_5
-  dup v6.4s, v6.s[0]
-  scvtf v7.4s, v27.4s                                    // real
-  fmul v6.4s, v1.4s, v6.4s                               // scale
-  mov v26.16b, v5.16b                                    // bias
-  fmla v26.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v26.4s                             // out
-  bsl v6.16b, v2.16b, v26.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out
-  bsl v7.16b, v3.16b, v6.16b
-  fcvtn v6.4h, v7.4s                                     // out_5_1
-  str d6, [x20, #8]                                      // out_5_1
-  ld1r {v6.4s}, [x9]                                     // scale_row_4
-  scvtf v7.4s, v24.4s                                    // real
-  fmul v6.4s, v0.4s, v6.4s                               // scale
-  mov v24.16b, v4.16b                                    // bias
-  fmla v24.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v24.4s                             // out
-  bsl v6.16b, v2.16b, v24.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out
-  bsl v7.16b, v3.16b, v6.16b
-  fcvtn v6.4h, v7.4s                                     // out_4_0
-  str d6, [x19, #0]                                      // out_4_0
-  ld1r {v6.4s}, [x9]                                     // scale_row_4
-  scvtf v7.4s, v25.4s                                    // real
-  fmul v6.4s, v1.4s, v6.4s                               // scale
-  mov v24.16b, v5.16b                                    // bias
-  fmla v24.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v24.4s                             // out
-  bsl v6.16b, v2.16b, v24.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out
-  bsl v7.16b, v3.16b, v6.16b
-  fcvtn v6.4h, v7.4s                                     // out_4_1
-  str d6, [x19, #8]                                      // out_4_1
-  ldr s6, [x13, #12]                                     // scale_row_3
-  dup v6.4s, v6.s[0]
-  scvtf v7.4s, v22.4s                                    // real
-  fmul v6.4s, v0.4s, v6.4s                               // scale
-  mov v22.16b, v4.16b                                    // bias
-  fmla v22.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v22.4s                             // out
-  bsl v6.16b, v2.16b, v22.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out
-  bsl v7.16b, v3.16b, v6.16b
-  fcvtn v6.4h, v7.4s                                     // out_3_0
-  str d6, [x17, #0]                                      // out_3_0
-  ldr s6, [x13, #12]                                     // scale_row_3
-  dup v6.4s, v6.s[0]
-  scvtf v7.4s, v23.4s                                    // real
-  fmul v6.4s, v1.4s, v6.4s                               // scale
-  mov v22.16b, v5.16b                                    // bias
-  fmla v22.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v22.4s                             // out
-  bsl v6.16b, v2.16b, v22.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out
-  bsl v7.16b, v3.16b, v6.16b
-  fcvtn v6.4h, v7.4s                                     // out_3_1
-  str d6, [x17, #8]                                      // out_3_1
-  ldr s6, [x13, #8]                                      // scale_row_2
-  dup v6.4s, v6.s[0]
-  scvtf v7.4s, v20.4s                                    // real
-  fmul v6.4s, v0.4s, v6.4s                               // scale
-  mov v20.16b, v4.16b                                    // bias
-  fmla v20.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v20.4s                             // out
-  bsl v6.16b, v2.16b, v20.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out
-  bsl v7.16b, v3.16b, v6.16b
-  fcvtn v6.4h, v7.4s                                     // out_2_0
-  str d6, [x16, #0]                                      // out_2_0
-  ldr s6, [x13, #8]                                      // scale_row_2
-  dup v6.4s, v6.s[0]
-  scvtf v7.4s, v21.4s                                    // real
-  fmul v6.4s, v1.4s, v6.4s                               // scale
-  mov v20.16b, v5.16b                                    // bias
-  fmla v20.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v20.4s                             // out
-  bsl v6.16b, v2.16b, v20.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out
-  bsl v7.16b, v3.16b, v6.16b
-  fcvtn v6.4h, v7.4s                                     // out_2_1
-  str d6, [x16, #8]                                      // out_2_1
-  ldr s6, [x13, #4]                                      // scale_row_1
-  dup v6.4s, v6.s[0]
-  scvtf v7.4s, v18.4s                                    // real
-  fmul v6.4s, v0.4s, v6.4s                               // scale
-  mov v18.16b, v4.16b                                    // bias
-  fmla v18.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v18.4s                             // out
-  bsl v6.16b, v2.16b, v18.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out
-  bsl v7.16b, v3.16b, v6.16b
-  fcvtn v6.4h, v7.4s                                     // out_1_0
-  str d6, [x15, #0]                                      // out_1_0
-  ldr s6, [x13, #4]                                      // scale_row_1
-  dup v6.4s, v6.s[0]
-  scvtf v7.4s, v19.4s                                    // real
-  fmul v6.4s, v1.4s, v6.4s                               // scale
-  mov v18.16b, v5.16b                                    // bias
-  fmla v18.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v18.4s                             // out
-  bsl v6.16b, v2.16b, v18.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out
-  bsl v7.16b, v3.16b, v6.16b
-  fcvtn v6.4h, v7.4s                                     // out_1_1
-  str d6, [x15, #8]                                      // out_1_1
-  ld1r {v6.4s}, [x13]                                    // scale_row_0
-  scvtf v7.4s, v16.4s                                    // real
-  fmul v0.4s, v0.4s, v6.4s                               // scale
-  fmla v4.4s, v7.4s, v0.4s                               // out
-  fcmgt v0.4s, v2.4s, v4.4s                              // out
-  bsl v0.16b, v2.16b, v4.16b
-  fcmgt v4.4s, v0.4s, v3.4s                              // out
-  bsl v4.16b, v3.16b, v0.16b
-  fcvtn v0.4h, v4.4s                                     // out_0_0
+  csel x10, x10, x20, eq
+  ldr q6, [x9, #0]                                       // bias
+  ldr q7, [x10, #0]                                      // bias
+  scvtf v30.4s, v30.4s                                   // real
+  fmul v8.4s, v0.4s, v5.s[3]                             // scale
+  mov v9.16b, v6.16b                                     // bias
+  fmla v9.4s, v30.4s, v8.4s                              // out
+  fmax v30.4s, v9.4s, v2.4s                              // out
+  fmin v30.4s, v30.4s, v3.4s                             // out
+  fcvtn v30.4h, v30.4s                                   // out_7_0
+  str d30, [x12, #0]                                     // out_7_0
+  scvtf v30.4s, v31.4s                                   // real
+  fmul v31.4s, v1.4s, v5.s[3]                            // scale
+  mov v8.16b, v7.16b                                     // bias
+  fmla v8.4s, v30.4s, v31.4s                             // out
+  fmax v30.4s, v8.4s, v2.4s                              // out
+  fmin v30.4s, v30.4s, v3.4s                             // out
+  fcvtn v30.4h, v30.4s                                   // out_7_1
+  str d30, [x12, #8]                                     // out_7_1
+  scvtf v28.4s, v28.4s                                   // real
+  fmul v30.4s, v0.4s, v5.s[2]                            // scale
+  mov v31.16b, v6.16b                                    // bias
+  fmla v31.4s, v28.4s, v30.4s                            // out
+  fmax v28.4s, v31.4s, v2.4s                             // out
+  fmin v28.4s, v28.4s, v3.4s                             // out
+  fcvtn v28.4h, v28.4s                                   // out_6_0
+  str d28, [x19, #0]                                     // out_6_0
+  scvtf v28.4s, v29.4s                                   // real
+  fmul v29.4s, v1.4s, v5.s[2]                            // scale
+  mov v30.16b, v7.16b                                    // bias
+  fmla v30.4s, v28.4s, v29.4s                            // out
+  fmax v28.4s, v30.4s, v2.4s                             // out
+  fmin v28.4s, v28.4s, v3.4s                             // out
+  fcvtn v28.4h, v28.4s                                   // out_6_1
+  str d28, [x19, #8]                                     // out_6_1
+  scvtf v26.4s, v26.4s                                   // real
+  fmul v28.4s, v0.4s, v5.s[1]                            // scale
+  mov v29.16b, v6.16b                                    // bias
+  fmla v29.4s, v26.4s, v28.4s                            // out
+  fmax v26.4s, v29.4s, v2.4s                             // out
+  fmin v26.4s, v26.4s, v3.4s                             // out
+  fcvtn v26.4h, v26.4s                                   // out_5_0
+  str d26, [x17, #0]                                     // out_5_0
+  scvtf v26.4s, v27.4s                                   // real
+  fmul v27.4s, v1.4s, v5.s[1]                            // scale
+  mov v28.16b, v7.16b                                    // bias
+  fmla v28.4s, v26.4s, v27.4s                            // out
+  fmax v26.4s, v28.4s, v2.4s                             // out
+  fmin v26.4s, v26.4s, v3.4s                             // out
+  fcvtn v26.4h, v26.4s                                   // out_5_1
+  str d26, [x17, #8]                                     // out_5_1
+  scvtf v24.4s, v24.4s                                   // real
+  fmul v26.4s, v0.4s, v5.s[0]                            // scale
+  mov v27.16b, v6.16b                                    // bias
+  fmla v27.4s, v24.4s, v26.4s                            // out
+  fmax v24.4s, v27.4s, v2.4s                             // out
+  fmin v24.4s, v24.4s, v3.4s                             // out
+  fcvtn v24.4h, v24.4s                                   // out_4_0
+  str d24, [x16, #0]                                     // out_4_0
+  scvtf v24.4s, v25.4s                                   // real
+  fmul v5.4s, v1.4s, v5.s[0]                             // scale
+  mov v25.16b, v7.16b                                    // bias
+  fmla v25.4s, v24.4s, v5.4s                             // out
+  fmax v5.4s, v25.4s, v2.4s                              // out
+  fmin v5.4s, v5.4s, v3.4s                               // out
+  fcvtn v5.4h, v5.4s                                     // out_4_1
+  str d5, [x16, #8]                                      // out_4_1
+  scvtf v5.4s, v22.4s                                    // real
+  fmul v22.4s, v0.4s, v4.s[3]                            // scale
+  mov v24.16b, v6.16b                                    // bias
+  fmla v24.4s, v5.4s, v22.4s                             // out
+  fmax v5.4s, v24.4s, v2.4s                              // out
+  fmin v5.4s, v5.4s, v3.4s                               // out
+  fcvtn v5.4h, v5.4s                                     // out_3_0
+  str d5, [x15, #0]                                      // out_3_0
+  scvtf v5.4s, v23.4s                                    // real
+  fmul v22.4s, v1.4s, v4.s[3]                            // scale
+  mov v23.16b, v7.16b                                    // bias
+  fmla v23.4s, v5.4s, v22.4s                             // out
+  fmax v5.4s, v23.4s, v2.4s                              // out
+  fmin v5.4s, v5.4s, v3.4s                               // out
+  fcvtn v5.4h, v5.4s                                     // out_3_1
+  str d5, [x15, #8]                                      // out_3_1
+  scvtf v5.4s, v20.4s                                    // real
+  fmul v20.4s, v0.4s, v4.s[2]                            // scale
+  mov v22.16b, v6.16b                                    // bias
+  fmla v22.4s, v5.4s, v20.4s                             // out
+  fmax v5.4s, v22.4s, v2.4s                              // out
+  fmin v5.4s, v5.4s, v3.4s                               // out
+  fcvtn v5.4h, v5.4s                                     // out_2_0
+  str d5, [x14, #0]                                      // out_2_0
+  scvtf v5.4s, v21.4s                                    // real
+  fmul v20.4s, v1.4s, v4.s[2]                            // scale
+  mov v21.16b, v7.16b                                    // bias
+  fmla v21.4s, v5.4s, v20.4s                             // out
+  fmax v5.4s, v21.4s, v2.4s                              // out
+  fmin v5.4s, v5.4s, v3.4s                               // out
+  fcvtn v5.4h, v5.4s                                     // out_2_1
+  str d5, [x14, #8]                                      // out_2_1
+  scvtf v5.4s, v18.4s                                    // real
+  fmul v18.4s, v0.4s, v4.s[1]                            // scale
+  mov v20.16b, v6.16b                                    // bias
+  fmla v20.4s, v5.4s, v18.4s                             // out
+  fmax v5.4s, v20.4s, v2.4s                              // out
+  fmin v5.4s, v5.4s, v3.4s                               // out
+  fcvtn v5.4h, v5.4s                                     // out_1_0
+  str d5, [x13, #0]                                      // out_1_0
+  scvtf v5.4s, v19.4s                                    // real
+  fmul v18.4s, v1.4s, v4.s[1]                            // scale
+  mov v19.16b, v7.16b                                    // bias
+  fmla v19.4s, v5.4s, v18.4s                             // out
+  fmax v5.4s, v19.4s, v2.4s                              // out
+  fmin v5.4s, v5.4s, v3.4s                               // out
+  fcvtn v5.4h, v5.4s                                     // out_1_1
+  str d5, [x13, #8]                                      // out_1_1
+  scvtf v5.4s, v16.4s                                    // real
+  fmul v0.4s, v0.4s, v4.s[0]                             // scale
+  fmla v6.4s, v5.4s, v0.4s                               // out
+  fmax v0.4s, v6.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out
+  fcvtn v0.4h, v0.4s                                     // out_0_0
   str d0, [x6, #0]                                       // out_0_0
-  ld1r {v0.4s}, [x13]                                    // scale_row_0
-  scvtf v4.4s, v17.4s                                    // real
-  fmul v0.4s, v1.4s, v0.4s                               // scale
-  fmla v5.4s, v4.4s, v0.4s                               // out
-  fcmgt v0.4s, v2.4s, v5.4s                              // out
-  bsl v0.16b, v2.16b, v5.16b
-  fcmgt v1.4s, v0.4s, v3.4s                              // out
-  bsl v1.16b, v3.16b, v0.16b
-  fcvtn v0.4h, v1.4s                                     // out_0_1
+  scvtf v0.4s, v17.4s                                    // real
+  fmul v1.4s, v1.4s, v4.s[0]                             // scale
+  fmla v7.4s, v0.4s, v1.4s                               // out
+  fmax v0.4s, v7.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out
+  fcvtn v0.4h, v0.4s                                     // out_0_1
   str d0, [x6, #8]                                       // out_0_1
   b L(if_done)
 L(if_else):
+  ldr x9, [x0, #8*14]                                    // bias
+  add x11, x9, x2
+  cmp x9, #0                                             // bias
+  csel x9, x20, x11, eq
   ldr x11, [x0, #8*14]                                   // bias
-  add x12, x11, x2
+  add x20, x11, x2
+  add x20, x20, #16
   cmp x11, #0                                            // bias
-  csel x11, x22, x12, eq
-  ldr x12, [x0, #8*14]                                   // bias
-  add x22, x12, x2
-  add x22, x22, #16
-  cmp x12, #0                                            // bias
-  csel x10, x10, x22, eq
-  mov x12, #1
-  sub x12, x4, x12
-  mov x22, #0
-  subs x23, x12, x22
-  csel x23, x23, xzr, hs
-  subs x22, x4, x22
-  csel x22, x22, xzr, hs
-  cmp x22, #0
-  csel x22, x11, x11, eq
-  ld1r {v4.4s}, [x22]                                    // bias
-  mov x24, #1
-  cmp x23, x24
-  csel x24, x23, x24, lo
-  add x24, x22, x24, lsl #2
-  ld1 {v4.s}[1], [x24]                                   // bias
-  mov x24, #2
-  cmp x23, x24
-  csel x24, x23, x24, lo
-  add x24, x22, x24, lsl #2
-  ld1 {v4.s}[2], [x24]                                   // bias
-  mov x24, #3
-  cmp x23, x24
-  csel x23, x23, x24, lo
-  add x22, x22, x23, lsl #2
-  ld1 {v4.s}[3], [x22]                                   // bias
-  mov x22, #4
-  subs x12, x12, x22
-  csel x12, x12, xzr, hs
-  subs x22, x4, x22
-  csel x22, x22, xzr, hs
-  cmp x22, #0
-  csel x10, x11, x10, eq
-  ld1r {v5.4s}, [x10]                                    // bias
+  csel x10, x10, x20, eq
   mov x11, #1
-  cmp x12, x11
-  csel x11, x12, x11, lo
-  add x11, x10, x11, lsl #2
-  ld1 {v5.s}[1], [x11]                                   // bias
-  mov x11, #2
-  cmp x12, x11
-  csel x11, x12, x11, lo
-  add x11, x10, x11, lsl #2
-  ld1 {v5.s}[2], [x11]                                   // bias
-  mov x11, #3
-  cmp x12, x11
-  csel x11, x12, x11, lo
-  add x10, x10, x11, lsl #2
-  ld1 {v5.s}[3], [x10]                                   // bias
-  ldr s6, [x9, #12]                                      // scale_row_7
-  dup v6.4s, v6.s[0]
-  scvtf v7.4s, v30.4s                                    // real
-  fmul v6.4s, v0.4s, v6.4s                               // scale
-  mov v30.16b, v4.16b                                    // bias
-  fmla v30.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v30.4s                             // out
-  bsl v6.16b, v2.16b, v30.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out
-  bsl v7.16b, v3.16b, v6.16b
-  fcvtn v6.4h, v7.4s                                     // out_7_0
-  ldr s7, [x9, #12]                                      // scale_row_7
-  dup v7.4s, v7.s[0]
-  scvtf v30.4s, v31.4s                                   // real
-  fmul v7.4s, v1.4s, v7.4s                               // scale
-  mov v31.16b, v5.16b                                    // bias
-  fmla v31.4s, v30.4s, v7.4s                             // out
-  fcmgt v7.4s, v2.4s, v31.4s                             // out
-  bsl v7.16b, v2.16b, v31.16b
-  fcmgt v30.4s, v7.4s, v3.4s                             // out
-  bsl v30.16b, v3.16b, v7.16b
-  fcvtn v7.4h, v30.4s                                    // out_7_1
-  ldr s30, [x9, #8]                                      // scale_row_6
-  dup v30.4s, v30.s[0]
+  sub x11, x4, x11
+  mov x20, #0
+  subs x21, x11, x20
+  csel x21, x21, xzr, hs
+  subs x20, x4, x20
+  csel x20, x20, xzr, hs
+  cmp x20, #0
+  csel x20, x9, x9, eq
+  ld1r {v6.4s}, [x20]                                    // bias
+  mov x22, #1
+  cmp x21, x22
+  csel x22, x21, x22, lo
+  add x22, x20, x22, lsl #2
+  ld1 {v6.s}[1], [x22]                                   // bias
+  mov x22, #2
+  cmp x21, x22
+  csel x22, x21, x22, lo
+  add x22, x20, x22, lsl #2
+  ld1 {v6.s}[2], [x22]                                   // bias
+  mov x22, #3
+  cmp x21, x22
+  csel x21, x21, x22, lo
+  add x20, x20, x21, lsl #2
+  ld1 {v6.s}[3], [x20]                                   // bias
+  mov x20, #4
+  subs x11, x11, x20
+  csel x11, x11, xzr, hs
+  subs x20, x4, x20
+  csel x20, x20, xzr, hs
+  cmp x20, #0
+  csel x9, x9, x10, eq
+  ld1r {v7.4s}, [x9]                                     // bias
+  mov x10, #1
+  cmp x11, x10
+  csel x10, x11, x10, lo
+  add x10, x9, x10, lsl #2
+  ld1 {v7.s}[1], [x10]                                   // bias
+  mov x10, #2
+  cmp x11, x10
+  csel x10, x11, x10, lo
+  add x10, x9, x10, lsl #2
+  ld1 {v7.s}[2], [x10]                                   // bias
+  mov x10, #3
+  cmp x11, x10
+  csel x10, x11, x10, lo
+  add x9, x9, x10, lsl #2
+  ld1 {v7.s}[3], [x9]                                    // bias
+  scvtf v30.4s, v30.4s                                   // real
+  fmul v8.4s, v0.4s, v5.s[3]                             // scale
+  mov v9.16b, v6.16b                                     // bias
+  fmla v9.4s, v30.4s, v8.4s                              // out
+  fmax v30.4s, v9.4s, v2.4s                              // out
+  fmin v30.4s, v30.4s, v3.4s                             // out
+  fcvtn v30.4h, v30.4s                                   // out_7_0
+  scvtf v31.4s, v31.4s                                   // real
+  fmul v8.4s, v1.4s, v5.s[3]                             // scale
+  mov v9.16b, v7.16b                                     // bias
+  fmla v9.4s, v31.4s, v8.4s                              // out
+  fmax v31.4s, v9.4s, v2.4s                              // out
+  fmin v31.4s, v31.4s, v3.4s                             // out
+  fcvtn v31.4h, v31.4s                                   // out_7_1
   scvtf v28.4s, v28.4s                                   // real
-  fmul v30.4s, v0.4s, v30.4s                             // scale
-  mov v31.16b, v4.16b                                    // bias
-  fmla v31.4s, v28.4s, v30.4s                            // out
-  fcmgt v28.4s, v2.4s, v31.4s                            // out
-  bsl v28.16b, v2.16b, v31.16b
-  fcmgt v30.4s, v28.4s, v3.4s                            // out
-  bsl v30.16b, v3.16b, v28.16b
-  fcvtn v28.4h, v30.4s                                   // out_6_0
-  ldr s30, [x9, #8]                                      // scale_row_6
-  dup v30.4s, v30.s[0]
+  fmul v8.4s, v0.4s, v5.s[2]                             // scale
+  mov v9.16b, v6.16b                                     // bias
+  fmla v9.4s, v28.4s, v8.4s                              // out
+  fmax v28.4s, v9.4s, v2.4s                              // out
+  fmin v28.4s, v28.4s, v3.4s                             // out
+  fcvtn v28.4h, v28.4s                                   // out_6_0
   scvtf v29.4s, v29.4s                                   // real
-  fmul v30.4s, v1.4s, v30.4s                             // scale
-  mov v31.16b, v5.16b                                    // bias
-  fmla v31.4s, v29.4s, v30.4s                            // out
-  fcmgt v29.4s, v2.4s, v31.4s                            // out
-  bsl v29.16b, v2.16b, v31.16b
-  fcmgt v30.4s, v29.4s, v3.4s                            // out
-  bsl v30.16b, v3.16b, v29.16b
-  fcvtn v29.4h, v30.4s                                   // out_6_1
-  ldr s30, [x9, #4]                                      // scale_row_5
-  dup v30.4s, v30.s[0]
+  fmul v8.4s, v1.4s, v5.s[2]                             // scale
+  mov v9.16b, v7.16b                                     // bias
+  fmla v9.4s, v29.4s, v8.4s                              // out
+  fmax v29.4s, v9.4s, v2.4s                              // out
+  fmin v29.4s, v29.4s, v3.4s                             // out
+  fcvtn v29.4h, v29.4s                                   // out_6_1
   scvtf v26.4s, v26.4s                                   // real
-  fmul v30.4s, v0.4s, v30.4s                             // scale
-  mov v31.16b, v4.16b                                    // bias
-  fmla v31.4s, v26.4s, v30.4s                            // out
-  fcmgt v26.4s, v2.4s, v31.4s                            // out
-  bsl v26.16b, v2.16b, v31.16b
-  fcmgt v30.4s, v26.4s, v3.4s                            // out
-  bsl v30.16b, v3.16b, v26.16b
-  fcvtn v26.4h, v30.4s                                   // out_5_0
-  ldr s30, [x9, #4]                                      // scale_row_5
-  dup v30.4s, v30.s[0]
+  fmul v8.4s, v0.4s, v5.s[1]                             // scale
+  mov v9.16b, v6.16b                                     // bias
+  fmla v9.4s, v26.4s, v8.4s                              // out
+  fmax v26.4s, v9.4s, v2.4s                              // out
+  fmin v26.4s, v26.4s, v3.4s                             // out
+  fcvtn v26.4h, v26.4s                                   // out_5_0
   scvtf v27.4s, v27.4s                                   // real
-  fmul v30.4s, v1.4s, v30.4s                             // scale
-  mov v31.16b, v5.16b                                    // bias
-  fmla v31.4s, v27.4s, v30.4s                            // out
-  fcmgt v27.4s, v2.4s, v31.4s                            // out
-  bsl v27.16b, v2.16b, v31.16b
-  fcmgt v30.4s, v27.4s, v3.4s                            // out
-  bsl v30.16b, v3.16b, v27.16b
-  fcvtn v27.4h, v30.4s                                   // out_5_1
-  ld1r {v30.4s}, [x9]                                    // scale_row_4
+  fmul v8.4s, v1.4s, v5.s[1]                             // scale
+  mov v9.16b, v7.16b                                     // bias
+  fmla v9.4s, v27.4s, v8.4s                              // out
+  fmax v27.4s, v9.4s, v2.4s                              // out
+  fmin v27.4s, v27.4s, v3.4s                             // out
+  fcvtn v27.4h, v27.4s                                   // out_5_1
   scvtf v24.4s, v24.4s                                   // real
-  fmul v30.4s, v0.4s, v30.4s                             // scale
-  mov v31.16b, v4.16b                                    // bias
-  fmla v31.4s, v24.4s, v30.4s                            // out
-  fcmgt v24.4s, v2.4s, v31.4s                            // out
-  bsl v24.16b, v2.16b, v31.16b
-  fcmgt v30.4s, v24.4s, v3.4s                            // out
-  bsl v30.16b, v3.16b, v24.16b
-  fcvtn v24.4h, v30.4s                                   // out_4_0
-  ld1r {v30.4s}, [x9]                                    // scale_row_4
+  fmul v8.4s, v0.4s, v5.s[0]                             // scale
+  mov v9.16b, v6.16b                                     // bias
+  fmla v9.4s, v24.4s, v8.4s                              // out
+  fmax v24.4s, v9.4s, v2.4s                              // out
+  fmin v24.4s, v24.4s, v3.4s                             // out
+  fcvtn v24.4h, v24.4s                                   // out_4_0
   scvtf v25.4s, v25.4s                                   // real
-  fmul v30.4s, v1.4s, v30.4s                             // scale
-  mov v31.16b, v5.16b                                    // bias
-  fmla v31.4s, v25.4s, v30.4s                            // out
-  fcmgt v25.4s, v2.4s, v31.4s                            // out
-  bsl v25.16b, v2.16b, v31.16b
-  fcmgt v30.4s, v25.4s, v3.4s                            // out
-  bsl v30.16b, v3.16b, v25.16b
-  fcvtn v25.4h, v30.4s                                   // out_4_1
-  ldr s30, [x13, #12]                                    // scale_row_3
-  dup v30.4s, v30.s[0]
+  fmul v5.4s, v1.4s, v5.s[0]                             // scale
+  mov v8.16b, v7.16b                                     // bias
+  fmla v8.4s, v25.4s, v5.4s                              // out
+  fmax v5.4s, v8.4s, v2.4s                               // out
+  fmin v5.4s, v5.4s, v3.4s                               // out
+  fcvtn v5.4h, v5.4s                                     // out_4_1
   scvtf v22.4s, v22.4s                                   // real
-  fmul v30.4s, v0.4s, v30.4s                             // scale
-  mov v31.16b, v4.16b                                    // bias
-  fmla v31.4s, v22.4s, v30.4s                            // out
-  fcmgt v22.4s, v2.4s, v31.4s                            // out
-  bsl v22.16b, v2.16b, v31.16b
-  fcmgt v30.4s, v22.4s, v3.4s                            // out
-  bsl v30.16b, v3.16b, v22.16b
-  fcvtn v22.4h, v30.4s                                   // out_3_0
-  ldr s30, [x13, #12]                                    // scale_row_3
-  dup v30.4s, v30.s[0]
+  fmul v25.4s, v0.4s, v4.s[3]                            // scale
+  mov v8.16b, v6.16b                                     // bias
+  fmla v8.4s, v22.4s, v25.4s                             // out
+  fmax v22.4s, v8.4s, v2.4s                              // out
+  fmin v22.4s, v22.4s, v3.4s                             // out
+  fcvtn v22.4h, v22.4s                                   // out_3_0
   scvtf v23.4s, v23.4s                                   // real
-  fmul v30.4s, v1.4s, v30.4s                             // scale
-  mov v31.16b, v5.16b                                    // bias
-  fmla v31.4s, v23.4s, v30.4s                            // out
-  fcmgt v23.4s, v2.4s, v31.4s                            // out
-  bsl v23.16b, v2.16b, v31.16b
-  fcmgt v30.4s, v23.4s, v3.4s                            // out
-  bsl v30.16b, v3.16b, v23.16b
-  fcvtn v23.4h, v30.4s                                   // out_3_1
-  ldr s30, [x13, #8]                                     // scale_row_2
-  dup v30.4s, v30.s[0]
+  fmul v25.4s, v1.4s, v4.s[3]                            // scale
+  mov v8.16b, v7.16b                                     // bias
+  fmla v8.4s, v23.4s, v25.4s                             // out
+  fmax v23.4s, v8.4s, v2.4s                              // out
+  fmin v23.4s, v23.4s, v3.4s                             // out
+  fcvtn v23.4h, v23.4s                                   // out_3_1
   scvtf v20.4s, v20.4s                                   // real
-  fmul v30.4s, v0.4s, v30.4s                             // scale
-  mov v31.16b, v4.16b                                    // bias
-  fmla v31.4s, v20.4s, v30.4s                            // out
-  fcmgt v20.4s, v2.4s, v31.4s                            // out
-  bsl v20.16b, v2.16b, v31.16b
-  fcmgt v30.4s, v20.4s, v3.4s                            // out
-  bsl v30.16b, v3.16b, v20.16b
-  fcvtn v20.4h, v30.4s                                   // out_2_0
-  ldr s30, [x13, #8]                                     // scale_row_2
-  dup v30.4s, v30.s[0]
+  fmul v25.4s, v0.4s, v4.s[2]                            // scale
+  mov v8.16b, v6.16b                                     // bias
+  fmla v8.4s, v20.4s, v25.4s                             // out
+  fmax v20.4s, v8.4s, v2.4s                              // out
+  fmin v20.4s, v20.4s, v3.4s                             // out
+  fcvtn v20.4h, v20.4s                                   // out_2_0
   scvtf v21.4s, v21.4s                                   // real
-  fmul v30.4s, v1.4s, v30.4s                             // scale
-  mov v31.16b, v5.16b                                    // bias
-  fmla v31.4s, v21.4s, v30.4s                            // out
-  fcmgt v21.4s, v2.4s, v31.4s                            // out
-  bsl v21.16b, v2.16b, v31.16b
-  fcmgt v30.4s, v21.4s, v3.4s                            // out
-  bsl v30.16b, v3.16b, v21.16b
-  fcvtn v21.4h, v30.4s                                   // out_2_1
-  ldr s30, [x13, #4]                                     // scale_row_1
-  dup v30.4s, v30.s[0]
+  fmul v25.4s, v1.4s, v4.s[2]                            // scale
+  mov v8.16b, v7.16b                                     // bias
+  fmla v8.4s, v21.4s, v25.4s                             // out
+  fmax v21.4s, v8.4s, v2.4s                              // out
+  fmin v21.4s, v21.4s, v3.4s                             // out
+  fcvtn v21.4h, v21.4s                                   // out_2_1
   scvtf v18.4s, v18.4s                                   // real
-  fmul v30.4s, v0.4s, v30.4s                             // scale
-  mov v31.16b, v4.16b                                    // bias
-  fmla v31.4s, v18.4s, v30.4s                            // out
-  fcmgt v18.4s, v2.4s, v31.4s                            // out
-  bsl v18.16b, v2.16b, v31.16b
-  fcmgt v30.4s, v18.4s, v3.4s                            // out
-  bsl v30.16b, v3.16b, v18.16b
-  fcvtn v18.4h, v30.4s                                   // out_1_0
-  ldr s30, [x13, #4]                                     // scale_row_1
-  dup v30.4s, v30.s[0]
+  fmul v25.4s, v0.4s, v4.s[1]                            // scale
+  mov v8.16b, v6.16b                                     // bias
+  fmla v8.4s, v18.4s, v25.4s                             // out
+  fmax v18.4s, v8.4s, v2.4s                              // out
+  fmin v18.4s, v18.4s, v3.4s                             // out
+  fcvtn v18.4h, v18.4s                                   // out_1_0
   scvtf v19.4s, v19.4s                                   // real
-  fmul v30.4s, v1.4s, v30.4s                             // scale
-  mov v31.16b, v5.16b                                    // bias
-  fmla v31.4s, v19.4s, v30.4s                            // out
-  fcmgt v19.4s, v2.4s, v31.4s                            // out
-  bsl v19.16b, v2.16b, v31.16b
-  fcmgt v30.4s, v19.4s, v3.4s                            // out
-  bsl v30.16b, v3.16b, v19.16b
-  fcvtn v19.4h, v30.4s                                   // out_1_1
-  ld1r {v30.4s}, [x13]                                   // scale_row_0
+  fmul v25.4s, v1.4s, v4.s[1]                            // scale
+  mov v8.16b, v7.16b                                     // bias
+  fmla v8.4s, v19.4s, v25.4s                             // out
+  fmax v19.4s, v8.4s, v2.4s                              // out
+  fmin v19.4s, v19.4s, v3.4s                             // out
+  fcvtn v19.4h, v19.4s                                   // out_1_1
   scvtf v16.4s, v16.4s                                   // real
-  fmul v0.4s, v0.4s, v30.4s                              // scale
-  fmla v4.4s, v16.4s, v0.4s                              // out
-  fcmgt v0.4s, v2.4s, v4.4s                              // out
-  bsl v0.16b, v2.16b, v4.16b
-  fcmgt v4.4s, v0.4s, v3.4s                              // out
-  bsl v4.16b, v3.16b, v0.16b
-  fcvtn v0.4h, v4.4s                                     // out_0_0
-  ld1r {v4.4s}, [x13]                                    // scale_row_0
-  scvtf v16.4s, v17.4s                                   // real
-  fmul v1.4s, v1.4s, v4.4s                               // scale
-  fmla v5.4s, v16.4s, v1.4s                              // out
-  fcmgt v1.4s, v2.4s, v5.4s                              // out
-  bsl v1.16b, v2.16b, v5.16b
-  fcmgt v2.4s, v1.4s, v3.4s                              // out
-  bsl v2.16b, v3.16b, v1.16b
-  fcvtn v1.4h, v2.4s                                     // out_0_1
+  fmul v0.4s, v0.4s, v4.s[0]                             // scale
+  fmla v6.4s, v16.4s, v0.4s                              // out
+  fmax v0.4s, v6.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out
+  fcvtn v0.4h, v0.4s                                     // out_0_0
+  scvtf v6.4s, v17.4s                                    // real
+  fmul v1.4s, v1.4s, v4.s[0]                             // scale
+  fmla v7.4s, v6.4s, v1.4s                               // out
+  fmax v1.4s, v7.4s, v2.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out
+  fcvtn v1.4h, v1.4s                                     // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v6.h}[0], [x14]                                   // out_7_0
-  st1 {v28.h}[0], [x21]                                  // out_6_0
-  st1 {v26.h}[0], [x20]                                  // out_5_0
-  st1 {v24.h}[0], [x19]                                  // out_4_0
-  st1 {v22.h}[0], [x17]                                  // out_3_0
-  st1 {v20.h}[0], [x16]                                  // out_2_0
-  st1 {v18.h}[0], [x15]                                  // out_1_0
+  st1 {v30.h}[0], [x12]                                  // out_7_0
+  st1 {v28.h}[0], [x19]                                  // out_6_0
+  st1 {v26.h}[0], [x17]                                  // out_5_0
+  st1 {v24.h}[0], [x16]                                  // out_4_0
+  st1 {v22.h}[0], [x15]                                  // out_3_0
+  st1 {v20.h}[0], [x14]                                  // out_2_0
+  st1 {v18.h}[0], [x13]                                  // out_1_0
   st1 {v0.h}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
-  add x9, x14, #2
-  st1 {v6.h}[1], [x9]                                    // out_7_0
-  add x9, x21, #2
-  st1 {v28.h}[1], [x9]                                   // out_6_0
-  add x9, x20, #2
-  st1 {v26.h}[1], [x9]                                   // out_5_0
+  add x9, x12, #2
+  st1 {v30.h}[1], [x9]                                   // out_7_0
   add x9, x19, #2
-  st1 {v24.h}[1], [x9]                                   // out_4_0
+  st1 {v28.h}[1], [x9]                                   // out_6_0
   add x9, x17, #2
-  st1 {v22.h}[1], [x9]                                   // out_3_0
+  st1 {v26.h}[1], [x9]                                   // out_5_0
   add x9, x16, #2
-  st1 {v20.h}[1], [x9]                                   // out_2_0
+  st1 {v24.h}[1], [x9]                                   // out_4_0
   add x9, x15, #2
+  st1 {v22.h}[1], [x9]                                   // out_3_0
+  add x9, x14, #2
+  st1 {v20.h}[1], [x9]                                   // out_2_0
+  add x9, x13, #2
   st1 {v18.h}[1], [x9]                                   // out_1_0
   add x9, x6, #2
   st1 {v0.h}[1], [x9]                                    // out_0_0
@@ -879,19 +709,19 @@ L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
-  add x9, x14, #4
-  st1 {v6.h}[2], [x9]                                    // out_7_0
-  add x9, x21, #4
-  st1 {v28.h}[2], [x9]                                   // out_6_0
-  add x9, x20, #4
-  st1 {v26.h}[2], [x9]                                   // out_5_0
+  add x9, x12, #4
+  st1 {v30.h}[2], [x9]                                   // out_7_0
   add x9, x19, #4
-  st1 {v24.h}[2], [x9]                                   // out_4_0
+  st1 {v28.h}[2], [x9]                                   // out_6_0
   add x9, x17, #4
-  st1 {v22.h}[2], [x9]                                   // out_3_0
+  st1 {v26.h}[2], [x9]                                   // out_5_0
   add x9, x16, #4
-  st1 {v20.h}[2], [x9]                                   // out_2_0
+  st1 {v24.h}[2], [x9]                                   // out_4_0
   add x9, x15, #4
+  st1 {v22.h}[2], [x9]                                   // out_3_0
+  add x9, x14, #4
+  st1 {v20.h}[2], [x9]                                   // out_2_0
+  add x9, x13, #4
   st1 {v18.h}[2], [x9]                                   // out_1_0
   add x9, x6, #4
   st1 {v0.h}[2], [x9]                                    // out_0_0
@@ -899,19 +729,19 @@ L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
-  add x9, x14, #6
-  st1 {v6.h}[3], [x9]                                    // out_7_0
-  add x9, x21, #6
-  st1 {v28.h}[3], [x9]                                   // out_6_0
-  add x9, x20, #6
-  st1 {v26.h}[3], [x9]                                   // out_5_0
+  add x9, x12, #6
+  st1 {v30.h}[3], [x9]                                   // out_7_0
   add x9, x19, #6
-  st1 {v24.h}[3], [x9]                                   // out_4_0
+  st1 {v28.h}[3], [x9]                                   // out_6_0
   add x9, x17, #6
-  st1 {v22.h}[3], [x9]                                   // out_3_0
+  st1 {v26.h}[3], [x9]                                   // out_5_0
   add x9, x16, #6
-  st1 {v20.h}[3], [x9]                                   // out_2_0
+  st1 {v24.h}[3], [x9]                                   // out_4_0
   add x9, x15, #6
+  st1 {v22.h}[3], [x9]                                   // out_3_0
+  add x9, x14, #6
+  st1 {v20.h}[3], [x9]                                   // out_2_0
+  add x9, x13, #6
   st1 {v18.h}[3], [x9]                                   // out_1_0
   add x9, x6, #6
   st1 {v0.h}[3], [x9]                                    // out_0_0
@@ -919,19 +749,19 @@ L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
-  add x9, x14, #8
-  st1 {v7.h}[0], [x9]                                    // out_7_1
-  add x9, x21, #8
-  st1 {v29.h}[0], [x9]                                   // out_6_1
-  add x9, x20, #8
-  st1 {v27.h}[0], [x9]                                   // out_5_1
+  add x9, x12, #8
+  st1 {v31.h}[0], [x9]                                   // out_7_1
   add x9, x19, #8
-  st1 {v25.h}[0], [x9]                                   // out_4_1
+  st1 {v29.h}[0], [x9]                                   // out_6_1
   add x9, x17, #8
-  st1 {v23.h}[0], [x9]                                   // out_3_1
+  st1 {v27.h}[0], [x9]                                   // out_5_1
   add x9, x16, #8
-  st1 {v21.h}[0], [x9]                                   // out_2_1
+  st1 {v5.h}[0], [x9]                                    // out_4_1
   add x9, x15, #8
+  st1 {v23.h}[0], [x9]                                   // out_3_1
+  add x9, x14, #8
+  st1 {v21.h}[0], [x9]                                   // out_2_1
+  add x9, x13, #8
   st1 {v19.h}[0], [x9]                                   // out_1_1
   add x9, x6, #8
   st1 {v1.h}[0], [x9]                                    // out_0_1
@@ -939,19 +769,19 @@ L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
-  add x9, x14, #10
-  st1 {v7.h}[1], [x9]                                    // out_7_1
-  add x9, x21, #10
-  st1 {v29.h}[1], [x9]                                   // out_6_1
-  add x9, x20, #10
-  st1 {v27.h}[1], [x9]                                   // out_5_1
+  add x9, x12, #10
+  st1 {v31.h}[1], [x9]                                   // out_7_1
   add x9, x19, #10
-  st1 {v25.h}[1], [x9]                                   // out_4_1
+  st1 {v29.h}[1], [x9]                                   // out_6_1
   add x9, x17, #10
-  st1 {v23.h}[1], [x9]                                   // out_3_1
+  st1 {v27.h}[1], [x9]                                   // out_5_1
   add x9, x16, #10
-  st1 {v21.h}[1], [x9]                                   // out_2_1
+  st1 {v5.h}[1], [x9]                                    // out_4_1
   add x9, x15, #10
+  st1 {v23.h}[1], [x9]                                   // out_3_1
+  add x9, x14, #10
+  st1 {v21.h}[1], [x9]                                   // out_2_1
+  add x9, x13, #10
   st1 {v19.h}[1], [x9]                                   // out_1_1
   add x9, x6, #10
   st1 {v1.h}[1], [x9]                                    // out_0_1
@@ -959,19 +789,19 @@ L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
-  add x9, x14, #12
-  st1 {v7.h}[2], [x9]                                    // out_7_1
-  add x9, x21, #12
-  st1 {v29.h}[2], [x9]                                   // out_6_1
-  add x9, x20, #12
-  st1 {v27.h}[2], [x9]                                   // out_5_1
+  add x9, x12, #12
+  st1 {v31.h}[2], [x9]                                   // out_7_1
   add x9, x19, #12
-  st1 {v25.h}[2], [x9]                                   // out_4_1
+  st1 {v29.h}[2], [x9]                                   // out_6_1
   add x9, x17, #12
-  st1 {v23.h}[2], [x9]                                   // out_3_1
+  st1 {v27.h}[2], [x9]                                   // out_5_1
   add x9, x16, #12
-  st1 {v21.h}[2], [x9]                                   // out_2_1
+  st1 {v5.h}[2], [x9]                                    // out_4_1
   add x9, x15, #12
+  st1 {v23.h}[2], [x9]                                   // out_3_1
+  add x9, x14, #12
+  st1 {v21.h}[2], [x9]                                   // out_2_1
+  add x9, x13, #12
   st1 {v19.h}[2], [x9]                                   // out_1_1
   add x9, x6, #12
   st1 {v1.h}[2], [x9]                                    // out_0_1
@@ -1007,17 +837,15 @@ L(n_done):
   ldr x20, [sp, #8]
   ldr x21, [sp, #16]
   ldr x22, [sp, #24]
-  ldr x23, [sp, #32]
-  ldr x24, [sp, #40]
-  ldr d8, [sp, #48]
-  ldr d9, [sp, #56]
-  ldr d10, [sp, #64]
-  ldr d11, [sp, #72]
-  ldr d12, [sp, #80]
-  ldr d13, [sp, #88]
-  ldr d14, [sp, #96]
-  ldr d15, [sp, #104]
-  add sp, sp, #112
+  ldr d8, [sp, #32]
+  ldr d9, [sp, #40]
+  ldr d10, [sp, #48]
+  ldr d11, [sp, #56]
+  ldr d12, [sp, #64]
+  ldr d13, [sp, #72]
+  ldr d14, [sp, #80]
+  ldr d15, [sp, #88]
+  add sp, sp, #96
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -1031,28 +859,24 @@ L(n_done):
   .seh_save_reg x21, 16
   ldr x22, [sp, #24]
   .seh_save_reg x22, 24
-  ldr x23, [sp, #32]
-  .seh_save_reg x23, 32
-  ldr x24, [sp, #40]
-  .seh_save_reg x24, 40
-  ldr d8, [sp, #48]
-  .seh_save_freg d8, 48
-  ldr d9, [sp, #56]
-  .seh_save_freg d9, 56
-  ldr d10, [sp, #64]
-  .seh_save_freg d10, 64
-  ldr d11, [sp, #72]
-  .seh_save_freg d11, 72
-  ldr d12, [sp, #80]
-  .seh_save_freg d12, 80
-  ldr d13, [sp, #88]
-  .seh_save_freg d13, 88
-  ldr d14, [sp, #96]
-  .seh_save_freg d14, 96
-  ldr d15, [sp, #104]
-  .seh_save_freg d15, 104
-  add sp, sp, #112
-  .seh_stackalloc 112
+  ldr d8, [sp, #32]
+  .seh_save_freg d8, 32
+  ldr d9, [sp, #40]
+  .seh_save_freg d9, 40
+  ldr d10, [sp, #48]
+  .seh_save_freg d10, 48
+  ldr d11, [sp, #56]
+  .seh_save_freg d11, 56
+  ldr d12, [sp, #64]
+  .seh_save_freg d12, 64
+  ldr d13, [sp, #72]
+  .seh_save_freg d13, 72
+  ldr d14, [sp, #80]
+  .seh_save_freg d14, 80
+  ldr d15, [sp, #88]
+  .seh_save_freg d15, 88
+  add sp, sp, #96
+  .seh_stackalloc 96
   .seh_endepilogue
   ret
   .seh_endproc

@@ -8,7 +8,7 @@
 //     | 32vl x k bits of codes | 8vl f16 x scales a block | 8vl f32 x sums | 8vl f32 x bias |
 // tile 4 x 8vl: needs 21 vector registers on sve2 (16 accumulators + 4 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -228,34 +228,25 @@ L(k_done):
   scvtf z18.s, p7/m, z18.s                               // zero
   fmla z7.s, p7/m, z0.s, z18.s                           // f_3_0
   fmla z16.s, p7/m, z17.s, z18.s                         // f_3_1
+  add x9, x0, #8*15                                      // clamp
+  ld1rw {z0.s}, p7/z, [x9, #0]                           // min
+  ld1rw {z17.s}, p7/z, [x9, #4]                          // max
   lsr x9, x10, #5
   mov x11, #160
   mul x9, x9, x11
   add x9, x9, #16
   add x9, x7, x9                                         // field
-  add x11, x0, #8*15                                     // clamp
-  ld1rw {z0.s}, p7/z, [x11, #0]                          // min
-  ld1rw {z17.s}, p7/z, [x11, #4]                         // max
   cnth x11, all, mul #1
   ldr x12, [x0, #8*13]                                   // dst_stride
-  mov x13, #1
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x6, x12
-  cmp x13, #0                                            // dst_1
-  csel x13, x6, x14, eq
-  mov x14, #2
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x12
-  cmp x14, #0                                            // dst_2
-  csel x14, x13, x15, eq
-  mov x15, #3
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
+  add x13, x6, x12
+  cmp x8, #1                                             // dst_1
+  csel x13, x6, x13, ls
+  add x14, x13, x12
+  cmp x8, #2                                             // dst_2
+  csel x14, x13, x14, ls
   add x12, x14, x12
-  cmp x15, #0                                            // dst_3
-  csel x12, x14, x12, eq
+  cmp x8, #3                                             // dst_3
+  csel x12, x14, x12, ls
   lsr x10, x10, #5
   rdvl x15, #9
   mul x10, x10, x15
@@ -272,72 +263,56 @@ L(k_done):
   ld1rw {z20.s}, p7/z, [x9, #12]                         // scale_row_3
   mov z21.d, z18.d                                       // bias
   fmla z21.s, p7/m, z7.s, z20.s                          // out
-  fcmgt p6.s, p7/z, z0.s, z21.s                          // out
-  sel z7.s, p6, z0.s, z21.s
-  fcmgt p6.s, p7/z, z7.s, z17.s                          // out
-  sel z7.s, p6, z17.s, z7.s
-  fcvt z7.h, p7/m, z7.s                                  // out_3_0
+  fmax z21.s, p7/m, z21.s, z0.s                          // out
+  fmin z21.s, p7/m, z21.s, z17.s                         // out
+  fcvt z7.h, p7/m, z21.s                                 // out_3_0
   st1h {z7.s}, p7, [x12, #0, mul vl]                     // out_3_0
   ld1rw {z7.s}, p7/z, [x9, #12]                          // scale_row_3
   mov z20.d, z19.d                                       // bias
   fmla z20.s, p7/m, z16.s, z7.s                          // out
-  fcmgt p6.s, p7/z, z0.s, z20.s                          // out
-  sel z7.s, p6, z0.s, z20.s
-  fcmgt p6.s, p7/z, z7.s, z17.s                          // out
-  sel z7.s, p6, z17.s, z7.s
-  fcvt z7.h, p7/m, z7.s                                  // out_3_1
+  fmax z20.s, p7/m, z20.s, z0.s                          // out
+  fmin z20.s, p7/m, z20.s, z17.s                         // out
+  fcvt z7.h, p7/m, z20.s                                 // out_3_1
   st1h {z7.s}, p7, [x12, #1, mul vl]                     // out_3_1
   ld1rw {z7.s}, p7/z, [x9, #8]                           // scale_row_2
   mov z16.d, z18.d                                       // bias
   fmla z16.s, p7/m, z5.s, z7.s                           // out
-  fcmgt p6.s, p7/z, z0.s, z16.s                          // out
-  sel z5.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z5.s, z17.s                          // out
-  sel z5.s, p6, z17.s, z5.s
-  fcvt z5.h, p7/m, z5.s                                  // out_2_0
+  fmax z16.s, p7/m, z16.s, z0.s                          // out
+  fmin z16.s, p7/m, z16.s, z17.s                         // out
+  fcvt z5.h, p7/m, z16.s                                 // out_2_0
   st1h {z5.s}, p7, [x14, #0, mul vl]                     // out_2_0
   ld1rw {z5.s}, p7/z, [x9, #8]                           // scale_row_2
   mov z7.d, z19.d                                        // bias
   fmla z7.s, p7/m, z6.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z5.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z5.s, z17.s                          // out
-  sel z5.s, p6, z17.s, z5.s
-  fcvt z5.h, p7/m, z5.s                                  // out_2_1
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z17.s                           // out
+  fcvt z5.h, p7/m, z7.s                                  // out_2_1
   st1h {z5.s}, p7, [x14, #1, mul vl]                     // out_2_1
   ld1rw {z5.s}, p7/z, [x9, #4]                           // scale_row_1
   mov z6.d, z18.d                                        // bias
   fmla z6.s, p7/m, z3.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z0.s, z6.s                           // out
-  sel z3.s, p6, z0.s, z6.s
-  fcmgt p6.s, p7/z, z3.s, z17.s                          // out
-  sel z3.s, p6, z17.s, z3.s
-  fcvt z3.h, p7/m, z3.s                                  // out_1_0
+  fmax z6.s, p7/m, z6.s, z0.s                            // out
+  fmin z6.s, p7/m, z6.s, z17.s                           // out
+  fcvt z3.h, p7/m, z6.s                                  // out_1_0
   st1h {z3.s}, p7, [x13, #0, mul vl]                     // out_1_0
   ld1rw {z3.s}, p7/z, [x9, #4]                           // scale_row_1
   mov z5.d, z19.d                                        // bias
   fmla z5.s, p7/m, z4.s, z3.s                            // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z3.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z3.s, z17.s                          // out
-  sel z3.s, p6, z17.s, z3.s
-  fcvt z3.h, p7/m, z3.s                                  // out_1_1
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z17.s                           // out
+  fcvt z3.h, p7/m, z5.s                                  // out_1_1
   st1h {z3.s}, p7, [x13, #1, mul vl]                     // out_1_1
   ld1rw {z3.s}, p7/z, [x9, #0]                           // scale_row_0
   fmla z18.s, p7/m, z1.s, z3.s                           // out
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z1.s, p6, z0.s, z18.s
-  fcmgt p6.s, p7/z, z1.s, z17.s                          // out
-  sel z1.s, p6, z17.s, z1.s
-  fcvt z1.h, p7/m, z1.s                                  // out_0_0
+  fmax z18.s, p7/m, z18.s, z0.s                          // out
+  fmin z18.s, p7/m, z18.s, z17.s                         // out
+  fcvt z1.h, p7/m, z18.s                                 // out_0_0
   st1h {z1.s}, p7, [x6, #0, mul vl]                      // out_0_0
   ld1rw {z1.s}, p7/z, [x9, #0]                           // scale_row_0
   fmla z19.s, p7/m, z2.s, z1.s                           // out
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
-  sel z0.s, p6, z0.s, z19.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_0_1
+  fmax z19.s, p7/m, z19.s, z0.s                          // out
+  fmin z19.s, p7/m, z19.s, z17.s                         // out
+  fcvt z0.h, p7/m, z19.s                                 // out_0_1
   st1h {z0.s}, p7, [x6, #1, mul vl]                      // out_0_1
   b L(if_done)
 L(if_else):
@@ -355,72 +330,56 @@ L(if_else):
   ld1rw {z20.s}, p7/z, [x9, #12]                         // scale_row_3
   mov z21.d, z18.d                                       // bias
   fmla z21.s, p7/m, z7.s, z20.s                          // out
-  fcmgt p6.s, p7/z, z0.s, z21.s                          // out
-  sel z7.s, p6, z0.s, z21.s
-  fcmgt p6.s, p7/z, z7.s, z17.s                          // out
-  sel z7.s, p6, z17.s, z7.s
-  fcvt z7.h, p7/m, z7.s                                  // out_3_0
+  fmax z21.s, p7/m, z21.s, z0.s                          // out
+  fmin z21.s, p7/m, z21.s, z17.s                         // out
+  fcvt z7.h, p7/m, z21.s                                 // out_3_0
   st1h {z7.s}, p0, [x12, #0, mul vl]                     // out_3_0
   ld1rw {z7.s}, p7/z, [x9, #12]                          // scale_row_3
   mov z20.d, z19.d                                       // bias
   fmla z20.s, p7/m, z16.s, z7.s                          // out
-  fcmgt p6.s, p7/z, z0.s, z20.s                          // out
-  sel z7.s, p6, z0.s, z20.s
-  fcmgt p6.s, p7/z, z7.s, z17.s                          // out
-  sel z7.s, p6, z17.s, z7.s
-  fcvt z7.h, p7/m, z7.s                                  // out_3_1
+  fmax z20.s, p7/m, z20.s, z0.s                          // out
+  fmin z20.s, p7/m, z20.s, z17.s                         // out
+  fcvt z7.h, p7/m, z20.s                                 // out_3_1
   st1h {z7.s}, p1, [x12, #1, mul vl]                     // out_3_1
   ld1rw {z7.s}, p7/z, [x9, #8]                           // scale_row_2
   mov z16.d, z18.d                                       // bias
   fmla z16.s, p7/m, z5.s, z7.s                           // out
-  fcmgt p6.s, p7/z, z0.s, z16.s                          // out
-  sel z5.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z5.s, z17.s                          // out
-  sel z5.s, p6, z17.s, z5.s
-  fcvt z5.h, p7/m, z5.s                                  // out_2_0
+  fmax z16.s, p7/m, z16.s, z0.s                          // out
+  fmin z16.s, p7/m, z16.s, z17.s                         // out
+  fcvt z5.h, p7/m, z16.s                                 // out_2_0
   st1h {z5.s}, p0, [x14, #0, mul vl]                     // out_2_0
   ld1rw {z5.s}, p7/z, [x9, #8]                           // scale_row_2
   mov z7.d, z19.d                                        // bias
   fmla z7.s, p7/m, z6.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z5.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z5.s, z17.s                          // out
-  sel z5.s, p6, z17.s, z5.s
-  fcvt z5.h, p7/m, z5.s                                  // out_2_1
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z17.s                           // out
+  fcvt z5.h, p7/m, z7.s                                  // out_2_1
   st1h {z5.s}, p1, [x14, #1, mul vl]                     // out_2_1
   ld1rw {z5.s}, p7/z, [x9, #4]                           // scale_row_1
   mov z6.d, z18.d                                        // bias
   fmla z6.s, p7/m, z3.s, z5.s                            // out
-  fcmgt p6.s, p7/z, z0.s, z6.s                           // out
-  sel z3.s, p6, z0.s, z6.s
-  fcmgt p6.s, p7/z, z3.s, z17.s                          // out
-  sel z3.s, p6, z17.s, z3.s
-  fcvt z3.h, p7/m, z3.s                                  // out_1_0
+  fmax z6.s, p7/m, z6.s, z0.s                            // out
+  fmin z6.s, p7/m, z6.s, z17.s                           // out
+  fcvt z3.h, p7/m, z6.s                                  // out_1_0
   st1h {z3.s}, p0, [x13, #0, mul vl]                     // out_1_0
   ld1rw {z3.s}, p7/z, [x9, #4]                           // scale_row_1
   mov z5.d, z19.d                                        // bias
   fmla z5.s, p7/m, z4.s, z3.s                            // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z3.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z3.s, z17.s                          // out
-  sel z3.s, p6, z17.s, z3.s
-  fcvt z3.h, p7/m, z3.s                                  // out_1_1
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z17.s                           // out
+  fcvt z3.h, p7/m, z5.s                                  // out_1_1
   st1h {z3.s}, p1, [x13, #1, mul vl]                     // out_1_1
   ld1rw {z3.s}, p7/z, [x9, #0]                           // scale_row_0
   fmla z18.s, p7/m, z1.s, z3.s                           // out
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z1.s, p6, z0.s, z18.s
-  fcmgt p6.s, p7/z, z1.s, z17.s                          // out
-  sel z1.s, p6, z17.s, z1.s
-  fcvt z1.h, p7/m, z1.s                                  // out_0_0
+  fmax z18.s, p7/m, z18.s, z0.s                          // out
+  fmin z18.s, p7/m, z18.s, z17.s                         // out
+  fcvt z1.h, p7/m, z18.s                                 // out_0_0
   st1h {z1.s}, p0, [x6, #0, mul vl]                      // out_0_0
   ld1rw {z1.s}, p7/z, [x9, #0]                           // scale_row_0
   fmla z19.s, p7/m, z2.s, z1.s                           // out
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
-  sel z0.s, p6, z0.s, z19.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_0_1
+  fmax z19.s, p7/m, z19.s, z0.s                          // out
+  fmin z19.s, p7/m, z19.s, z17.s                         // out
+  fcvt z0.h, p7/m, z19.s                                 // out_0_1
   st1h {z0.s}, p1, [x6, #1, mul vl]                      // out_0_1
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride

@@ -15,10 +15,9 @@
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 lhs_1  x10 k_padded  x11 rhs_1  x12 k_left  x13 lhs_panel  x14 lhs_1
 //  x15 rhs_panel  x16 rhs_1  v0 mask  v1 acc_0_0  v2 acc_0_1  v3 acc_0_2  v4 acc_0_3  v5 acc_1_0
-//  v6 acc_1_1  v7 acc_1_2  v8 a_0 ...  v9 a_1 ...  v10 a_3  v11 a_2 ...  v12 a_3  v13 raw_1 ...
-//  v14 raw_0 ...  v15 lo_0 ...  v16 acc_1_3  v17 acc_2_0  v18 acc_2_1  v19 acc_2_2  v20 acc_2_3
-//  v21 acc_3_0  v22 acc_3_1  v23 acc_3_2  v24 acc_3_3  v25 a_0 ...  v26 a_0  v27 a_1 ...
-//  v28 a_2 ...  v29 a_2  v30 a_3 ...  v31 a_1
+//  v6 acc_1_1  v7 acc_1_2  v8 a_2  v9 raw_1 ...  v10 raw_0 ...  v11 lo_0 ...  v16 acc_1_3
+//  v17 acc_2_0  v18 acc_2_1  v19 acc_2_2  v20 acc_2_3  v21 acc_3_0  v22 acc_3_1  v23 acc_3_2
+//  v24 acc_3_3  v25 a_1  v26 a_0  v27 a_3  v28 a_2  v29 a_1  v30 a_0  v31 a_3
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -48,42 +47,30 @@ tw_matmul_clamp_f16_qai8dxp4x8_qsi4cxp4x8_8x8_neon_i8mm_kleidiai_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #112
-  .cfi_def_cfa_offset 112
+  sub sp, sp, #64
+  .cfi_def_cfa_offset 64
   str x19, [sp, #0]
-  .cfi_offset x19, -112
+  .cfi_offset x19, -64
   str x20, [sp, #8]
-  .cfi_offset x20, -104
+  .cfi_offset x20, -56
   str x21, [sp, #16]
-  .cfi_offset x21, -96
+  .cfi_offset x21, -48
   str x22, [sp, #24]
-  .cfi_offset x22, -88
-  str x23, [sp, #32]
-  .cfi_offset x23, -80
-  str x24, [sp, #40]
-  .cfi_offset x24, -72
-  str d8, [sp, #48]
-  .cfi_offset d8, -64
-  str d9, [sp, #56]
-  .cfi_offset d9, -56
-  str d10, [sp, #64]
-  .cfi_offset d10, -48
-  str d11, [sp, #72]
-  .cfi_offset d11, -40
-  str d12, [sp, #80]
-  .cfi_offset d12, -32
-  str d13, [sp, #88]
-  .cfi_offset d13, -24
-  str d14, [sp, #96]
-  .cfi_offset d14, -16
-  str d15, [sp, #104]
-  .cfi_offset d15, -8
+  .cfi_offset x22, -40
+  str d8, [sp, #32]
+  .cfi_offset d8, -32
+  str d9, [sp, #40]
+  .cfi_offset d9, -24
+  str d10, [sp, #48]
+  .cfi_offset d10, -16
+  str d11, [sp, #56]
+  .cfi_offset d11, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f16_qai8dxp4x8_qsi4cxp4x8_8x8_neon_i8mm_kleidiai_asm
   hint #34
   .seh_nop
-  sub sp, sp, #112
-  .seh_stackalloc 112
+  sub sp, sp, #64
+  .seh_stackalloc 64
   str x19, [sp, #0]
   .seh_save_reg x19, 0
   str x20, [sp, #8]
@@ -92,26 +79,14 @@ tw_matmul_clamp_f16_qai8dxp4x8_qsi4cxp4x8_8x8_neon_i8mm_kleidiai_asm:
   .seh_save_reg x21, 16
   str x22, [sp, #24]
   .seh_save_reg x22, 24
-  str x23, [sp, #32]
-  .seh_save_reg x23, 32
-  str x24, [sp, #40]
-  .seh_save_reg x24, 40
-  str d8, [sp, #48]
-  .seh_save_freg d8, 48
-  str d9, [sp, #56]
-  .seh_save_freg d9, 56
-  str d10, [sp, #64]
-  .seh_save_freg d10, 64
-  str d11, [sp, #72]
-  .seh_save_freg d11, 72
-  str d12, [sp, #80]
-  .seh_save_freg d12, 80
-  str d13, [sp, #88]
-  .seh_save_freg d13, 88
-  str d14, [sp, #96]
-  .seh_save_freg d14, 96
-  str d15, [sp, #104]
-  .seh_save_freg d15, 104
+  str d8, [sp, #32]
+  .seh_save_freg d8, 32
+  str d9, [sp, #40]
+  .seh_save_freg d9, 40
+  str d10, [sp, #48]
+  .seh_save_freg d10, 48
+  str d11, [sp, #56]
+  .seh_save_freg d11, 56
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -133,19 +108,13 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*6]                                     // lhs_stride
-  mov x11, #4
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
   add x9, x7, x9
-  cmp x11, #0                                            // lhs_1
-  csel x9, x7, x9, eq
+  cmp x8, #4                                             // lhs_1
+  csel x9, x7, x9, ls
   ldr x11, [x0, #8*11]                                   // rhs_stride
-  mov x12, #4
-  subs x12, x4, x12
-  csel x12, x12, xzr, hs
   add x11, x3, x11
-  cmp x12, #0                                            // rhs_1
-  csel x11, x3, x11, eq
+  cmp x4, #4                                             // rhs_1
+  csel x11, x3, x11, ls
   movi v0.16b, #240                                      // mask
   movi v1.2d, #0                                         // acc_0_0
   movi v2.2d, #0                                         // acc_0_1
@@ -173,100 +142,98 @@ L(m):
   .balign 64
 #endif
 L(k):
-  ldr q25, [x13, #0]                                     // a_0
-  ldp q27, q26, [x13, #16]                               // a_1, a_0
-  ldr q28, [x14, #0]                                     // a_2
-  ldp q30, q29, [x14, #16]                               // a_3, a_2
-  ldp q31, q8, [x13, #48]                                // a_1, a_0
-  ldr q9, [x13, #80]                                     // a_1
-  ldp q10, q11, [x14, #48]                               // a_3, a_2
-  ldr q12, [x14, #80]                                    // a_3
-  ldp q14, q13, [x15, #0]                                // raw_0, raw_1
-  shl v15.16b, v14.16b, #4                               // lo_0
-  and v14.16b, v14.16b, v0.16b                           // hi_0
-  smmla v1.4s, v25.16b, v15.16b                          // acc_0_0
-  smmla v5.4s, v27.16b, v15.16b                          // acc_1_0
-  smmla v17.4s, v28.16b, v15.16b                         // acc_2_0
-  smmla v21.4s, v30.16b, v15.16b                         // acc_3_0
-  smmla v1.4s, v8.16b, v14.16b                           // acc_0_0
-  smmla v5.4s, v9.16b, v14.16b                           // acc_1_0
-  smmla v17.4s, v11.16b, v14.16b                         // acc_2_0
-  smmla v21.4s, v12.16b, v14.16b                         // acc_3_0
-  shl v14.16b, v13.16b, #4                               // lo_1
-  and v13.16b, v13.16b, v0.16b                           // hi_1
-  smmla v2.4s, v25.16b, v14.16b                          // acc_0_1
-  smmla v6.4s, v27.16b, v14.16b                          // acc_1_1
-  smmla v18.4s, v28.16b, v14.16b                         // acc_2_1
-  smmla v22.4s, v30.16b, v14.16b                         // acc_3_1
-  smmla v2.4s, v8.16b, v13.16b                           // acc_0_1
-  smmla v6.4s, v9.16b, v13.16b                           // acc_1_1
-  smmla v18.4s, v11.16b, v13.16b                         // acc_2_1
-  smmla v22.4s, v12.16b, v13.16b                         // acc_3_1
-  ldp q14, q13, [x16, #0]                                // raw_2, raw_3
-  shl v15.16b, v14.16b, #4                               // lo_2
-  and v14.16b, v14.16b, v0.16b                           // hi_2
-  smmla v3.4s, v25.16b, v15.16b                          // acc_0_2
-  smmla v7.4s, v27.16b, v15.16b                          // acc_1_2
-  smmla v19.4s, v28.16b, v15.16b                         // acc_2_2
-  smmla v23.4s, v30.16b, v15.16b                         // acc_3_2
-  smmla v3.4s, v8.16b, v14.16b                           // acc_0_2
-  smmla v7.4s, v9.16b, v14.16b                           // acc_1_2
-  smmla v19.4s, v11.16b, v14.16b                         // acc_2_2
-  smmla v23.4s, v12.16b, v14.16b                         // acc_3_2
-  shl v14.16b, v13.16b, #4                               // lo_3
-  and v13.16b, v13.16b, v0.16b                           // hi_3
-  smmla v4.4s, v25.16b, v14.16b                          // acc_0_3
-  smmla v16.4s, v27.16b, v14.16b                         // acc_1_3
-  smmla v20.4s, v28.16b, v14.16b                         // acc_2_3
-  smmla v24.4s, v30.16b, v14.16b                         // acc_3_3
-  smmla v4.4s, v8.16b, v13.16b                           // acc_0_3
-  smmla v16.4s, v9.16b, v13.16b                          // acc_1_3
-  smmla v20.4s, v11.16b, v13.16b                         // acc_2_3
-  smmla v24.4s, v12.16b, v13.16b                         // acc_3_3
-  ldp q27, q25, [x13, #96]                               // a_0, a_1
-  ldp q30, q28, [x14, #96]                               // a_2, a_3
-  ldp q9, q8, [x15, #32]                                 // raw_0, raw_1
-  shl v11.16b, v9.16b, #4                                // lo_0
-  and v9.16b, v9.16b, v0.16b                             // hi_0
+  ldp q26, q25, [x13, #0]                                // a_0, a_1
+  ldp q28, q27, [x14, #0]                                // a_2, a_3
+  ldp q30, q29, [x13, #64]                               // a_0, a_1
+  ldp q8, q31, [x14, #64]                                // a_2, a_3
+  ldp q10, q9, [x15, #0]                                 // raw_0, raw_1
+  shl v11.16b, v10.16b, #4                               // lo_0
+  and v10.16b, v10.16b, v0.16b                           // hi_0
   smmla v1.4s, v26.16b, v11.16b                          // acc_0_0
-  smmla v5.4s, v31.16b, v11.16b                          // acc_1_0
-  smmla v17.4s, v29.16b, v11.16b                         // acc_2_0
-  smmla v21.4s, v10.16b, v11.16b                         // acc_3_0
-  smmla v1.4s, v27.16b, v9.16b                           // acc_0_0
-  smmla v5.4s, v25.16b, v9.16b                           // acc_1_0
-  smmla v17.4s, v30.16b, v9.16b                          // acc_2_0
-  smmla v21.4s, v28.16b, v9.16b                          // acc_3_0
-  shl v9.16b, v8.16b, #4                                 // lo_1
-  and v8.16b, v8.16b, v0.16b                             // hi_1
-  smmla v2.4s, v26.16b, v9.16b                           // acc_0_1
-  smmla v6.4s, v31.16b, v9.16b                           // acc_1_1
-  smmla v18.4s, v29.16b, v9.16b                          // acc_2_1
-  smmla v22.4s, v10.16b, v9.16b                          // acc_3_1
-  smmla v2.4s, v27.16b, v8.16b                           // acc_0_1
-  smmla v6.4s, v25.16b, v8.16b                           // acc_1_1
-  smmla v18.4s, v30.16b, v8.16b                          // acc_2_1
-  smmla v22.4s, v28.16b, v8.16b                          // acc_3_1
-  ldp q9, q8, [x16, #32]                                 // raw_2, raw_3
-  shl v11.16b, v9.16b, #4                                // lo_2
-  and v9.16b, v9.16b, v0.16b                             // hi_2
+  smmla v5.4s, v25.16b, v11.16b                          // acc_1_0
+  smmla v17.4s, v28.16b, v11.16b                         // acc_2_0
+  smmla v21.4s, v27.16b, v11.16b                         // acc_3_0
+  smmla v1.4s, v30.16b, v10.16b                          // acc_0_0
+  smmla v5.4s, v29.16b, v10.16b                          // acc_1_0
+  smmla v17.4s, v8.16b, v10.16b                          // acc_2_0
+  smmla v21.4s, v31.16b, v10.16b                         // acc_3_0
+  shl v10.16b, v9.16b, #4                                // lo_1
+  and v9.16b, v9.16b, v0.16b                             // hi_1
+  smmla v2.4s, v26.16b, v10.16b                          // acc_0_1
+  smmla v6.4s, v25.16b, v10.16b                          // acc_1_1
+  smmla v18.4s, v28.16b, v10.16b                         // acc_2_1
+  smmla v22.4s, v27.16b, v10.16b                         // acc_3_1
+  smmla v2.4s, v30.16b, v9.16b                           // acc_0_1
+  smmla v6.4s, v29.16b, v9.16b                           // acc_1_1
+  smmla v18.4s, v8.16b, v9.16b                           // acc_2_1
+  smmla v22.4s, v31.16b, v9.16b                          // acc_3_1
+  ldp q10, q9, [x16, #0]                                 // raw_2, raw_3
+  shl v11.16b, v10.16b, #4                               // lo_2
+  and v10.16b, v10.16b, v0.16b                           // hi_2
   smmla v3.4s, v26.16b, v11.16b                          // acc_0_2
-  smmla v7.4s, v31.16b, v11.16b                          // acc_1_2
-  smmla v19.4s, v29.16b, v11.16b                         // acc_2_2
-  smmla v23.4s, v10.16b, v11.16b                         // acc_3_2
-  smmla v3.4s, v27.16b, v9.16b                           // acc_0_2
-  smmla v7.4s, v25.16b, v9.16b                           // acc_1_2
-  smmla v19.4s, v30.16b, v9.16b                          // acc_2_2
-  smmla v23.4s, v28.16b, v9.16b                          // acc_3_2
-  shl v9.16b, v8.16b, #4                                 // lo_3
-  and v8.16b, v8.16b, v0.16b                             // hi_3
-  smmla v4.4s, v26.16b, v9.16b                           // acc_0_3
-  smmla v16.4s, v31.16b, v9.16b                          // acc_1_3
-  smmla v20.4s, v29.16b, v9.16b                          // acc_2_3
-  smmla v24.4s, v10.16b, v9.16b                          // acc_3_3
-  smmla v4.4s, v27.16b, v8.16b                           // acc_0_3
-  smmla v16.4s, v25.16b, v8.16b                          // acc_1_3
-  smmla v20.4s, v30.16b, v8.16b                          // acc_2_3
-  smmla v24.4s, v28.16b, v8.16b                          // acc_3_3
+  smmla v7.4s, v25.16b, v11.16b                          // acc_1_2
+  smmla v19.4s, v28.16b, v11.16b                         // acc_2_2
+  smmla v23.4s, v27.16b, v11.16b                         // acc_3_2
+  smmla v3.4s, v30.16b, v10.16b                          // acc_0_2
+  smmla v7.4s, v29.16b, v10.16b                          // acc_1_2
+  smmla v19.4s, v8.16b, v10.16b                          // acc_2_2
+  smmla v23.4s, v31.16b, v10.16b                         // acc_3_2
+  shl v10.16b, v9.16b, #4                                // lo_3
+  and v9.16b, v9.16b, v0.16b                             // hi_3
+  smmla v4.4s, v26.16b, v10.16b                          // acc_0_3
+  smmla v16.4s, v25.16b, v10.16b                         // acc_1_3
+  smmla v20.4s, v28.16b, v10.16b                         // acc_2_3
+  smmla v24.4s, v27.16b, v10.16b                         // acc_3_3
+  smmla v4.4s, v30.16b, v9.16b                           // acc_0_3
+  smmla v16.4s, v29.16b, v9.16b                          // acc_1_3
+  smmla v20.4s, v8.16b, v9.16b                           // acc_2_3
+  smmla v24.4s, v31.16b, v9.16b                          // acc_3_3
+  ldp q26, q25, [x13, #32]                               // a_0, a_1
+  ldp q28, q27, [x14, #32]                               // a_2, a_3
+  ldp q30, q29, [x13, #96]                               // a_0, a_1
+  ldp q8, q31, [x14, #96]                                // a_2, a_3
+  ldp q10, q9, [x15, #32]                                // raw_0, raw_1
+  shl v11.16b, v10.16b, #4                               // lo_0
+  and v10.16b, v10.16b, v0.16b                           // hi_0
+  smmla v1.4s, v26.16b, v11.16b                          // acc_0_0
+  smmla v5.4s, v25.16b, v11.16b                          // acc_1_0
+  smmla v17.4s, v28.16b, v11.16b                         // acc_2_0
+  smmla v21.4s, v27.16b, v11.16b                         // acc_3_0
+  smmla v1.4s, v30.16b, v10.16b                          // acc_0_0
+  smmla v5.4s, v29.16b, v10.16b                          // acc_1_0
+  smmla v17.4s, v8.16b, v10.16b                          // acc_2_0
+  smmla v21.4s, v31.16b, v10.16b                         // acc_3_0
+  shl v10.16b, v9.16b, #4                                // lo_1
+  and v9.16b, v9.16b, v0.16b                             // hi_1
+  smmla v2.4s, v26.16b, v10.16b                          // acc_0_1
+  smmla v6.4s, v25.16b, v10.16b                          // acc_1_1
+  smmla v18.4s, v28.16b, v10.16b                         // acc_2_1
+  smmla v22.4s, v27.16b, v10.16b                         // acc_3_1
+  smmla v2.4s, v30.16b, v9.16b                           // acc_0_1
+  smmla v6.4s, v29.16b, v9.16b                           // acc_1_1
+  smmla v18.4s, v8.16b, v9.16b                           // acc_2_1
+  smmla v22.4s, v31.16b, v9.16b                          // acc_3_1
+  ldp q10, q9, [x16, #32]                                // raw_2, raw_3
+  shl v11.16b, v10.16b, #4                               // lo_2
+  and v10.16b, v10.16b, v0.16b                           // hi_2
+  smmla v3.4s, v26.16b, v11.16b                          // acc_0_2
+  smmla v7.4s, v25.16b, v11.16b                          // acc_1_2
+  smmla v19.4s, v28.16b, v11.16b                         // acc_2_2
+  smmla v23.4s, v27.16b, v11.16b                         // acc_3_2
+  smmla v3.4s, v30.16b, v10.16b                          // acc_0_2
+  smmla v7.4s, v29.16b, v10.16b                          // acc_1_2
+  smmla v19.4s, v8.16b, v10.16b                          // acc_2_2
+  smmla v23.4s, v31.16b, v10.16b                         // acc_3_2
+  shl v10.16b, v9.16b, #4                                // lo_3
+  and v9.16b, v9.16b, v0.16b                             // hi_3
+  smmla v4.4s, v26.16b, v10.16b                          // acc_0_3
+  smmla v16.4s, v25.16b, v10.16b                         // acc_1_3
+  smmla v20.4s, v28.16b, v10.16b                         // acc_2_3
+  smmla v24.4s, v27.16b, v10.16b                         // acc_3_3
+  smmla v4.4s, v30.16b, v9.16b                           // acc_0_3
+  smmla v16.4s, v29.16b, v9.16b                          // acc_1_3
+  smmla v20.4s, v8.16b, v9.16b                           // acc_2_3
+  smmla v24.4s, v31.16b, v9.16b                          // acc_3_3
   add x13, x13, #128
   add x14, x14, #128
   add x15, x15, #64
@@ -290,567 +257,411 @@ L(k_done):
   uzp2 v21.2d, v21.2d, v22.2d                            // row_7
   uzp1 v22.2d, v23.2d, v24.2d                            // row_6
   uzp2 v23.2d, v23.2d, v24.2d                            // row_7
-  mov x12, #2
-  mul x12, x10, x12
+  lsl x12, x10, #1
   add x13, x3, x12                                       // field
   add x12, x11, x12                                      // field
   ldr q24, [x13, #0]                                     // colsum_0
   ldr q25, [x12, #0]                                     // colsum_1
-  mov x12, #4
-  mul x12, x10, x12
+  lsl x12, x10, #2
   add x13, x7, x12                                       // field
   add x12, x9, x12                                       // field
-  ld1r {v26.4s}, [x13]                                   // zero_0
-  mla v0.4s, v24.4s, v26.4s                              // sum
-  mla v2.4s, v25.4s, v26.4s                              // sum
-  ldr s26, [x13, #4]                                     // zero_1
-  dup v26.4s, v26.s[0]
-  mla v1.4s, v24.4s, v26.4s                              // sum
-  mla v3.4s, v25.4s, v26.4s                              // sum
-  ldr s26, [x13, #8]                                     // zero_2
-  dup v26.4s, v26.s[0]
-  mla v4.4s, v24.4s, v26.4s                              // sum
-  mla v6.4s, v25.4s, v26.4s                              // sum
-  ldr s26, [x13, #12]                                    // zero_3
-  dup v26.4s, v26.s[0]
-  mla v5.4s, v24.4s, v26.4s                              // sum
-  mla v7.4s, v25.4s, v26.4s                              // sum
-  ld1r {v26.4s}, [x12]                                   // zero_4
-  mla v16.4s, v24.4s, v26.4s                             // sum
-  mla v18.4s, v25.4s, v26.4s                             // sum
-  ldr s26, [x12, #4]                                     // zero_5
-  dup v26.4s, v26.s[0]
-  mla v17.4s, v24.4s, v26.4s                             // sum
-  mla v19.4s, v25.4s, v26.4s                             // sum
-  ldr s26, [x12, #8]                                     // zero_6
-  dup v26.4s, v26.s[0]
-  mla v20.4s, v24.4s, v26.4s                             // sum
-  mla v22.4s, v25.4s, v26.4s                             // sum
-  ldr s26, [x12, #12]                                    // zero_7
-  dup v26.4s, v26.s[0]
-  mla v21.4s, v24.4s, v26.4s                             // sum
-  mla v23.4s, v25.4s, v26.4s                             // sum
-  mov x12, #2
-  mul x12, x10, x12
+  ldr q26, [x13, #0]                                     // zeros
+  ldr q27, [x12, #0]                                     // zeros
+  mla v0.4s, v24.4s, v26.s[0]                            // sum
+  mla v2.4s, v25.4s, v26.s[0]                            // sum
+  mla v1.4s, v24.4s, v26.s[1]                            // sum
+  mla v3.4s, v25.4s, v26.s[1]                            // sum
+  mla v4.4s, v24.4s, v26.s[2]                            // sum
+  mla v6.4s, v25.4s, v26.s[2]                            // sum
+  mla v5.4s, v24.4s, v26.s[3]                            // sum
+  mla v7.4s, v25.4s, v26.s[3]                            // sum
+  mla v16.4s, v24.4s, v27.s[0]                           // sum
+  mla v18.4s, v25.4s, v27.s[0]                           // sum
+  mla v17.4s, v24.4s, v27.s[1]                           // sum
+  mla v19.4s, v25.4s, v27.s[1]                           // sum
+  mla v20.4s, v24.4s, v27.s[2]                           // sum
+  mla v22.4s, v25.4s, v27.s[2]                           // sum
+  mla v21.4s, v24.4s, v27.s[3]                           // sum
+  mla v23.4s, v25.4s, v27.s[3]                           // sum
+  lsl x12, x10, #1
   add x12, x12, #16
   add x13, x3, x12                                       // field
   add x12, x11, x12                                      // field
   ldr q24, [x13, #0]                                     // scale_0
   ldr q25, [x12, #0]                                     // scale_1
-  mov x12, #4
-  mul x12, x10, x12
-  add x12, x12, #16
-  add x13, x7, x12                                       // field
-  add x9, x9, x12                                        // field
   add x12, x0, #8*15                                     // clamp
   ld1r {v26.4s}, [x12]                                   // min
   ldr s27, [x12, #4]                                     // max
   dup v27.4s, v27.s[0]
-  mov x12, #8
-  ldr x14, [x0, #8*13]                                   // dst_stride
-  mov x15, #1
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x6, x14
-  cmp x15, #0                                            // dst_1
-  csel x15, x6, x16, eq
-  mov x16, #2
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x14
-  cmp x16, #0                                            // dst_2
-  csel x16, x15, x17, eq
-  mov x17, #3
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
-  add x19, x16, x14
-  cmp x17, #0                                            // dst_3
-  csel x17, x16, x19, eq
-  mov x19, #4
-  subs x19, x8, x19
-  csel x19, x19, xzr, hs
-  add x20, x17, x14
-  cmp x19, #0                                            // dst_4
-  csel x19, x17, x20, eq
-  mov x20, #5
-  subs x20, x8, x20
-  csel x20, x20, xzr, hs
-  add x21, x19, x14
-  cmp x20, #0                                            // dst_5
-  csel x20, x19, x21, eq
-  mov x21, #6
-  subs x21, x8, x21
-  csel x21, x21, xzr, hs
-  add x22, x20, x14
-  cmp x21, #0                                            // dst_6
-  csel x21, x20, x22, eq
-  mov x22, #7
-  subs x22, x8, x22
-  csel x22, x22, xzr, hs
-  add x14, x21, x14
-  cmp x22, #0                                            // dst_7
-  csel x14, x21, x14, eq
-  mov x22, #2
-  mul x10, x10, x22
+  lsl x12, x10, #2
+  add x12, x12, #16
+  add x13, x7, x12                                       // field
+  add x9, x9, x12                                        // field
+  ldr q28, [x13, #0]                                     // scale_rows
+  ldr q29, [x9, #0]                                      // scale_rows
+  mov x9, #8
+  ldr x12, [x0, #8*13]                                   // dst_stride
+  add x13, x6, x12
+  cmp x8, #1                                             // dst_1
+  csel x13, x6, x13, ls
+  add x14, x13, x12
+  cmp x8, #2                                             // dst_2
+  csel x14, x13, x14, ls
+  add x15, x14, x12
+  cmp x8, #3                                             // dst_3
+  csel x15, x14, x15, ls
+  add x16, x15, x12
+  cmp x8, #4                                             // dst_4
+  csel x16, x15, x16, ls
+  add x17, x16, x12
+  cmp x8, #5                                             // dst_5
+  csel x17, x16, x17, ls
+  add x19, x17, x12
+  cmp x8, #6                                             // dst_6
+  csel x19, x17, x19, ls
+  add x12, x19, x12
+  cmp x8, #7                                             // dst_7
+  csel x12, x19, x12, ls
+  lsl x10, x10, #1
   add x10, x10, #32
-  add x22, x3, x10                                       // field
+  add x20, x3, x10                                       // field
   add x10, x11, x10                                      // field
-  cmp x4, x12                                            // unless n_left at_least 
+  cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_else)
+  ldr x9, [x0, #8*14]                                    // bias
+  add x11, x9, x2
+  cmp x9, #0                                             // bias
+  csel x9, x20, x11, eq
   ldr x11, [x0, #8*14]                                   // bias
-  add x12, x11, x2
+  add x20, x11, x2
+  add x20, x20, #16
   cmp x11, #0                                            // bias
-  csel x11, x22, x12, eq
-  ldr x12, [x0, #8*14]                                   // bias
-  add x22, x12, x2
-  add x22, x22, #16
-  cmp x12, #0                                            // bias
-  csel x10, x10, x22, eq
-  ldr q28, [x11, #0]                                     // bias
-  ldr q29, [x10, #0]                                     // bias
-  ldr s30, [x9, #12]                                     // scale_row_7
-  dup v30.4s, v30.s[0]
+  csel x10, x10, x20, eq
+  ldr q30, [x9, #0]                                      // bias
+  ldr q31, [x10, #0]                                     // bias
   scvtf v21.4s, v21.4s                                   // real
-  fmul v30.4s, v24.4s, v30.4s                            // scale
-  mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v21.4s, v30.4s                            // out
-  fcmgt v21.4s, v26.4s, v31.4s                           // out
-  bsl v21.16b, v26.16b, v31.16b
-  fcmgt v30.4s, v21.4s, v27.4s                           // out
-  bsl v30.16b, v27.16b, v21.16b
-  fcvtn v21.4h, v30.4s                                   // out_7_0
-  str d21, [x14, #0]                                     // out_7_0
-  ldr s21, [x9, #12]                                     // scale_row_7
-  dup v21.4s, v21.s[0]
-  scvtf v23.4s, v23.4s                                   // real
-  fmul v21.4s, v25.4s, v21.4s                            // scale
-  mov v30.16b, v29.16b                                   // bias
-  fmla v30.4s, v23.4s, v21.4s                            // out
-  fcmgt v21.4s, v26.4s, v30.4s                           // out
-  bsl v21.16b, v26.16b, v30.16b
-  fcmgt v23.4s, v21.4s, v27.4s                           // out
-  bsl v23.16b, v27.16b, v21.16b
-  fcvtn v21.4h, v23.4s                                   // out_7_1
-  str d21, [x14, #8]                                     // out_7_1
-  ldr s21, [x9, #8]                                      // scale_row_6
-  dup v21.4s, v21.s[0]
+  fmul v8.4s, v24.4s, v29.s[3]                           // scale
+  mov v9.16b, v30.16b                                    // bias
+  fmla v9.4s, v21.4s, v8.4s                              // out
+  fmax v21.4s, v9.4s, v26.4s                             // out
+  fmin v21.4s, v21.4s, v27.4s                            // out
+  fcvtn v21.4h, v21.4s                                   // out_7_0
+  str d21, [x12, #0]                                     // out_7_0
+  scvtf v21.4s, v23.4s                                   // real
+  fmul v23.4s, v25.4s, v29.s[3]                          // scale
+  mov v8.16b, v31.16b                                    // bias
+  fmla v8.4s, v21.4s, v23.4s                             // out
+  fmax v21.4s, v8.4s, v26.4s                             // out
+  fmin v21.4s, v21.4s, v27.4s                            // out
+  fcvtn v21.4h, v21.4s                                   // out_7_1
+  str d21, [x12, #8]                                     // out_7_1
   scvtf v20.4s, v20.4s                                   // real
-  fmul v21.4s, v24.4s, v21.4s                            // scale
-  mov v23.16b, v28.16b                                   // bias
+  fmul v21.4s, v24.4s, v29.s[2]                          // scale
+  mov v23.16b, v30.16b                                   // bias
   fmla v23.4s, v20.4s, v21.4s                            // out
-  fcmgt v20.4s, v26.4s, v23.4s                           // out
-  bsl v20.16b, v26.16b, v23.16b
-  fcmgt v21.4s, v20.4s, v27.4s                           // out
-  bsl v21.16b, v27.16b, v20.16b
-  fcvtn v20.4h, v21.4s                                   // out_6_0
-  str d20, [x21, #0]                                     // out_6_0
-  ldr s20, [x9, #8]                                      // scale_row_6
-  dup v20.4s, v20.s[0]
-  scvtf v21.4s, v22.4s                                   // real
-  fmul v20.4s, v25.4s, v20.4s                            // scale
-  mov v22.16b, v29.16b                                   // bias
-  fmla v22.4s, v21.4s, v20.4s                            // out
-  fcmgt v20.4s, v26.4s, v22.4s                           // out
-  bsl v20.16b, v26.16b, v22.16b
-  fcmgt v21.4s, v20.4s, v27.4s                           // out
-  bsl v21.16b, v27.16b, v20.16b
-  fcvtn v20.4h, v21.4s                                   // out_6_1
-  str d20, [x21, #8]                                     // out_6_1
-  ldr s20, [x9, #4]                                      // scale_row_5
-  dup v20.4s, v20.s[0]
+  fmax v20.4s, v23.4s, v26.4s                            // out
+  fmin v20.4s, v20.4s, v27.4s                            // out
+  fcvtn v20.4h, v20.4s                                   // out_6_0
+  str d20, [x19, #0]                                     // out_6_0
+  scvtf v20.4s, v22.4s                                   // real
+  fmul v21.4s, v25.4s, v29.s[2]                          // scale
+  mov v22.16b, v31.16b                                   // bias
+  fmla v22.4s, v20.4s, v21.4s                            // out
+  fmax v20.4s, v22.4s, v26.4s                            // out
+  fmin v20.4s, v20.4s, v27.4s                            // out
+  fcvtn v20.4h, v20.4s                                   // out_6_1
+  str d20, [x19, #8]                                     // out_6_1
   scvtf v17.4s, v17.4s                                   // real
-  fmul v20.4s, v24.4s, v20.4s                            // scale
-  mov v21.16b, v28.16b                                   // bias
+  fmul v20.4s, v24.4s, v29.s[1]                          // scale
+  mov v21.16b, v30.16b                                   // bias
   fmla v21.4s, v17.4s, v20.4s                            // out
-  fcmgt v17.4s, v26.4s, v21.4s                           // out
-  bsl v17.16b, v26.16b, v21.16b
-  fcmgt v20.4s, v17.4s, v27.4s                           // out
-  bsl v20.16b, v27.16b, v17.16b
-  fcvtn v17.4h, v20.4s                                   // out_5_0
-  str d17, [x20, #0]                                     // out_5_0
-  ldr s17, [x9, #4]                                      // scale_row_5
-  dup v17.4s, v17.s[0]
-  scvtf v19.4s, v19.4s                                   // real
-  fmul v17.4s, v25.4s, v17.4s                            // scale
-  mov v20.16b, v29.16b                                   // bias
-  fmla v20.4s, v19.4s, v17.4s                            // out
-  fcmgt v17.4s, v26.4s, v20.4s                           // out
-  bsl v17.16b, v26.16b, v20.16b
-  fcmgt v19.4s, v17.4s, v27.4s                           // out
-  bsl v19.16b, v27.16b, v17.16b
-  fcvtn v17.4h, v19.4s                                   // out_5_1
-  str d17, [x20, #8]                                     // out_5_1
-  ld1r {v17.4s}, [x9]                                    // scale_row_4
+  fmax v17.4s, v21.4s, v26.4s                            // out
+  fmin v17.4s, v17.4s, v27.4s                            // out
+  fcvtn v17.4h, v17.4s                                   // out_5_0
+  str d17, [x17, #0]                                     // out_5_0
+  scvtf v17.4s, v19.4s                                   // real
+  fmul v19.4s, v25.4s, v29.s[1]                          // scale
+  mov v20.16b, v31.16b                                   // bias
+  fmla v20.4s, v17.4s, v19.4s                            // out
+  fmax v17.4s, v20.4s, v26.4s                            // out
+  fmin v17.4s, v17.4s, v27.4s                            // out
+  fcvtn v17.4h, v17.4s                                   // out_5_1
+  str d17, [x17, #8]                                     // out_5_1
   scvtf v16.4s, v16.4s                                   // real
-  fmul v17.4s, v24.4s, v17.4s                            // scale
-  mov v19.16b, v28.16b                                   // bias
+  fmul v17.4s, v24.4s, v29.s[0]                          // scale
+  mov v19.16b, v30.16b                                   // bias
   fmla v19.4s, v16.4s, v17.4s                            // out
-  fcmgt v16.4s, v26.4s, v19.4s                           // out
-  bsl v16.16b, v26.16b, v19.16b
-  fcmgt v17.4s, v16.4s, v27.4s                           // out
-  bsl v17.16b, v27.16b, v16.16b
-  fcvtn v16.4h, v17.4s                                   // out_4_0
-  str d16, [x19, #0]                                     // out_4_0
-  ld1r {v16.4s}, [x9]                                    // scale_row_4
-  scvtf v17.4s, v18.4s                                   // real
-  fmul v16.4s, v25.4s, v16.4s                            // scale
-  mov v18.16b, v29.16b                                   // bias
-  fmla v18.4s, v17.4s, v16.4s                            // out
-  fcmgt v16.4s, v26.4s, v18.4s                           // out
-  bsl v16.16b, v26.16b, v18.16b
-  fcmgt v17.4s, v16.4s, v27.4s                           // out
-  bsl v17.16b, v27.16b, v16.16b
-  fcvtn v16.4h, v17.4s                                   // out_4_1
-  str d16, [x19, #8]                                     // out_4_1
-  ldr s16, [x13, #12]                                    // scale_row_3
-  dup v16.4s, v16.s[0]
+  fmax v16.4s, v19.4s, v26.4s                            // out
+  fmin v16.4s, v16.4s, v27.4s                            // out
+  fcvtn v16.4h, v16.4s                                   // out_4_0
+  str d16, [x16, #0]                                     // out_4_0
+  scvtf v16.4s, v18.4s                                   // real
+  fmul v17.4s, v25.4s, v29.s[0]                          // scale
+  mov v18.16b, v31.16b                                   // bias
+  fmla v18.4s, v16.4s, v17.4s                            // out
+  fmax v16.4s, v18.4s, v26.4s                            // out
+  fmin v16.4s, v16.4s, v27.4s                            // out
+  fcvtn v16.4h, v16.4s                                   // out_4_1
+  str d16, [x16, #8]                                     // out_4_1
   scvtf v5.4s, v5.4s                                     // real
-  fmul v16.4s, v24.4s, v16.4s                            // scale
-  mov v17.16b, v28.16b                                   // bias
+  fmul v16.4s, v24.4s, v28.s[3]                          // scale
+  mov v17.16b, v30.16b                                   // bias
   fmla v17.4s, v5.4s, v16.4s                             // out
-  fcmgt v5.4s, v26.4s, v17.4s                            // out
-  bsl v5.16b, v26.16b, v17.16b
-  fcmgt v16.4s, v5.4s, v27.4s                            // out
-  bsl v16.16b, v27.16b, v5.16b
-  fcvtn v5.4h, v16.4s                                    // out_3_0
-  str d5, [x17, #0]                                      // out_3_0
-  ldr s5, [x13, #12]                                     // scale_row_3
-  dup v5.4s, v5.s[0]
-  scvtf v7.4s, v7.4s                                     // real
-  fmul v5.4s, v25.4s, v5.4s                              // scale
-  mov v16.16b, v29.16b                                   // bias
-  fmla v16.4s, v7.4s, v5.4s                              // out
-  fcmgt v5.4s, v26.4s, v16.4s                            // out
-  bsl v5.16b, v26.16b, v16.16b
-  fcmgt v7.4s, v5.4s, v27.4s                             // out
-  bsl v7.16b, v27.16b, v5.16b
-  fcvtn v5.4h, v7.4s                                     // out_3_1
-  str d5, [x17, #8]                                      // out_3_1
-  ldr s5, [x13, #8]                                      // scale_row_2
-  dup v5.4s, v5.s[0]
+  fmax v5.4s, v17.4s, v26.4s                             // out
+  fmin v5.4s, v5.4s, v27.4s                              // out
+  fcvtn v5.4h, v5.4s                                     // out_3_0
+  str d5, [x15, #0]                                      // out_3_0
+  scvtf v5.4s, v7.4s                                     // real
+  fmul v7.4s, v25.4s, v28.s[3]                           // scale
+  mov v16.16b, v31.16b                                   // bias
+  fmla v16.4s, v5.4s, v7.4s                              // out
+  fmax v5.4s, v16.4s, v26.4s                             // out
+  fmin v5.4s, v5.4s, v27.4s                              // out
+  fcvtn v5.4h, v5.4s                                     // out_3_1
+  str d5, [x15, #8]                                      // out_3_1
   scvtf v4.4s, v4.4s                                     // real
-  fmul v5.4s, v24.4s, v5.4s                              // scale
-  mov v7.16b, v28.16b                                    // bias
+  fmul v5.4s, v24.4s, v28.s[2]                           // scale
+  mov v7.16b, v30.16b                                    // bias
   fmla v7.4s, v4.4s, v5.4s                               // out
-  fcmgt v4.4s, v26.4s, v7.4s                             // out
-  bsl v4.16b, v26.16b, v7.16b
-  fcmgt v5.4s, v4.4s, v27.4s                             // out
-  bsl v5.16b, v27.16b, v4.16b
-  fcvtn v4.4h, v5.4s                                     // out_2_0
-  str d4, [x16, #0]                                      // out_2_0
-  ldr s4, [x13, #8]                                      // scale_row_2
-  dup v4.4s, v4.s[0]
-  scvtf v5.4s, v6.4s                                     // real
-  fmul v4.4s, v25.4s, v4.4s                              // scale
-  mov v6.16b, v29.16b                                    // bias
-  fmla v6.4s, v5.4s, v4.4s                               // out
-  fcmgt v4.4s, v26.4s, v6.4s                             // out
-  bsl v4.16b, v26.16b, v6.16b
-  fcmgt v5.4s, v4.4s, v27.4s                             // out
-  bsl v5.16b, v27.16b, v4.16b
-  fcvtn v4.4h, v5.4s                                     // out_2_1
-  str d4, [x16, #8]                                      // out_2_1
-  ldr s4, [x13, #4]                                      // scale_row_1
-  dup v4.4s, v4.s[0]
+  fmax v4.4s, v7.4s, v26.4s                              // out
+  fmin v4.4s, v4.4s, v27.4s                              // out
+  fcvtn v4.4h, v4.4s                                     // out_2_0
+  str d4, [x14, #0]                                      // out_2_0
+  scvtf v4.4s, v6.4s                                     // real
+  fmul v5.4s, v25.4s, v28.s[2]                           // scale
+  mov v6.16b, v31.16b                                    // bias
+  fmla v6.4s, v4.4s, v5.4s                               // out
+  fmax v4.4s, v6.4s, v26.4s                              // out
+  fmin v4.4s, v4.4s, v27.4s                              // out
+  fcvtn v4.4h, v4.4s                                     // out_2_1
+  str d4, [x14, #8]                                      // out_2_1
   scvtf v1.4s, v1.4s                                     // real
-  fmul v4.4s, v24.4s, v4.4s                              // scale
-  mov v5.16b, v28.16b                                    // bias
+  fmul v4.4s, v24.4s, v28.s[1]                           // scale
+  mov v5.16b, v30.16b                                    // bias
   fmla v5.4s, v1.4s, v4.4s                               // out
-  fcmgt v1.4s, v26.4s, v5.4s                             // out
-  bsl v1.16b, v26.16b, v5.16b
-  fcmgt v4.4s, v1.4s, v27.4s                             // out
-  bsl v4.16b, v27.16b, v1.16b
-  fcvtn v1.4h, v4.4s                                     // out_1_0
-  str d1, [x15, #0]                                      // out_1_0
-  ldr s1, [x13, #4]                                      // scale_row_1
-  dup v1.4s, v1.s[0]
-  scvtf v3.4s, v3.4s                                     // real
-  fmul v1.4s, v25.4s, v1.4s                              // scale
-  mov v4.16b, v29.16b                                    // bias
-  fmla v4.4s, v3.4s, v1.4s                               // out
-  fcmgt v1.4s, v26.4s, v4.4s                             // out
-  bsl v1.16b, v26.16b, v4.16b
-  fcmgt v3.4s, v1.4s, v27.4s                             // out
-  bsl v3.16b, v27.16b, v1.16b
-  fcvtn v1.4h, v3.4s                                     // out_1_1
-  str d1, [x15, #8]                                      // out_1_1
-  ld1r {v1.4s}, [x13]                                    // scale_row_0
+  fmax v1.4s, v5.4s, v26.4s                              // out
+  fmin v1.4s, v1.4s, v27.4s                              // out
+  fcvtn v1.4h, v1.4s                                     // out_1_0
+  str d1, [x13, #0]                                      // out_1_0
+  scvtf v1.4s, v3.4s                                     // real
+  fmul v3.4s, v25.4s, v28.s[1]                           // scale
+  mov v4.16b, v31.16b                                    // bias
+  fmla v4.4s, v1.4s, v3.4s                               // out
+  fmax v1.4s, v4.4s, v26.4s                              // out
+  fmin v1.4s, v1.4s, v27.4s                              // out
+  fcvtn v1.4h, v1.4s                                     // out_1_1
+  str d1, [x13, #8]                                      // out_1_1
   scvtf v0.4s, v0.4s                                     // real
-  fmul v1.4s, v24.4s, v1.4s                              // scale
-  fmla v28.4s, v0.4s, v1.4s                              // out
-  fcmgt v0.4s, v26.4s, v28.4s                            // out
-  bsl v0.16b, v26.16b, v28.16b
-  fcmgt v1.4s, v0.4s, v27.4s                             // out
-  bsl v1.16b, v27.16b, v0.16b
-  fcvtn v0.4h, v1.4s                                     // out_0_0
+  fmul v1.4s, v24.4s, v28.s[0]                           // scale
+  fmla v30.4s, v0.4s, v1.4s                              // out
+  fmax v0.4s, v30.4s, v26.4s                             // out
+  fmin v0.4s, v0.4s, v27.4s                              // out
+  fcvtn v0.4h, v0.4s                                     // out_0_0
   str d0, [x6, #0]                                       // out_0_0
-  ld1r {v0.4s}, [x13]                                    // scale_row_0
-  scvtf v1.4s, v2.4s                                     // real
-  fmul v0.4s, v25.4s, v0.4s                              // scale
-  fmla v29.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v26.4s, v29.4s                            // out
-  bsl v0.16b, v26.16b, v29.16b
-  fcmgt v1.4s, v0.4s, v27.4s                             // out
-  bsl v1.16b, v27.16b, v0.16b
-  fcvtn v0.4h, v1.4s                                     // out_0_1
+  scvtf v0.4s, v2.4s                                     // real
+  fmul v1.4s, v25.4s, v28.s[0]                           // scale
+  fmla v31.4s, v0.4s, v1.4s                              // out
+  fmax v0.4s, v31.4s, v26.4s                             // out
+  fmin v0.4s, v0.4s, v27.4s                              // out
+  fcvtn v0.4h, v0.4s                                     // out_0_1
   str d0, [x6, #8]                                       // out_0_1
   b L(if_done)
 L(if_else):
+  ldr x9, [x0, #8*14]                                    // bias
+  add x11, x9, x2
+  cmp x9, #0                                             // bias
+  csel x9, x20, x11, eq
   ldr x11, [x0, #8*14]                                   // bias
-  add x12, x11, x2
+  add x20, x11, x2
+  add x20, x20, #16
   cmp x11, #0                                            // bias
-  csel x11, x22, x12, eq
-  ldr x12, [x0, #8*14]                                   // bias
-  add x22, x12, x2
-  add x22, x22, #16
-  cmp x12, #0                                            // bias
-  csel x10, x10, x22, eq
-  mov x12, #1
-  sub x12, x4, x12
-  mov x22, #0
-  subs x23, x12, x22
-  csel x23, x23, xzr, hs
-  subs x22, x4, x22
-  csel x22, x22, xzr, hs
-  cmp x22, #0
-  csel x22, x11, x11, eq
-  ld1r {v28.4s}, [x22]                                   // bias
-  mov x24, #1
-  cmp x23, x24
-  csel x24, x23, x24, lo
-  add x24, x22, x24, lsl #2
-  ld1 {v28.s}[1], [x24]                                  // bias
-  mov x24, #2
-  cmp x23, x24
-  csel x24, x23, x24, lo
-  add x24, x22, x24, lsl #2
-  ld1 {v28.s}[2], [x24]                                  // bias
-  mov x24, #3
-  cmp x23, x24
-  csel x23, x23, x24, lo
-  add x22, x22, x23, lsl #2
-  ld1 {v28.s}[3], [x22]                                  // bias
-  mov x22, #4
-  subs x12, x12, x22
-  csel x12, x12, xzr, hs
-  subs x22, x4, x22
-  csel x22, x22, xzr, hs
-  cmp x22, #0
-  csel x10, x11, x10, eq
-  ld1r {v29.4s}, [x10]                                   // bias
+  csel x10, x10, x20, eq
   mov x11, #1
-  cmp x12, x11
-  csel x11, x12, x11, lo
-  add x11, x10, x11, lsl #2
-  ld1 {v29.s}[1], [x11]                                  // bias
-  mov x11, #2
-  cmp x12, x11
-  csel x11, x12, x11, lo
-  add x11, x10, x11, lsl #2
-  ld1 {v29.s}[2], [x11]                                  // bias
-  mov x11, #3
-  cmp x12, x11
-  csel x11, x12, x11, lo
-  add x10, x10, x11, lsl #2
-  ld1 {v29.s}[3], [x10]                                  // bias
-  ldr s30, [x9, #12]                                     // scale_row_7
-  dup v30.4s, v30.s[0]
+  sub x11, x4, x11
+  mov x20, #0
+  subs x21, x11, x20
+  csel x21, x21, xzr, hs
+  subs x20, x4, x20
+  csel x20, x20, xzr, hs
+  cmp x20, #0
+  csel x20, x9, x9, eq
+  ld1r {v30.4s}, [x20]                                   // bias
+  mov x22, #1
+  cmp x21, x22
+  csel x22, x21, x22, lo
+  add x22, x20, x22, lsl #2
+  ld1 {v30.s}[1], [x22]                                  // bias
+  mov x22, #2
+  cmp x21, x22
+  csel x22, x21, x22, lo
+  add x22, x20, x22, lsl #2
+  ld1 {v30.s}[2], [x22]                                  // bias
+  mov x22, #3
+  cmp x21, x22
+  csel x21, x21, x22, lo
+  add x20, x20, x21, lsl #2
+  ld1 {v30.s}[3], [x20]                                  // bias
+  mov x20, #4
+  subs x11, x11, x20
+  csel x11, x11, xzr, hs
+  subs x20, x4, x20
+  csel x20, x20, xzr, hs
+  cmp x20, #0
+  csel x9, x9, x10, eq
+  ld1r {v31.4s}, [x9]                                    // bias
+  mov x10, #1
+  cmp x11, x10
+  csel x10, x11, x10, lo
+  add x10, x9, x10, lsl #2
+  ld1 {v31.s}[1], [x10]                                  // bias
+  mov x10, #2
+  cmp x11, x10
+  csel x10, x11, x10, lo
+  add x10, x9, x10, lsl #2
+  ld1 {v31.s}[2], [x10]                                  // bias
+  mov x10, #3
+  cmp x11, x10
+  csel x10, x11, x10, lo
+  add x9, x9, x10, lsl #2
+  ld1 {v31.s}[3], [x9]                                   // bias
   scvtf v21.4s, v21.4s                                   // real
-  fmul v30.4s, v24.4s, v30.4s                            // scale
-  mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v21.4s, v30.4s                            // out
-  fcmgt v21.4s, v26.4s, v31.4s                           // out
-  bsl v21.16b, v26.16b, v31.16b
-  fcmgt v30.4s, v21.4s, v27.4s                           // out
-  bsl v30.16b, v27.16b, v21.16b
-  fcvtn v21.4h, v30.4s                                   // out_7_0
-  ldr s30, [x9, #12]                                     // scale_row_7
-  dup v30.4s, v30.s[0]
+  fmul v8.4s, v24.4s, v29.s[3]                           // scale
+  mov v9.16b, v30.16b                                    // bias
+  fmla v9.4s, v21.4s, v8.4s                              // out
+  fmax v21.4s, v9.4s, v26.4s                             // out
+  fmin v21.4s, v21.4s, v27.4s                            // out
+  fcvtn v21.4h, v21.4s                                   // out_7_0
   scvtf v23.4s, v23.4s                                   // real
-  fmul v30.4s, v25.4s, v30.4s                            // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v23.4s, v30.4s                            // out
-  fcmgt v23.4s, v26.4s, v31.4s                           // out
-  bsl v23.16b, v26.16b, v31.16b
-  fcmgt v30.4s, v23.4s, v27.4s                           // out
-  bsl v30.16b, v27.16b, v23.16b
-  fcvtn v23.4h, v30.4s                                   // out_7_1
-  ldr s30, [x9, #8]                                      // scale_row_6
-  dup v30.4s, v30.s[0]
+  fmul v8.4s, v25.4s, v29.s[3]                           // scale
+  mov v9.16b, v31.16b                                    // bias
+  fmla v9.4s, v23.4s, v8.4s                              // out
+  fmax v23.4s, v9.4s, v26.4s                             // out
+  fmin v23.4s, v23.4s, v27.4s                            // out
+  fcvtn v23.4h, v23.4s                                   // out_7_1
   scvtf v20.4s, v20.4s                                   // real
-  fmul v30.4s, v24.4s, v30.4s                            // scale
-  mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v20.4s, v30.4s                            // out
-  fcmgt v20.4s, v26.4s, v31.4s                           // out
-  bsl v20.16b, v26.16b, v31.16b
-  fcmgt v30.4s, v20.4s, v27.4s                           // out
-  bsl v30.16b, v27.16b, v20.16b
-  fcvtn v20.4h, v30.4s                                   // out_6_0
-  ldr s30, [x9, #8]                                      // scale_row_6
-  dup v30.4s, v30.s[0]
+  fmul v8.4s, v24.4s, v29.s[2]                           // scale
+  mov v9.16b, v30.16b                                    // bias
+  fmla v9.4s, v20.4s, v8.4s                              // out
+  fmax v20.4s, v9.4s, v26.4s                             // out
+  fmin v20.4s, v20.4s, v27.4s                            // out
+  fcvtn v20.4h, v20.4s                                   // out_6_0
   scvtf v22.4s, v22.4s                                   // real
-  fmul v30.4s, v25.4s, v30.4s                            // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v22.4s, v30.4s                            // out
-  fcmgt v22.4s, v26.4s, v31.4s                           // out
-  bsl v22.16b, v26.16b, v31.16b
-  fcmgt v30.4s, v22.4s, v27.4s                           // out
-  bsl v30.16b, v27.16b, v22.16b
-  fcvtn v22.4h, v30.4s                                   // out_6_1
-  ldr s30, [x9, #4]                                      // scale_row_5
-  dup v30.4s, v30.s[0]
+  fmul v8.4s, v25.4s, v29.s[2]                           // scale
+  mov v9.16b, v31.16b                                    // bias
+  fmla v9.4s, v22.4s, v8.4s                              // out
+  fmax v22.4s, v9.4s, v26.4s                             // out
+  fmin v22.4s, v22.4s, v27.4s                            // out
+  fcvtn v22.4h, v22.4s                                   // out_6_1
   scvtf v17.4s, v17.4s                                   // real
-  fmul v30.4s, v24.4s, v30.4s                            // scale
-  mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v17.4s, v30.4s                            // out
-  fcmgt v17.4s, v26.4s, v31.4s                           // out
-  bsl v17.16b, v26.16b, v31.16b
-  fcmgt v30.4s, v17.4s, v27.4s                           // out
-  bsl v30.16b, v27.16b, v17.16b
-  fcvtn v17.4h, v30.4s                                   // out_5_0
-  ldr s30, [x9, #4]                                      // scale_row_5
-  dup v30.4s, v30.s[0]
+  fmul v8.4s, v24.4s, v29.s[1]                           // scale
+  mov v9.16b, v30.16b                                    // bias
+  fmla v9.4s, v17.4s, v8.4s                              // out
+  fmax v17.4s, v9.4s, v26.4s                             // out
+  fmin v17.4s, v17.4s, v27.4s                            // out
+  fcvtn v17.4h, v17.4s                                   // out_5_0
   scvtf v19.4s, v19.4s                                   // real
-  fmul v30.4s, v25.4s, v30.4s                            // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v19.4s, v30.4s                            // out
-  fcmgt v19.4s, v26.4s, v31.4s                           // out
-  bsl v19.16b, v26.16b, v31.16b
-  fcmgt v30.4s, v19.4s, v27.4s                           // out
-  bsl v30.16b, v27.16b, v19.16b
-  fcvtn v19.4h, v30.4s                                   // out_5_1
-  ld1r {v30.4s}, [x9]                                    // scale_row_4
+  fmul v8.4s, v25.4s, v29.s[1]                           // scale
+  mov v9.16b, v31.16b                                    // bias
+  fmla v9.4s, v19.4s, v8.4s                              // out
+  fmax v19.4s, v9.4s, v26.4s                             // out
+  fmin v19.4s, v19.4s, v27.4s                            // out
+  fcvtn v19.4h, v19.4s                                   // out_5_1
   scvtf v16.4s, v16.4s                                   // real
-  fmul v30.4s, v24.4s, v30.4s                            // scale
-  mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v16.4s, v30.4s                            // out
-  fcmgt v16.4s, v26.4s, v31.4s                           // out
-  bsl v16.16b, v26.16b, v31.16b
-  fcmgt v30.4s, v16.4s, v27.4s                           // out
-  bsl v30.16b, v27.16b, v16.16b
-  fcvtn v16.4h, v30.4s                                   // out_4_0
-  ld1r {v30.4s}, [x9]                                    // scale_row_4
+  fmul v8.4s, v24.4s, v29.s[0]                           // scale
+  mov v9.16b, v30.16b                                    // bias
+  fmla v9.4s, v16.4s, v8.4s                              // out
+  fmax v16.4s, v9.4s, v26.4s                             // out
+  fmin v16.4s, v16.4s, v27.4s                            // out
+  fcvtn v16.4h, v16.4s                                   // out_4_0
   scvtf v18.4s, v18.4s                                   // real
-  fmul v30.4s, v25.4s, v30.4s                            // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v18.4s, v30.4s                            // out
-  fcmgt v18.4s, v26.4s, v31.4s                           // out
-  bsl v18.16b, v26.16b, v31.16b
-  fcmgt v30.4s, v18.4s, v27.4s                           // out
-  bsl v30.16b, v27.16b, v18.16b
-  fcvtn v18.4h, v30.4s                                   // out_4_1
-  ldr s30, [x13, #12]                                    // scale_row_3
-  dup v30.4s, v30.s[0]
+  fmul v29.4s, v25.4s, v29.s[0]                          // scale
+  mov v8.16b, v31.16b                                    // bias
+  fmla v8.4s, v18.4s, v29.4s                             // out
+  fmax v18.4s, v8.4s, v26.4s                             // out
+  fmin v18.4s, v18.4s, v27.4s                            // out
+  fcvtn v18.4h, v18.4s                                   // out_4_1
   scvtf v5.4s, v5.4s                                     // real
-  fmul v30.4s, v24.4s, v30.4s                            // scale
-  mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v5.4s, v30.4s                             // out
-  fcmgt v5.4s, v26.4s, v31.4s                            // out
-  bsl v5.16b, v26.16b, v31.16b
-  fcmgt v30.4s, v5.4s, v27.4s                            // out
-  bsl v30.16b, v27.16b, v5.16b
-  fcvtn v5.4h, v30.4s                                    // out_3_0
-  ldr s30, [x13, #12]                                    // scale_row_3
-  dup v30.4s, v30.s[0]
+  fmul v29.4s, v24.4s, v28.s[3]                          // scale
+  mov v8.16b, v30.16b                                    // bias
+  fmla v8.4s, v5.4s, v29.4s                              // out
+  fmax v5.4s, v8.4s, v26.4s                              // out
+  fmin v5.4s, v5.4s, v27.4s                              // out
+  fcvtn v5.4h, v5.4s                                     // out_3_0
   scvtf v7.4s, v7.4s                                     // real
-  fmul v30.4s, v25.4s, v30.4s                            // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v7.4s, v30.4s                             // out
-  fcmgt v7.4s, v26.4s, v31.4s                            // out
-  bsl v7.16b, v26.16b, v31.16b
-  fcmgt v30.4s, v7.4s, v27.4s                            // out
-  bsl v30.16b, v27.16b, v7.16b
-  fcvtn v7.4h, v30.4s                                    // out_3_1
-  ldr s30, [x13, #8]                                     // scale_row_2
-  dup v30.4s, v30.s[0]
+  fmul v29.4s, v25.4s, v28.s[3]                          // scale
+  mov v8.16b, v31.16b                                    // bias
+  fmla v8.4s, v7.4s, v29.4s                              // out
+  fmax v7.4s, v8.4s, v26.4s                              // out
+  fmin v7.4s, v7.4s, v27.4s                              // out
+  fcvtn v7.4h, v7.4s                                     // out_3_1
   scvtf v4.4s, v4.4s                                     // real
-  fmul v30.4s, v24.4s, v30.4s                            // scale
-  mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v4.4s, v30.4s                             // out
-  fcmgt v4.4s, v26.4s, v31.4s                            // out
-  bsl v4.16b, v26.16b, v31.16b
-  fcmgt v30.4s, v4.4s, v27.4s                            // out
-  bsl v30.16b, v27.16b, v4.16b
-  fcvtn v4.4h, v30.4s                                    // out_2_0
-  ldr s30, [x13, #8]                                     // scale_row_2
-  dup v30.4s, v30.s[0]
+  fmul v29.4s, v24.4s, v28.s[2]                          // scale
+  mov v8.16b, v30.16b                                    // bias
+  fmla v8.4s, v4.4s, v29.4s                              // out
+  fmax v4.4s, v8.4s, v26.4s                              // out
+  fmin v4.4s, v4.4s, v27.4s                              // out
+  fcvtn v4.4h, v4.4s                                     // out_2_0
   scvtf v6.4s, v6.4s                                     // real
-  fmul v30.4s, v25.4s, v30.4s                            // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v6.4s, v30.4s                             // out
-  fcmgt v6.4s, v26.4s, v31.4s                            // out
-  bsl v6.16b, v26.16b, v31.16b
-  fcmgt v30.4s, v6.4s, v27.4s                            // out
-  bsl v30.16b, v27.16b, v6.16b
-  fcvtn v6.4h, v30.4s                                    // out_2_1
-  ldr s30, [x13, #4]                                     // scale_row_1
-  dup v30.4s, v30.s[0]
+  fmul v29.4s, v25.4s, v28.s[2]                          // scale
+  mov v8.16b, v31.16b                                    // bias
+  fmla v8.4s, v6.4s, v29.4s                              // out
+  fmax v6.4s, v8.4s, v26.4s                              // out
+  fmin v6.4s, v6.4s, v27.4s                              // out
+  fcvtn v6.4h, v6.4s                                     // out_2_1
   scvtf v1.4s, v1.4s                                     // real
-  fmul v30.4s, v24.4s, v30.4s                            // scale
-  mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v1.4s, v30.4s                             // out
-  fcmgt v1.4s, v26.4s, v31.4s                            // out
-  bsl v1.16b, v26.16b, v31.16b
-  fcmgt v30.4s, v1.4s, v27.4s                            // out
-  bsl v30.16b, v27.16b, v1.16b
-  fcvtn v1.4h, v30.4s                                    // out_1_0
-  ldr s30, [x13, #4]                                     // scale_row_1
-  dup v30.4s, v30.s[0]
+  fmul v29.4s, v24.4s, v28.s[1]                          // scale
+  mov v8.16b, v30.16b                                    // bias
+  fmla v8.4s, v1.4s, v29.4s                              // out
+  fmax v1.4s, v8.4s, v26.4s                              // out
+  fmin v1.4s, v1.4s, v27.4s                              // out
+  fcvtn v1.4h, v1.4s                                     // out_1_0
   scvtf v3.4s, v3.4s                                     // real
-  fmul v30.4s, v25.4s, v30.4s                            // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v3.4s, v30.4s                             // out
-  fcmgt v3.4s, v26.4s, v31.4s                            // out
-  bsl v3.16b, v26.16b, v31.16b
-  fcmgt v30.4s, v3.4s, v27.4s                            // out
-  bsl v30.16b, v27.16b, v3.16b
-  fcvtn v3.4h, v30.4s                                    // out_1_1
-  ld1r {v30.4s}, [x13]                                   // scale_row_0
+  fmul v29.4s, v25.4s, v28.s[1]                          // scale
+  mov v8.16b, v31.16b                                    // bias
+  fmla v8.4s, v3.4s, v29.4s                              // out
+  fmax v3.4s, v8.4s, v26.4s                              // out
+  fmin v3.4s, v3.4s, v27.4s                              // out
+  fcvtn v3.4h, v3.4s                                     // out_1_1
   scvtf v0.4s, v0.4s                                     // real
-  fmul v24.4s, v24.4s, v30.4s                            // scale
-  fmla v28.4s, v0.4s, v24.4s                             // out
-  fcmgt v0.4s, v26.4s, v28.4s                            // out
-  bsl v0.16b, v26.16b, v28.16b
-  fcmgt v24.4s, v0.4s, v27.4s                            // out
-  bsl v24.16b, v27.16b, v0.16b
-  fcvtn v0.4h, v24.4s                                    // out_0_0
-  ld1r {v24.4s}, [x13]                                   // scale_row_0
+  fmul v24.4s, v24.4s, v28.s[0]                          // scale
+  fmla v30.4s, v0.4s, v24.4s                             // out
+  fmax v0.4s, v30.4s, v26.4s                             // out
+  fmin v0.4s, v0.4s, v27.4s                              // out
+  fcvtn v0.4h, v0.4s                                     // out_0_0
   scvtf v2.4s, v2.4s                                     // real
-  fmul v24.4s, v25.4s, v24.4s                            // scale
-  fmla v29.4s, v2.4s, v24.4s                             // out
-  fcmgt v2.4s, v26.4s, v29.4s                            // out
-  bsl v2.16b, v26.16b, v29.16b
-  fcmgt v24.4s, v2.4s, v27.4s                            // out
-  bsl v24.16b, v27.16b, v2.16b
-  fcvtn v2.4h, v24.4s                                    // out_0_1
+  fmul v24.4s, v25.4s, v28.s[0]                          // scale
+  fmla v31.4s, v2.4s, v24.4s                             // out
+  fmax v2.4s, v31.4s, v26.4s                             // out
+  fmin v2.4s, v2.4s, v27.4s                              // out
+  fcvtn v2.4h, v2.4s                                     // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v21.h}[0], [x14]                                  // out_7_0
-  st1 {v20.h}[0], [x21]                                  // out_6_0
-  st1 {v17.h}[0], [x20]                                  // out_5_0
-  st1 {v16.h}[0], [x19]                                  // out_4_0
-  st1 {v5.h}[0], [x17]                                   // out_3_0
-  st1 {v4.h}[0], [x16]                                   // out_2_0
-  st1 {v1.h}[0], [x15]                                   // out_1_0
+  st1 {v21.h}[0], [x12]                                  // out_7_0
+  st1 {v20.h}[0], [x19]                                  // out_6_0
+  st1 {v17.h}[0], [x17]                                  // out_5_0
+  st1 {v16.h}[0], [x16]                                  // out_4_0
+  st1 {v5.h}[0], [x15]                                   // out_3_0
+  st1 {v4.h}[0], [x14]                                   // out_2_0
+  st1 {v1.h}[0], [x13]                                   // out_1_0
   st1 {v0.h}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
-  add x9, x14, #2
+  add x9, x12, #2
   st1 {v21.h}[1], [x9]                                   // out_7_0
-  add x9, x21, #2
-  st1 {v20.h}[1], [x9]                                   // out_6_0
-  add x9, x20, #2
-  st1 {v17.h}[1], [x9]                                   // out_5_0
   add x9, x19, #2
-  st1 {v16.h}[1], [x9]                                   // out_4_0
+  st1 {v20.h}[1], [x9]                                   // out_6_0
   add x9, x17, #2
-  st1 {v5.h}[1], [x9]                                    // out_3_0
+  st1 {v17.h}[1], [x9]                                   // out_5_0
   add x9, x16, #2
-  st1 {v4.h}[1], [x9]                                    // out_2_0
+  st1 {v16.h}[1], [x9]                                   // out_4_0
   add x9, x15, #2
+  st1 {v5.h}[1], [x9]                                    // out_3_0
+  add x9, x14, #2
+  st1 {v4.h}[1], [x9]                                    // out_2_0
+  add x9, x13, #2
   st1 {v1.h}[1], [x9]                                    // out_1_0
   add x9, x6, #2
   st1 {v0.h}[1], [x9]                                    // out_0_0
@@ -858,19 +669,19 @@ L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
-  add x9, x14, #4
+  add x9, x12, #4
   st1 {v21.h}[2], [x9]                                   // out_7_0
-  add x9, x21, #4
-  st1 {v20.h}[2], [x9]                                   // out_6_0
-  add x9, x20, #4
-  st1 {v17.h}[2], [x9]                                   // out_5_0
   add x9, x19, #4
-  st1 {v16.h}[2], [x9]                                   // out_4_0
+  st1 {v20.h}[2], [x9]                                   // out_6_0
   add x9, x17, #4
-  st1 {v5.h}[2], [x9]                                    // out_3_0
+  st1 {v17.h}[2], [x9]                                   // out_5_0
   add x9, x16, #4
-  st1 {v4.h}[2], [x9]                                    // out_2_0
+  st1 {v16.h}[2], [x9]                                   // out_4_0
   add x9, x15, #4
+  st1 {v5.h}[2], [x9]                                    // out_3_0
+  add x9, x14, #4
+  st1 {v4.h}[2], [x9]                                    // out_2_0
+  add x9, x13, #4
   st1 {v1.h}[2], [x9]                                    // out_1_0
   add x9, x6, #4
   st1 {v0.h}[2], [x9]                                    // out_0_0
@@ -878,19 +689,19 @@ L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
-  add x9, x14, #6
+  add x9, x12, #6
   st1 {v21.h}[3], [x9]                                   // out_7_0
-  add x9, x21, #6
-  st1 {v20.h}[3], [x9]                                   // out_6_0
-  add x9, x20, #6
-  st1 {v17.h}[3], [x9]                                   // out_5_0
   add x9, x19, #6
-  st1 {v16.h}[3], [x9]                                   // out_4_0
+  st1 {v20.h}[3], [x9]                                   // out_6_0
   add x9, x17, #6
-  st1 {v5.h}[3], [x9]                                    // out_3_0
+  st1 {v17.h}[3], [x9]                                   // out_5_0
   add x9, x16, #6
-  st1 {v4.h}[3], [x9]                                    // out_2_0
+  st1 {v16.h}[3], [x9]                                   // out_4_0
   add x9, x15, #6
+  st1 {v5.h}[3], [x9]                                    // out_3_0
+  add x9, x14, #6
+  st1 {v4.h}[3], [x9]                                    // out_2_0
+  add x9, x13, #6
   st1 {v1.h}[3], [x9]                                    // out_1_0
   add x9, x6, #6
   st1 {v0.h}[3], [x9]                                    // out_0_0
@@ -898,19 +709,19 @@ L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
-  add x9, x14, #8
+  add x9, x12, #8
   st1 {v23.h}[0], [x9]                                   // out_7_1
-  add x9, x21, #8
-  st1 {v22.h}[0], [x9]                                   // out_6_1
-  add x9, x20, #8
-  st1 {v19.h}[0], [x9]                                   // out_5_1
   add x9, x19, #8
-  st1 {v18.h}[0], [x9]                                   // out_4_1
+  st1 {v22.h}[0], [x9]                                   // out_6_1
   add x9, x17, #8
-  st1 {v7.h}[0], [x9]                                    // out_3_1
+  st1 {v19.h}[0], [x9]                                   // out_5_1
   add x9, x16, #8
-  st1 {v6.h}[0], [x9]                                    // out_2_1
+  st1 {v18.h}[0], [x9]                                   // out_4_1
   add x9, x15, #8
+  st1 {v7.h}[0], [x9]                                    // out_3_1
+  add x9, x14, #8
+  st1 {v6.h}[0], [x9]                                    // out_2_1
+  add x9, x13, #8
   st1 {v3.h}[0], [x9]                                    // out_1_1
   add x9, x6, #8
   st1 {v2.h}[0], [x9]                                    // out_0_1
@@ -918,19 +729,19 @@ L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
-  add x9, x14, #10
+  add x9, x12, #10
   st1 {v23.h}[1], [x9]                                   // out_7_1
-  add x9, x21, #10
-  st1 {v22.h}[1], [x9]                                   // out_6_1
-  add x9, x20, #10
-  st1 {v19.h}[1], [x9]                                   // out_5_1
   add x9, x19, #10
-  st1 {v18.h}[1], [x9]                                   // out_4_1
+  st1 {v22.h}[1], [x9]                                   // out_6_1
   add x9, x17, #10
-  st1 {v7.h}[1], [x9]                                    // out_3_1
+  st1 {v19.h}[1], [x9]                                   // out_5_1
   add x9, x16, #10
-  st1 {v6.h}[1], [x9]                                    // out_2_1
+  st1 {v18.h}[1], [x9]                                   // out_4_1
   add x9, x15, #10
+  st1 {v7.h}[1], [x9]                                    // out_3_1
+  add x9, x14, #10
+  st1 {v6.h}[1], [x9]                                    // out_2_1
+  add x9, x13, #10
   st1 {v3.h}[1], [x9]                                    // out_1_1
   add x9, x6, #10
   st1 {v2.h}[1], [x9]                                    // out_0_1
@@ -938,19 +749,19 @@ L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
-  add x9, x14, #12
+  add x9, x12, #12
   st1 {v23.h}[2], [x9]                                   // out_7_1
-  add x9, x21, #12
-  st1 {v22.h}[2], [x9]                                   // out_6_1
-  add x9, x20, #12
-  st1 {v19.h}[2], [x9]                                   // out_5_1
   add x9, x19, #12
-  st1 {v18.h}[2], [x9]                                   // out_4_1
+  st1 {v22.h}[2], [x9]                                   // out_6_1
   add x9, x17, #12
-  st1 {v7.h}[2], [x9]                                    // out_3_1
+  st1 {v19.h}[2], [x9]                                   // out_5_1
   add x9, x16, #12
-  st1 {v6.h}[2], [x9]                                    // out_2_1
+  st1 {v18.h}[2], [x9]                                   // out_4_1
   add x9, x15, #12
+  st1 {v7.h}[2], [x9]                                    // out_3_1
+  add x9, x14, #12
+  st1 {v6.h}[2], [x9]                                    // out_2_1
+  add x9, x13, #12
   st1 {v3.h}[2], [x9]                                    // out_1_1
   add x9, x6, #12
   st1 {v2.h}[2], [x9]                                    // out_0_1
@@ -986,17 +797,11 @@ L(n_done):
   ldr x20, [sp, #8]
   ldr x21, [sp, #16]
   ldr x22, [sp, #24]
-  ldr x23, [sp, #32]
-  ldr x24, [sp, #40]
-  ldr d8, [sp, #48]
-  ldr d9, [sp, #56]
-  ldr d10, [sp, #64]
-  ldr d11, [sp, #72]
-  ldr d12, [sp, #80]
-  ldr d13, [sp, #88]
-  ldr d14, [sp, #96]
-  ldr d15, [sp, #104]
-  add sp, sp, #112
+  ldr d8, [sp, #32]
+  ldr d9, [sp, #40]
+  ldr d10, [sp, #48]
+  ldr d11, [sp, #56]
+  add sp, sp, #64
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -1010,28 +815,16 @@ L(n_done):
   .seh_save_reg x21, 16
   ldr x22, [sp, #24]
   .seh_save_reg x22, 24
-  ldr x23, [sp, #32]
-  .seh_save_reg x23, 32
-  ldr x24, [sp, #40]
-  .seh_save_reg x24, 40
-  ldr d8, [sp, #48]
-  .seh_save_freg d8, 48
-  ldr d9, [sp, #56]
-  .seh_save_freg d9, 56
-  ldr d10, [sp, #64]
-  .seh_save_freg d10, 64
-  ldr d11, [sp, #72]
-  .seh_save_freg d11, 72
-  ldr d12, [sp, #80]
-  .seh_save_freg d12, 80
-  ldr d13, [sp, #88]
-  .seh_save_freg d13, 88
-  ldr d14, [sp, #96]
-  .seh_save_freg d14, 96
-  ldr d15, [sp, #104]
-  .seh_save_freg d15, 104
-  add sp, sp, #112
-  .seh_stackalloc 112
+  ldr d8, [sp, #32]
+  .seh_save_freg d8, 32
+  ldr d9, [sp, #40]
+  .seh_save_freg d9, 40
+  ldr d10, [sp, #48]
+  .seh_save_freg d10, 48
+  ldr d11, [sp, #56]
+  .seh_save_freg d11, 56
+  add sp, sp, #64
+  .seh_stackalloc 64
   .seh_endepilogue
   ret
   .seh_endproc

@@ -247,11 +247,9 @@ L(row):
   fmul z19.s, z2.s, z17.s                                // scale
   mov z20.d, z6.d                                        // bias
   fmla z20.s, p7/m, z18.s, z19.s                         // out
-  fcmgt p6.s, p7/z, z4.s, z20.s                          // out
-  sel z18.s, p6, z4.s, z20.s
-  fcmgt p6.s, p7/z, z18.s, z5.s                          // out
-  sel z18.s, p6, z5.s, z18.s
-  fcvt z18.h, p7/m, z18.s                                // out_0
+  fmax z20.s, p7/m, z20.s, z4.s                          // out
+  fmin z20.s, p7/m, z20.s, z5.s                          // out
+  fcvt z18.h, p7/m, z20.s                                // out_0
   st1h {z18.s}, p0, [x14, #0, mul vl]                    // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 18 // mov z18.s, p7/m, za1h.s[w12, 0] // sum_1
   mla z18.s, p7/m, z1.s, z16.s                           // sum
@@ -259,11 +257,9 @@ L(row):
   fmul z17.s, z3.s, z17.s                                // scale
   mov z18.d, z7.d                                        // bias
   fmla z18.s, p7/m, z16.s, z17.s                         // out
-  fcmgt p6.s, p7/z, z4.s, z18.s                          // out
-  sel z16.s, p6, z4.s, z18.s
-  fcmgt p6.s, p7/z, z16.s, z5.s                          // out
-  sel z16.s, p6, z5.s, z16.s
-  fcvt z16.h, p7/m, z16.s                                // out_1
+  fmax z18.s, p7/m, z18.s, z4.s                          // out
+  fmin z18.s, p7/m, z18.s, z5.s                          // out
+  fcvt z16.h, p7/m, z18.s                                // out_1
   st1h {z16.s}, p1, [x14, #1, mul vl]                    // out_1
   add x12, x12, #1                                       // row
   ldr x15, [x0, #8*13]                                   // dst_stride
@@ -290,11 +286,9 @@ L(row_2):
   fmul z19.s, z2.s, z17.s                                // scale
   mov z20.d, z6.d                                        // bias
   fmla z20.s, p7/m, z18.s, z19.s                         // out
-  fcmgt p6.s, p7/z, z4.s, z20.s                          // out
-  sel z18.s, p6, z4.s, z20.s
-  fcmgt p6.s, p7/z, z18.s, z5.s                          // out
-  sel z18.s, p6, z5.s, z18.s
-  fcvt z18.h, p7/m, z18.s                                // out_0
+  fmax z20.s, p7/m, z20.s, z4.s                          // out
+  fmin z20.s, p7/m, z20.s, z5.s                          // out
+  fcvt z18.h, p7/m, z20.s                                // out_0
   st1h {z18.s}, p0, [x14, #0, mul vl]                    // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (3 << 7) + 18 // mov z18.s, p7/m, za3h.s[w12, 0] // sum_1
   mla z18.s, p7/m, z1.s, z16.s                           // sum
@@ -302,11 +296,9 @@ L(row_2):
   fmul z17.s, z3.s, z17.s                                // scale
   mov z18.d, z7.d                                        // bias
   fmla z18.s, p7/m, z16.s, z17.s                         // out
-  fcmgt p6.s, p7/z, z4.s, z18.s                          // out
-  sel z16.s, p6, z4.s, z18.s
-  fcmgt p6.s, p7/z, z16.s, z5.s                          // out
-  sel z16.s, p6, z5.s, z16.s
-  fcvt z16.h, p7/m, z16.s                                // out_1
+  fmax z18.s, p7/m, z18.s, z4.s                          // out
+  fmin z18.s, p7/m, z18.s, z5.s                          // out
+  fcvt z16.h, p7/m, z18.s                                // out_1
   st1h {z16.s}, p1, [x14, #1, mul vl]                    // out_1
   add x12, x12, #1                                       // row
   ldr x15, [x0, #8*13]                                   // dst_stride

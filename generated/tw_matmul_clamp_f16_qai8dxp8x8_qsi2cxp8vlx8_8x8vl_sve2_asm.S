@@ -98,8 +98,7 @@ L(m):
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
-  mov x9, #8
-  mul x9, x10, x9
+  lsl x9, x10, #3
   add x9, x7, x9                                         // field
   mov z0.b, #0                                           // zero
   ld1rw {z1.s}, p7/z, [x9, #0]                           // sum_of_codes
@@ -286,8 +285,7 @@ L(k_done):
   add x9, x3, x9                                         // field
   ldr z24, [x9, #0, mul vl]                              // colsum_0
   ldr z25, [x9, #1, mul vl]                              // colsum_1
-  mov x9, #8
-  mul x9, x10, x9
+  lsl x9, x10, #3
   add x9, x9, #32
   add x9, x7, x9                                         // field
   ld1rw {z26.s}, p7/z, [x9, #0]                          // zero_0
@@ -320,11 +318,9 @@ L(k_done):
   add x9, x3, x9                                         // field
   ldr z24, [x9, #0, mul vl]                              // zero_column_0
   ldr z25, [x9, #1, mul vl]                              // zero_column_1
-  mov x9, #8
-  mul x9, x10, x9
+  lsl x9, x10, #3
   add x9, x7, x9                                         // field
-  mov x11, #8
-  mul x11, x10, x11
+  lsl x11, x10, #3
   add x11, x11, #32
   add x11, x7, x11                                       // field
   mov x12, #0
@@ -417,57 +413,35 @@ L(k_done):
   add x9, x3, x9                                         // field
   ldr z24, [x9, #0, mul vl]                              // scale_0
   ldr z25, [x9, #1, mul vl]                              // scale_1
-  mov x9, #8
-  mul x9, x10, x9
+  add x9, x0, #8*15                                      // clamp
+  ld1rw {z26.s}, p7/z, [x9, #0]                          // min
+  ld1rw {z27.s}, p7/z, [x9, #4]                          // max
+  lsl x9, x10, #3
   add x9, x9, #64
   add x9, x7, x9                                         // field
-  add x11, x0, #8*15                                     // clamp
-  ld1rw {z26.s}, p7/z, [x11, #0]                         // min
-  ld1rw {z27.s}, p7/z, [x11, #4]                         // max
   cnth x11, all, mul #1
   ldr x12, [x0, #8*13]                                   // dst_stride
-  mov x13, #1
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x6, x12
-  cmp x13, #0                                            // dst_1
-  csel x13, x6, x14, eq
-  mov x14, #2
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x12
-  cmp x14, #0                                            // dst_2
-  csel x14, x13, x15, eq
-  mov x15, #3
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x12
-  cmp x15, #0                                            // dst_3
-  csel x15, x14, x16, eq
-  mov x16, #4
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x12
-  cmp x16, #0                                            // dst_4
-  csel x16, x15, x17, eq
-  mov x17, #5
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
-  add x19, x16, x12
-  cmp x17, #0                                            // dst_5
-  csel x17, x16, x19, eq
-  mov x19, #6
-  subs x19, x8, x19
-  csel x19, x19, xzr, hs
-  add x20, x17, x12
-  cmp x19, #0                                            // dst_6
-  csel x19, x17, x20, eq
-  mov x20, #7
-  subs x20, x8, x20
-  csel x20, x20, xzr, hs
+  add x13, x6, x12
+  cmp x8, #1                                             // dst_1
+  csel x13, x6, x13, ls
+  add x14, x13, x12
+  cmp x8, #2                                             // dst_2
+  csel x14, x13, x14, ls
+  add x15, x14, x12
+  cmp x8, #3                                             // dst_3
+  csel x15, x14, x15, ls
+  add x16, x15, x12
+  cmp x8, #4                                             // dst_4
+  csel x16, x15, x16, ls
+  add x17, x16, x12
+  cmp x8, #5                                             // dst_5
+  csel x17, x16, x17, ls
+  add x19, x17, x12
+  cmp x8, #6                                             // dst_6
+  csel x19, x17, x19, ls
   add x12, x19, x12
-  cmp x20, #0                                            // dst_7
-  csel x12, x19, x12, eq
+  cmp x8, #7                                             // dst_7
+  csel x12, x19, x12, ls
   cntd x20, all, mul #1
   mul x10, x10, x20
   addvl x10, x10, #6
@@ -484,159 +458,127 @@ L(k_done):
   fmul z30.s, z24.s, z30.s                               // scale
   mov z31.d, z28.d                                       // bias
   fmla z31.s, p7/m, z16.s, z30.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z31.s                         // out
-  sel z16.s, p6, z26.s, z31.s
-  fcmgt p6.s, p7/z, z16.s, z27.s                         // out
-  sel z16.s, p6, z27.s, z16.s
-  fcvt z16.h, p7/m, z16.s                                // out_7_0
+  fmax z31.s, p7/m, z31.s, z26.s                         // out
+  fmin z31.s, p7/m, z31.s, z27.s                         // out
+  fcvt z16.h, p7/m, z31.s                                // out_7_0
   st1h {z16.s}, p7, [x12, #0, mul vl]                    // out_7_0
   ld1rw {z16.s}, p7/z, [x9, #28]                         // scale_row_7
   fmul z16.s, z25.s, z16.s                               // scale
   mov z30.d, z29.d                                       // bias
   fmla z30.s, p7/m, z0.s, z16.s                          // out
-  fcmgt p6.s, p7/z, z26.s, z30.s                         // out
-  sel z0.s, p6, z26.s, z30.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_7_1
+  fmax z30.s, p7/m, z30.s, z26.s                         // out
+  fmin z30.s, p7/m, z30.s, z27.s                         // out
+  fcvt z0.h, p7/m, z30.s                                 // out_7_1
   st1h {z0.s}, p7, [x12, #1, mul vl]                     // out_7_1
   ld1rw {z0.s}, p7/z, [x9, #24]                          // scale_row_6
   fmul z0.s, z24.s, z0.s                                 // scale
   mov z16.d, z28.d                                       // bias
   fmla z16.s, p7/m, z23.s, z0.s                          // out
-  fcmgt p6.s, p7/z, z26.s, z16.s                         // out
-  sel z0.s, p6, z26.s, z16.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_6_0
+  fmax z16.s, p7/m, z16.s, z26.s                         // out
+  fmin z16.s, p7/m, z16.s, z27.s                         // out
+  fcvt z0.h, p7/m, z16.s                                 // out_6_0
   st1h {z0.s}, p7, [x19, #0, mul vl]                     // out_6_0
   ld1rw {z0.s}, p7/z, [x9, #24]                          // scale_row_6
   fmul z0.s, z25.s, z0.s                                 // scale
   mov z16.d, z29.d                                       // bias
   fmla z16.s, p7/m, z21.s, z0.s                          // out
-  fcmgt p6.s, p7/z, z26.s, z16.s                         // out
-  sel z0.s, p6, z26.s, z16.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_6_1
+  fmax z16.s, p7/m, z16.s, z26.s                         // out
+  fmin z16.s, p7/m, z16.s, z27.s                         // out
+  fcvt z0.h, p7/m, z16.s                                 // out_6_1
   st1h {z0.s}, p7, [x19, #1, mul vl]                     // out_6_1
   ld1rw {z0.s}, p7/z, [x9, #20]                          // scale_row_5
   fmul z0.s, z24.s, z0.s                                 // scale
   mov z16.d, z28.d                                       // bias
   fmla z16.s, p7/m, z7.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z26.s, z16.s                         // out
-  sel z0.s, p6, z26.s, z16.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_5_0
+  fmax z16.s, p7/m, z16.s, z26.s                         // out
+  fmin z16.s, p7/m, z16.s, z27.s                         // out
+  fcvt z0.h, p7/m, z16.s                                 // out_5_0
   st1h {z0.s}, p7, [x17, #0, mul vl]                     // out_5_0
   ld1rw {z0.s}, p7/z, [x9, #20]                          // scale_row_5
   fmul z0.s, z25.s, z0.s                                 // scale
   mov z7.d, z29.d                                        // bias
   fmla z7.s, p7/m, z3.s, z0.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z7.s                          // out
-  sel z0.s, p6, z26.s, z7.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_5_1
+  fmax z7.s, p7/m, z7.s, z26.s                           // out
+  fmin z7.s, p7/m, z7.s, z27.s                           // out
+  fcvt z0.h, p7/m, z7.s                                  // out_5_1
   st1h {z0.s}, p7, [x17, #1, mul vl]                     // out_5_1
   ld1rw {z0.s}, p7/z, [x9, #16]                          // scale_row_4
   fmul z0.s, z24.s, z0.s                                 // scale
   mov z3.d, z28.d                                        // bias
   fmla z3.s, p7/m, z22.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z26.s, z3.s                          // out
-  sel z0.s, p6, z26.s, z3.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_4_0
+  fmax z3.s, p7/m, z3.s, z26.s                           // out
+  fmin z3.s, p7/m, z3.s, z27.s                           // out
+  fcvt z0.h, p7/m, z3.s                                  // out_4_0
   st1h {z0.s}, p7, [x16, #0, mul vl]                     // out_4_0
   ld1rw {z0.s}, p7/z, [x9, #16]                          // scale_row_4
   fmul z0.s, z25.s, z0.s                                 // scale
   mov z3.d, z29.d                                        // bias
   fmla z3.s, p7/m, z20.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z26.s, z3.s                          // out
-  sel z0.s, p6, z26.s, z3.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_4_1
+  fmax z3.s, p7/m, z3.s, z26.s                           // out
+  fmin z3.s, p7/m, z3.s, z27.s                           // out
+  fcvt z0.h, p7/m, z3.s                                  // out_4_1
   st1h {z0.s}, p7, [x16, #1, mul vl]                     // out_4_1
   ld1rw {z0.s}, p7/z, [x9, #12]                          // scale_row_3
   fmul z0.s, z24.s, z0.s                                 // scale
   mov z3.d, z28.d                                        // bias
   fmla z3.s, p7/m, z6.s, z0.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z3.s                          // out
-  sel z0.s, p6, z26.s, z3.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_3_0
+  fmax z3.s, p7/m, z3.s, z26.s                           // out
+  fmin z3.s, p7/m, z3.s, z27.s                           // out
+  fcvt z0.h, p7/m, z3.s                                  // out_3_0
   st1h {z0.s}, p7, [x15, #0, mul vl]                     // out_3_0
   ld1rw {z0.s}, p7/z, [x9, #12]                          // scale_row_3
   fmul z0.s, z25.s, z0.s                                 // scale
   mov z3.d, z29.d                                        // bias
   fmla z3.s, p7/m, z2.s, z0.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z3.s                          // out
-  sel z0.s, p6, z26.s, z3.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_3_1
+  fmax z3.s, p7/m, z3.s, z26.s                           // out
+  fmin z3.s, p7/m, z3.s, z27.s                           // out
+  fcvt z0.h, p7/m, z3.s                                  // out_3_1
   st1h {z0.s}, p7, [x15, #1, mul vl]                     // out_3_1
   ld1rw {z0.s}, p7/z, [x9, #8]                           // scale_row_2
   fmul z0.s, z24.s, z0.s                                 // scale
   mov z2.d, z28.d                                        // bias
   fmla z2.s, p7/m, z18.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z26.s, z2.s                          // out
-  sel z0.s, p6, z26.s, z2.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_2_0
+  fmax z2.s, p7/m, z2.s, z26.s                           // out
+  fmin z2.s, p7/m, z2.s, z27.s                           // out
+  fcvt z0.h, p7/m, z2.s                                  // out_2_0
   st1h {z0.s}, p7, [x14, #0, mul vl]                     // out_2_0
   ld1rw {z0.s}, p7/z, [x9, #8]                           // scale_row_2
   fmul z0.s, z25.s, z0.s                                 // scale
   mov z2.d, z29.d                                        // bias
   fmla z2.s, p7/m, z19.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z26.s, z2.s                          // out
-  sel z0.s, p6, z26.s, z2.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_2_1
+  fmax z2.s, p7/m, z2.s, z26.s                           // out
+  fmin z2.s, p7/m, z2.s, z27.s                           // out
+  fcvt z0.h, p7/m, z2.s                                  // out_2_1
   st1h {z0.s}, p7, [x14, #1, mul vl]                     // out_2_1
   ld1rw {z0.s}, p7/z, [x9, #4]                           // scale_row_1
   fmul z0.s, z24.s, z0.s                                 // scale
   mov z2.d, z28.d                                        // bias
   fmla z2.s, p7/m, z5.s, z0.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z2.s                          // out
-  sel z0.s, p6, z26.s, z2.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_1_0
+  fmax z2.s, p7/m, z2.s, z26.s                           // out
+  fmin z2.s, p7/m, z2.s, z27.s                           // out
+  fcvt z0.h, p7/m, z2.s                                  // out_1_0
   st1h {z0.s}, p7, [x13, #0, mul vl]                     // out_1_0
   ld1rw {z0.s}, p7/z, [x9, #4]                           // scale_row_1
   fmul z0.s, z25.s, z0.s                                 // scale
   mov z2.d, z29.d                                        // bias
   fmla z2.s, p7/m, z1.s, z0.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z2.s                          // out
-  sel z0.s, p6, z26.s, z2.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_1_1
+  fmax z2.s, p7/m, z2.s, z26.s                           // out
+  fmin z2.s, p7/m, z2.s, z27.s                           // out
+  fcvt z0.h, p7/m, z2.s                                  // out_1_1
   st1h {z0.s}, p7, [x13, #1, mul vl]                     // out_1_1
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   fmul z0.s, z24.s, z0.s                                 // scale
   fmla z28.s, p7/m, z4.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z26.s, z28.s                         // out
-  sel z0.s, p6, z26.s, z28.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_0_0
+  fmax z28.s, p7/m, z28.s, z26.s                         // out
+  fmin z28.s, p7/m, z28.s, z27.s                         // out
+  fcvt z0.h, p7/m, z28.s                                 // out_0_0
   st1h {z0.s}, p7, [x6, #0, mul vl]                      // out_0_0
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   fmul z0.s, z25.s, z0.s                                 // scale
   fmla z29.s, p7/m, z17.s, z0.s                          // out
-  fcmgt p6.s, p7/z, z26.s, z29.s                         // out
-  sel z0.s, p6, z26.s, z29.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_0_1
+  fmax z29.s, p7/m, z29.s, z26.s                         // out
+  fmin z29.s, p7/m, z29.s, z27.s                         // out
+  fcvt z0.h, p7/m, z29.s                                 // out_0_1
   st1h {z0.s}, p7, [x6, #1, mul vl]                      // out_0_1
   b L(if_done)
 L(if_else):
@@ -655,159 +597,127 @@ L(if_else):
   fmul z30.s, z24.s, z30.s                               // scale
   mov z31.d, z28.d                                       // bias
   fmla z31.s, p7/m, z16.s, z30.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z31.s                         // out
-  sel z16.s, p6, z26.s, z31.s
-  fcmgt p6.s, p7/z, z16.s, z27.s                         // out
-  sel z16.s, p6, z27.s, z16.s
-  fcvt z16.h, p7/m, z16.s                                // out_7_0
+  fmax z31.s, p7/m, z31.s, z26.s                         // out
+  fmin z31.s, p7/m, z31.s, z27.s                         // out
+  fcvt z16.h, p7/m, z31.s                                // out_7_0
   st1h {z16.s}, p0, [x12, #0, mul vl]                    // out_7_0
   ld1rw {z16.s}, p7/z, [x9, #28]                         // scale_row_7
   fmul z16.s, z25.s, z16.s                               // scale
   mov z30.d, z29.d                                       // bias
   fmla z30.s, p7/m, z0.s, z16.s                          // out
-  fcmgt p6.s, p7/z, z26.s, z30.s                         // out
-  sel z0.s, p6, z26.s, z30.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_7_1
+  fmax z30.s, p7/m, z30.s, z26.s                         // out
+  fmin z30.s, p7/m, z30.s, z27.s                         // out
+  fcvt z0.h, p7/m, z30.s                                 // out_7_1
   st1h {z0.s}, p1, [x12, #1, mul vl]                     // out_7_1
   ld1rw {z0.s}, p7/z, [x9, #24]                          // scale_row_6
   fmul z0.s, z24.s, z0.s                                 // scale
   mov z16.d, z28.d                                       // bias
   fmla z16.s, p7/m, z23.s, z0.s                          // out
-  fcmgt p6.s, p7/z, z26.s, z16.s                         // out
-  sel z0.s, p6, z26.s, z16.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_6_0
+  fmax z16.s, p7/m, z16.s, z26.s                         // out
+  fmin z16.s, p7/m, z16.s, z27.s                         // out
+  fcvt z0.h, p7/m, z16.s                                 // out_6_0
   st1h {z0.s}, p0, [x19, #0, mul vl]                     // out_6_0
   ld1rw {z0.s}, p7/z, [x9, #24]                          // scale_row_6
   fmul z0.s, z25.s, z0.s                                 // scale
   mov z16.d, z29.d                                       // bias
   fmla z16.s, p7/m, z21.s, z0.s                          // out
-  fcmgt p6.s, p7/z, z26.s, z16.s                         // out
-  sel z0.s, p6, z26.s, z16.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_6_1
+  fmax z16.s, p7/m, z16.s, z26.s                         // out
+  fmin z16.s, p7/m, z16.s, z27.s                         // out
+  fcvt z0.h, p7/m, z16.s                                 // out_6_1
   st1h {z0.s}, p1, [x19, #1, mul vl]                     // out_6_1
   ld1rw {z0.s}, p7/z, [x9, #20]                          // scale_row_5
   fmul z0.s, z24.s, z0.s                                 // scale
   mov z16.d, z28.d                                       // bias
   fmla z16.s, p7/m, z7.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z26.s, z16.s                         // out
-  sel z0.s, p6, z26.s, z16.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_5_0
+  fmax z16.s, p7/m, z16.s, z26.s                         // out
+  fmin z16.s, p7/m, z16.s, z27.s                         // out
+  fcvt z0.h, p7/m, z16.s                                 // out_5_0
   st1h {z0.s}, p0, [x17, #0, mul vl]                     // out_5_0
   ld1rw {z0.s}, p7/z, [x9, #20]                          // scale_row_5
   fmul z0.s, z25.s, z0.s                                 // scale
   mov z7.d, z29.d                                        // bias
   fmla z7.s, p7/m, z3.s, z0.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z7.s                          // out
-  sel z0.s, p6, z26.s, z7.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_5_1
+  fmax z7.s, p7/m, z7.s, z26.s                           // out
+  fmin z7.s, p7/m, z7.s, z27.s                           // out
+  fcvt z0.h, p7/m, z7.s                                  // out_5_1
   st1h {z0.s}, p1, [x17, #1, mul vl]                     // out_5_1
   ld1rw {z0.s}, p7/z, [x9, #16]                          // scale_row_4
   fmul z0.s, z24.s, z0.s                                 // scale
   mov z3.d, z28.d                                        // bias
   fmla z3.s, p7/m, z22.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z26.s, z3.s                          // out
-  sel z0.s, p6, z26.s, z3.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_4_0
+  fmax z3.s, p7/m, z3.s, z26.s                           // out
+  fmin z3.s, p7/m, z3.s, z27.s                           // out
+  fcvt z0.h, p7/m, z3.s                                  // out_4_0
   st1h {z0.s}, p0, [x16, #0, mul vl]                     // out_4_0
   ld1rw {z0.s}, p7/z, [x9, #16]                          // scale_row_4
   fmul z0.s, z25.s, z0.s                                 // scale
   mov z3.d, z29.d                                        // bias
   fmla z3.s, p7/m, z20.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z26.s, z3.s                          // out
-  sel z0.s, p6, z26.s, z3.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_4_1
+  fmax z3.s, p7/m, z3.s, z26.s                           // out
+  fmin z3.s, p7/m, z3.s, z27.s                           // out
+  fcvt z0.h, p7/m, z3.s                                  // out_4_1
   st1h {z0.s}, p1, [x16, #1, mul vl]                     // out_4_1
   ld1rw {z0.s}, p7/z, [x9, #12]                          // scale_row_3
   fmul z0.s, z24.s, z0.s                                 // scale
   mov z3.d, z28.d                                        // bias
   fmla z3.s, p7/m, z6.s, z0.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z3.s                          // out
-  sel z0.s, p6, z26.s, z3.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_3_0
+  fmax z3.s, p7/m, z3.s, z26.s                           // out
+  fmin z3.s, p7/m, z3.s, z27.s                           // out
+  fcvt z0.h, p7/m, z3.s                                  // out_3_0
   st1h {z0.s}, p0, [x15, #0, mul vl]                     // out_3_0
   ld1rw {z0.s}, p7/z, [x9, #12]                          // scale_row_3
   fmul z0.s, z25.s, z0.s                                 // scale
   mov z3.d, z29.d                                        // bias
   fmla z3.s, p7/m, z2.s, z0.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z3.s                          // out
-  sel z0.s, p6, z26.s, z3.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_3_1
+  fmax z3.s, p7/m, z3.s, z26.s                           // out
+  fmin z3.s, p7/m, z3.s, z27.s                           // out
+  fcvt z0.h, p7/m, z3.s                                  // out_3_1
   st1h {z0.s}, p1, [x15, #1, mul vl]                     // out_3_1
   ld1rw {z0.s}, p7/z, [x9, #8]                           // scale_row_2
   fmul z0.s, z24.s, z0.s                                 // scale
   mov z2.d, z28.d                                        // bias
   fmla z2.s, p7/m, z18.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z26.s, z2.s                          // out
-  sel z0.s, p6, z26.s, z2.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_2_0
+  fmax z2.s, p7/m, z2.s, z26.s                           // out
+  fmin z2.s, p7/m, z2.s, z27.s                           // out
+  fcvt z0.h, p7/m, z2.s                                  // out_2_0
   st1h {z0.s}, p0, [x14, #0, mul vl]                     // out_2_0
   ld1rw {z0.s}, p7/z, [x9, #8]                           // scale_row_2
   fmul z0.s, z25.s, z0.s                                 // scale
   mov z2.d, z29.d                                        // bias
   fmla z2.s, p7/m, z19.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z26.s, z2.s                          // out
-  sel z0.s, p6, z26.s, z2.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_2_1
+  fmax z2.s, p7/m, z2.s, z26.s                           // out
+  fmin z2.s, p7/m, z2.s, z27.s                           // out
+  fcvt z0.h, p7/m, z2.s                                  // out_2_1
   st1h {z0.s}, p1, [x14, #1, mul vl]                     // out_2_1
   ld1rw {z0.s}, p7/z, [x9, #4]                           // scale_row_1
   fmul z0.s, z24.s, z0.s                                 // scale
   mov z2.d, z28.d                                        // bias
   fmla z2.s, p7/m, z5.s, z0.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z2.s                          // out
-  sel z0.s, p6, z26.s, z2.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_1_0
+  fmax z2.s, p7/m, z2.s, z26.s                           // out
+  fmin z2.s, p7/m, z2.s, z27.s                           // out
+  fcvt z0.h, p7/m, z2.s                                  // out_1_0
   st1h {z0.s}, p0, [x13, #0, mul vl]                     // out_1_0
   ld1rw {z0.s}, p7/z, [x9, #4]                           // scale_row_1
   fmul z0.s, z25.s, z0.s                                 // scale
   mov z2.d, z29.d                                        // bias
   fmla z2.s, p7/m, z1.s, z0.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z2.s                          // out
-  sel z0.s, p6, z26.s, z2.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_1_1
+  fmax z2.s, p7/m, z2.s, z26.s                           // out
+  fmin z2.s, p7/m, z2.s, z27.s                           // out
+  fcvt z0.h, p7/m, z2.s                                  // out_1_1
   st1h {z0.s}, p1, [x13, #1, mul vl]                     // out_1_1
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   fmul z0.s, z24.s, z0.s                                 // scale
   fmla z28.s, p7/m, z4.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z26.s, z28.s                         // out
-  sel z0.s, p6, z26.s, z28.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_0_0
+  fmax z28.s, p7/m, z28.s, z26.s                         // out
+  fmin z28.s, p7/m, z28.s, z27.s                         // out
+  fcvt z0.h, p7/m, z28.s                                 // out_0_0
   st1h {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   fmul z0.s, z25.s, z0.s                                 // scale
   fmla z29.s, p7/m, z17.s, z0.s                          // out
-  fcmgt p6.s, p7/z, z26.s, z29.s                         // out
-  sel z0.s, p6, z26.s, z29.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out
-  sel z0.s, p6, z27.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_0_1
+  fmax z29.s, p7/m, z29.s, z26.s                         // out
+  fmin z29.s, p7/m, z29.s, z27.s                         // out
+  fcvt z0.h, p7/m, z29.s                                 // out_0_1
   st1h {z0.s}, p1, [x6, #1, mul vl]                      // out_0_1
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride

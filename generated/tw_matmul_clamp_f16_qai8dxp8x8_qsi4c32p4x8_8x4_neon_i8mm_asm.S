@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes | 4 f16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 8 x 4: needs 24 vector registers on neon_i8mm (16 accumulators + 6 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -51,24 +51,22 @@ tw_matmul_clamp_f16_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_asm:
   .cfi_def_cfa_offset 80
   str x19, [sp, #0]
   .cfi_offset x19, -80
-  str x20, [sp, #8]
-  .cfi_offset x20, -72
-  str d8, [sp, #16]
-  .cfi_offset d8, -64
-  str d9, [sp, #24]
-  .cfi_offset d9, -56
-  str d10, [sp, #32]
-  .cfi_offset d10, -48
-  str d11, [sp, #40]
-  .cfi_offset d11, -40
-  str d12, [sp, #48]
-  .cfi_offset d12, -32
-  str d13, [sp, #56]
-  .cfi_offset d13, -24
-  str d14, [sp, #64]
-  .cfi_offset d14, -16
-  str d15, [sp, #72]
-  .cfi_offset d15, -8
+  str d8, [sp, #8]
+  .cfi_offset d8, -72
+  str d9, [sp, #16]
+  .cfi_offset d9, -64
+  str d10, [sp, #24]
+  .cfi_offset d10, -56
+  str d11, [sp, #32]
+  .cfi_offset d11, -48
+  str d12, [sp, #40]
+  .cfi_offset d12, -40
+  str d13, [sp, #48]
+  .cfi_offset d13, -32
+  str d14, [sp, #56]
+  .cfi_offset d14, -24
+  str d15, [sp, #64]
+  .cfi_offset d15, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f16_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_asm
   hint #34
@@ -77,24 +75,22 @@ tw_matmul_clamp_f16_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_asm:
   .seh_stackalloc 80
   str x19, [sp, #0]
   .seh_save_reg x19, 0
-  str x20, [sp, #8]
-  .seh_save_reg x20, 8
-  str d8, [sp, #16]
-  .seh_save_freg d8, 16
-  str d9, [sp, #24]
-  .seh_save_freg d9, 24
-  str d10, [sp, #32]
-  .seh_save_freg d10, 32
-  str d11, [sp, #40]
-  .seh_save_freg d11, 40
-  str d12, [sp, #48]
-  .seh_save_freg d12, 48
-  str d13, [sp, #56]
-  .seh_save_freg d13, 56
-  str d14, [sp, #64]
-  .seh_save_freg d14, 64
-  str d15, [sp, #72]
-  .seh_save_freg d15, 72
+  str d8, [sp, #8]
+  .seh_save_freg d8, 8
+  str d9, [sp, #16]
+  .seh_save_freg d9, 16
+  str d10, [sp, #24]
+  .seh_save_freg d10, 24
+  str d11, [sp, #32]
+  .seh_save_freg d11, 32
+  str d12, [sp, #40]
+  .seh_save_freg d12, 40
+  str d13, [sp, #48]
+  .seh_save_freg d13, 48
+  str d14, [sp, #56]
+  .seh_save_freg d14, 56
+  str d15, [sp, #64]
+  .seh_save_freg d15, 64
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -223,309 +219,207 @@ L(k_done):
   mov x11, #320
   mul x9, x9, x11
   add x9, x7, x9                                         // field
-  ld1r {v17.4s}, [x9]                                    // zero_0
+  ldp q18, q17, [x9, #0]                                 // zeros, zeros
+  scvtf v18.4s, v18.4s                                   // zero
   scvtf v17.4s, v17.4s                                   // zero
-  fmla v4.4s, v16.4s, v17.4s                             // f_0_0
-  ldr s17, [x9, #4]                                      // zero_1
+  fmla v4.4s, v16.4s, v18.s[0]                           // f_0_0
+  fmla v1.4s, v16.4s, v18.s[1]                           // f_1_0
+  fmla v5.4s, v16.4s, v18.s[2]                           // f_2_0
+  fmla v2.4s, v16.4s, v18.s[3]                           // f_3_0
+  fmla v6.4s, v16.4s, v17.s[0]                           // f_4_0
+  fmla v3.4s, v16.4s, v17.s[1]                           // f_5_0
+  fmla v7.4s, v16.4s, v17.s[2]                           // f_6_0
+  fmla v0.4s, v16.4s, v17.s[3]                           // f_7_0
+  add x9, x0, #8*15                                      // clamp
+  ld1r {v16.4s}, [x9]                                    // min
+  ldr s17, [x9, #4]                                      // max
   dup v17.4s, v17.s[0]
-  scvtf v17.4s, v17.4s                                   // zero
-  fmla v1.4s, v16.4s, v17.4s                             // f_1_0
-  ldr s17, [x9, #8]                                      // zero_2
-  dup v17.4s, v17.s[0]
-  scvtf v17.4s, v17.4s                                   // zero
-  fmla v5.4s, v16.4s, v17.4s                             // f_2_0
-  ldr s17, [x9, #12]                                     // zero_3
-  dup v17.4s, v17.s[0]
-  scvtf v17.4s, v17.4s                                   // zero
-  fmla v2.4s, v16.4s, v17.4s                             // f_3_0
-  ldr s17, [x9, #16]                                     // zero_4
-  dup v17.4s, v17.s[0]
-  scvtf v17.4s, v17.4s                                   // zero
-  fmla v6.4s, v16.4s, v17.4s                             // f_4_0
-  ldr s17, [x9, #20]                                     // zero_5
-  dup v17.4s, v17.s[0]
-  scvtf v17.4s, v17.4s                                   // zero
-  fmla v3.4s, v16.4s, v17.4s                             // f_5_0
-  ldr s17, [x9, #24]                                     // zero_6
-  dup v17.4s, v17.s[0]
-  scvtf v17.4s, v17.4s                                   // zero
-  fmla v7.4s, v16.4s, v17.4s                             // f_6_0
-  ldr s17, [x9, #28]                                     // zero_7
-  dup v17.4s, v17.s[0]
-  scvtf v17.4s, v17.4s                                   // zero
-  fmla v0.4s, v16.4s, v17.4s                             // f_7_0
   lsr x9, x10, #5
   mov x11, #320
   mul x9, x9, x11
   add x9, x9, #32
   add x9, x7, x9                                         // field
-  add x11, x0, #8*15                                     // clamp
-  ld1r {v16.4s}, [x11]                                   // min
-  ldr s17, [x11, #4]                                     // max
-  dup v17.4s, v17.s[0]
-  mov x11, #4
-  ldr x12, [x0, #8*13]                                   // dst_stride
-  mov x13, #1
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x6, x12
-  cmp x13, #0                                            // dst_1
-  csel x13, x6, x14, eq
-  mov x14, #2
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x12
-  cmp x14, #0                                            // dst_2
-  csel x14, x13, x15, eq
-  mov x15, #3
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x12
-  cmp x15, #0                                            // dst_3
-  csel x15, x14, x16, eq
-  mov x16, #4
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x12
-  cmp x16, #0                                            // dst_4
-  csel x16, x15, x17, eq
-  mov x17, #5
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
-  add x19, x16, x12
-  cmp x17, #0                                            // dst_5
-  csel x17, x16, x19, eq
-  mov x19, #6
-  subs x19, x8, x19
-  csel x19, x19, xzr, hs
-  add x20, x17, x12
-  cmp x19, #0                                            // dst_6
-  csel x19, x17, x20, eq
-  mov x20, #7
-  subs x20, x8, x20
-  csel x20, x20, xzr, hs
-  add x12, x19, x12
-  cmp x20, #0                                            // dst_7
-  csel x12, x19, x12, eq
+  ldp q18, q19, [x9, #0]                                 // scale_rows, scale_rows
+  mov x9, #4
+  ldr x11, [x0, #8*13]                                   // dst_stride
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
+  add x14, x13, x11
+  cmp x8, #3                                             // dst_3
+  csel x14, x13, x14, ls
+  add x15, x14, x11
+  cmp x8, #4                                             // dst_4
+  csel x15, x14, x15, ls
+  add x16, x15, x11
+  cmp x8, #5                                             // dst_5
+  csel x16, x15, x16, ls
+  add x17, x16, x11
+  cmp x8, #6                                             // dst_6
+  csel x17, x16, x17, ls
+  add x11, x17, x11
+  cmp x8, #7                                             // dst_7
+  csel x11, x17, x11, ls
   lsr x10, x10, #5
-  mov x20, #72
-  mul x10, x10, x20
+  mov x19, #72
+  mul x10, x10, x19
   add x10, x10, #16
   add x10, x3, x10                                       // field
-  cmp x4, x11                                            // unless n_left at_least 
+  cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_else)
-  ldr x11, [x0, #8*14]                                   // bias
-  add x20, x11, x2
-  cmp x11, #0                                            // bias
-  csel x10, x10, x20, eq
-  ldr q18, [x10, #0]                                     // bias
-  ldr s19, [x9, #28]                                     // scale_row_7
-  dup v19.4s, v19.s[0]
-  mov v20.16b, v18.16b                                   // bias
-  fmla v20.4s, v0.4s, v19.4s                             // out
-  fcmgt v0.4s, v16.4s, v20.4s                            // out
-  bsl v0.16b, v16.16b, v20.16b
-  fcmgt v19.4s, v0.4s, v17.4s                            // out
-  bsl v19.16b, v17.16b, v0.16b
-  fcvtn v0.4h, v19.4s                                    // out_7_0
-  str d0, [x12, #0]                                      // out_7_0
-  ldr s0, [x9, #24]                                      // scale_row_6
-  dup v0.4s, v0.s[0]
-  mov v19.16b, v18.16b                                   // bias
-  fmla v19.4s, v7.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v19.4s                            // out
-  bsl v0.16b, v16.16b, v19.16b
-  fcmgt v7.4s, v0.4s, v17.4s                             // out
-  bsl v7.16b, v17.16b, v0.16b
-  fcvtn v0.4h, v7.4s                                     // out_6_0
-  str d0, [x19, #0]                                      // out_6_0
-  ldr s0, [x9, #20]                                      // scale_row_5
-  dup v0.4s, v0.s[0]
-  mov v7.16b, v18.16b                                    // bias
-  fmla v7.4s, v3.4s, v0.4s                               // out
-  fcmgt v0.4s, v16.4s, v7.4s                             // out
-  bsl v0.16b, v16.16b, v7.16b
-  fcmgt v3.4s, v0.4s, v17.4s                             // out
-  bsl v3.16b, v17.16b, v0.16b
-  fcvtn v0.4h, v3.4s                                     // out_5_0
-  str d0, [x17, #0]                                      // out_5_0
-  ldr s0, [x9, #16]                                      // scale_row_4
-  dup v0.4s, v0.s[0]
-  mov v3.16b, v18.16b                                    // bias
-  fmla v3.4s, v6.4s, v0.4s                               // out
-  fcmgt v0.4s, v16.4s, v3.4s                             // out
-  bsl v0.16b, v16.16b, v3.16b
-  fcmgt v3.4s, v0.4s, v17.4s                             // out
-  bsl v3.16b, v17.16b, v0.16b
-  fcvtn v0.4h, v3.4s                                     // out_4_0
-  str d0, [x16, #0]                                      // out_4_0
-  ldr s0, [x9, #12]                                      // scale_row_3
-  dup v0.4s, v0.s[0]
-  mov v3.16b, v18.16b                                    // bias
-  fmla v3.4s, v2.4s, v0.4s                               // out
-  fcmgt v0.4s, v16.4s, v3.4s                             // out
-  bsl v0.16b, v16.16b, v3.16b
-  fcmgt v2.4s, v0.4s, v17.4s                             // out
-  bsl v2.16b, v17.16b, v0.16b
-  fcvtn v0.4h, v2.4s                                     // out_3_0
-  str d0, [x15, #0]                                      // out_3_0
-  ldr s0, [x9, #8]                                       // scale_row_2
-  dup v0.4s, v0.s[0]
-  mov v2.16b, v18.16b                                    // bias
-  fmla v2.4s, v5.4s, v0.4s                               // out
-  fcmgt v0.4s, v16.4s, v2.4s                             // out
-  bsl v0.16b, v16.16b, v2.16b
-  fcmgt v2.4s, v0.4s, v17.4s                             // out
-  bsl v2.16b, v17.16b, v0.16b
-  fcvtn v0.4h, v2.4s                                     // out_2_0
-  str d0, [x14, #0]                                      // out_2_0
-  ldr s0, [x9, #4]                                       // scale_row_1
-  dup v0.4s, v0.s[0]
-  mov v2.16b, v18.16b                                    // bias
-  fmla v2.4s, v1.4s, v0.4s                               // out
-  fcmgt v0.4s, v16.4s, v2.4s                             // out
-  bsl v0.16b, v16.16b, v2.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out
-  bsl v1.16b, v17.16b, v0.16b
-  fcvtn v0.4h, v1.4s                                     // out_1_0
-  str d0, [x13, #0]                                      // out_1_0
-  ld1r {v0.4s}, [x9]                                     // scale_row_0
-  fmla v18.4s, v4.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v18.4s                            // out
-  bsl v0.16b, v16.16b, v18.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out
-  bsl v1.16b, v17.16b, v0.16b
-  fcvtn v0.4h, v1.4s                                     // out_0_0
+  ldr x9, [x0, #8*14]                                    // bias
+  add x19, x9, x2
+  cmp x9, #0                                             // bias
+  csel x9, x10, x19, eq
+  ldr q20, [x9, #0]                                      // bias
+  mov v21.16b, v20.16b                                   // bias
+  fmla v21.4s, v0.4s, v19.s[3]                           // out
+  fmax v0.4s, v21.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
+  fcvtn v0.4h, v0.4s                                     // out_7_0
+  str d0, [x11, #0]                                      // out_7_0
+  mov v0.16b, v20.16b                                    // bias
+  fmla v0.4s, v7.4s, v19.s[2]                            // out
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
+  fcvtn v0.4h, v0.4s                                     // out_6_0
+  str d0, [x17, #0]                                      // out_6_0
+  mov v0.16b, v20.16b                                    // bias
+  fmla v0.4s, v3.4s, v19.s[1]                            // out
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
+  fcvtn v0.4h, v0.4s                                     // out_5_0
+  str d0, [x16, #0]                                      // out_5_0
+  mov v0.16b, v20.16b                                    // bias
+  fmla v0.4s, v6.4s, v19.s[0]                            // out
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
+  fcvtn v0.4h, v0.4s                                     // out_4_0
+  str d0, [x15, #0]                                      // out_4_0
+  mov v0.16b, v20.16b                                    // bias
+  fmla v0.4s, v2.4s, v18.s[3]                            // out
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
+  fcvtn v0.4h, v0.4s                                     // out_3_0
+  str d0, [x14, #0]                                      // out_3_0
+  mov v0.16b, v20.16b                                    // bias
+  fmla v0.4s, v5.4s, v18.s[2]                            // out
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
+  fcvtn v0.4h, v0.4s                                     // out_2_0
+  str d0, [x13, #0]                                      // out_2_0
+  mov v0.16b, v20.16b                                    // bias
+  fmla v0.4s, v1.4s, v18.s[1]                            // out
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
+  fcvtn v0.4h, v0.4s                                     // out_1_0
+  str d0, [x12, #0]                                      // out_1_0
+  fmla v20.4s, v4.4s, v18.s[0]                           // out
+  fmax v0.4s, v20.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
+  fcvtn v0.4h, v0.4s                                     // out_0_0
   str d0, [x6, #0]                                       // out_0_0
   b L(if_done)
 L(if_else):
-  ldr x11, [x0, #8*14]                                   // bias
-  add x20, x11, x2
-  cmp x11, #0                                            // bias
-  csel x10, x10, x20, eq
-  mov x11, #1
-  sub x11, x4, x11
-  mov x20, #0
-  subs x11, x11, x20
-  csel x11, x11, xzr, hs
-  subs x20, x4, x20
-  csel x20, x20, xzr, hs
-  cmp x20, #0
-  csel x10, x10, x10, eq
-  ld1r {v18.4s}, [x10]                                   // bias
-  mov x20, #1
-  cmp x11, x20
-  csel x20, x11, x20, lo
-  add x20, x10, x20, lsl #2
-  ld1 {v18.s}[1], [x20]                                  // bias
-  mov x20, #2
-  cmp x11, x20
-  csel x20, x11, x20, lo
-  add x20, x10, x20, lsl #2
-  ld1 {v18.s}[2], [x20]                                  // bias
-  mov x20, #3
-  cmp x11, x20
-  csel x11, x11, x20, lo
-  add x10, x10, x11, lsl #2
-  ld1 {v18.s}[3], [x10]                                  // bias
-  ldr s19, [x9, #28]                                     // scale_row_7
-  dup v19.4s, v19.s[0]
-  mov v20.16b, v18.16b                                   // bias
-  fmla v20.4s, v0.4s, v19.4s                             // out
-  fcmgt v0.4s, v16.4s, v20.4s                            // out
-  bsl v0.16b, v16.16b, v20.16b
-  fcmgt v19.4s, v0.4s, v17.4s                            // out
-  bsl v19.16b, v17.16b, v0.16b
-  fcvtn v0.4h, v19.4s                                    // out_7_0
-  ldr s19, [x9, #24]                                     // scale_row_6
-  dup v19.4s, v19.s[0]
-  mov v20.16b, v18.16b                                   // bias
-  fmla v20.4s, v7.4s, v19.4s                             // out
-  fcmgt v7.4s, v16.4s, v20.4s                            // out
-  bsl v7.16b, v16.16b, v20.16b
-  fcmgt v19.4s, v7.4s, v17.4s                            // out
-  bsl v19.16b, v17.16b, v7.16b
-  fcvtn v7.4h, v19.4s                                    // out_6_0
-  ldr s19, [x9, #20]                                     // scale_row_5
-  dup v19.4s, v19.s[0]
-  mov v20.16b, v18.16b                                   // bias
-  fmla v20.4s, v3.4s, v19.4s                             // out
-  fcmgt v3.4s, v16.4s, v20.4s                            // out
-  bsl v3.16b, v16.16b, v20.16b
-  fcmgt v19.4s, v3.4s, v17.4s                            // out
-  bsl v19.16b, v17.16b, v3.16b
-  fcvtn v3.4h, v19.4s                                    // out_5_0
-  ldr s19, [x9, #16]                                     // scale_row_4
-  dup v19.4s, v19.s[0]
-  mov v20.16b, v18.16b                                   // bias
-  fmla v20.4s, v6.4s, v19.4s                             // out
-  fcmgt v6.4s, v16.4s, v20.4s                            // out
-  bsl v6.16b, v16.16b, v20.16b
-  fcmgt v19.4s, v6.4s, v17.4s                            // out
-  bsl v19.16b, v17.16b, v6.16b
-  fcvtn v6.4h, v19.4s                                    // out_4_0
-  ldr s19, [x9, #12]                                     // scale_row_3
-  dup v19.4s, v19.s[0]
-  mov v20.16b, v18.16b                                   // bias
-  fmla v20.4s, v2.4s, v19.4s                             // out
-  fcmgt v2.4s, v16.4s, v20.4s                            // out
-  bsl v2.16b, v16.16b, v20.16b
-  fcmgt v19.4s, v2.4s, v17.4s                            // out
-  bsl v19.16b, v17.16b, v2.16b
-  fcvtn v2.4h, v19.4s                                    // out_3_0
-  ldr s19, [x9, #8]                                      // scale_row_2
-  dup v19.4s, v19.s[0]
-  mov v20.16b, v18.16b                                   // bias
-  fmla v20.4s, v5.4s, v19.4s                             // out
-  fcmgt v5.4s, v16.4s, v20.4s                            // out
-  bsl v5.16b, v16.16b, v20.16b
-  fcmgt v19.4s, v5.4s, v17.4s                            // out
-  bsl v19.16b, v17.16b, v5.16b
-  fcvtn v5.4h, v19.4s                                    // out_2_0
-  ldr s19, [x9, #4]                                      // scale_row_1
-  dup v19.4s, v19.s[0]
-  mov v20.16b, v18.16b                                   // bias
-  fmla v20.4s, v1.4s, v19.4s                             // out
-  fcmgt v1.4s, v16.4s, v20.4s                            // out
-  bsl v1.16b, v16.16b, v20.16b
-  fcmgt v19.4s, v1.4s, v17.4s                            // out
-  bsl v19.16b, v17.16b, v1.16b
-  fcvtn v1.4h, v19.4s                                    // out_1_0
-  ld1r {v19.4s}, [x9]                                    // scale_row_0
-  fmla v18.4s, v4.4s, v19.4s                             // out
-  fcmgt v4.4s, v16.4s, v18.4s                            // out
-  bsl v4.16b, v16.16b, v18.16b
-  fcmgt v16.4s, v4.4s, v17.4s                            // out
-  bsl v16.16b, v17.16b, v4.16b
-  fcvtn v4.4h, v16.4s                                    // out_0_0
+  ldr x9, [x0, #8*14]                                    // bias
+  add x19, x9, x2
+  cmp x9, #0                                             // bias
+  csel x9, x10, x19, eq
+  mov x10, #1
+  sub x10, x4, x10
+  mov x19, #0
+  subs x10, x10, x19
+  csel x10, x10, xzr, hs
+  subs x19, x4, x19
+  csel x19, x19, xzr, hs
+  cmp x19, #0
+  csel x9, x9, x9, eq
+  ld1r {v20.4s}, [x9]                                    // bias
+  mov x19, #1
+  cmp x10, x19
+  csel x19, x10, x19, lo
+  add x19, x9, x19, lsl #2
+  ld1 {v20.s}[1], [x19]                                  // bias
+  mov x19, #2
+  cmp x10, x19
+  csel x19, x10, x19, lo
+  add x19, x9, x19, lsl #2
+  ld1 {v20.s}[2], [x19]                                  // bias
+  mov x19, #3
+  cmp x10, x19
+  csel x10, x10, x19, lo
+  add x9, x9, x10, lsl #2
+  ld1 {v20.s}[3], [x9]                                   // bias
+  mov v21.16b, v20.16b                                   // bias
+  fmla v21.4s, v0.4s, v19.s[3]                           // out
+  fmax v0.4s, v21.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
+  fcvtn v0.4h, v0.4s                                     // out_7_0
+  mov v21.16b, v20.16b                                   // bias
+  fmla v21.4s, v7.4s, v19.s[2]                           // out
+  fmax v7.4s, v21.4s, v16.4s                             // out
+  fmin v7.4s, v7.4s, v17.4s                              // out
+  fcvtn v7.4h, v7.4s                                     // out_6_0
+  mov v21.16b, v20.16b                                   // bias
+  fmla v21.4s, v3.4s, v19.s[1]                           // out
+  fmax v3.4s, v21.4s, v16.4s                             // out
+  fmin v3.4s, v3.4s, v17.4s                              // out
+  fcvtn v3.4h, v3.4s                                     // out_5_0
+  mov v21.16b, v20.16b                                   // bias
+  fmla v21.4s, v6.4s, v19.s[0]                           // out
+  fmax v6.4s, v21.4s, v16.4s                             // out
+  fmin v6.4s, v6.4s, v17.4s                              // out
+  fcvtn v6.4h, v6.4s                                     // out_4_0
+  mov v19.16b, v20.16b                                   // bias
+  fmla v19.4s, v2.4s, v18.s[3]                           // out
+  fmax v2.4s, v19.4s, v16.4s                             // out
+  fmin v2.4s, v2.4s, v17.4s                              // out
+  fcvtn v2.4h, v2.4s                                     // out_3_0
+  mov v19.16b, v20.16b                                   // bias
+  fmla v19.4s, v5.4s, v18.s[2]                           // out
+  fmax v5.4s, v19.4s, v16.4s                             // out
+  fmin v5.4s, v5.4s, v17.4s                              // out
+  fcvtn v5.4h, v5.4s                                     // out_2_0
+  mov v19.16b, v20.16b                                   // bias
+  fmla v19.4s, v1.4s, v18.s[1]                           // out
+  fmax v1.4s, v19.4s, v16.4s                             // out
+  fmin v1.4s, v1.4s, v17.4s                              // out
+  fcvtn v1.4h, v1.4s                                     // out_1_0
+  fmla v20.4s, v4.4s, v18.s[0]                           // out
+  fmax v4.4s, v20.4s, v16.4s                             // out
+  fmin v4.4s, v4.4s, v17.4s                              // out
+  fcvtn v4.4h, v4.4s                                     // out_0_0
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v0.h}[0], [x12]                                   // out_7_0
-  st1 {v7.h}[0], [x19]                                   // out_6_0
-  st1 {v3.h}[0], [x17]                                   // out_5_0
-  st1 {v6.h}[0], [x16]                                   // out_4_0
-  st1 {v2.h}[0], [x15]                                   // out_3_0
-  st1 {v5.h}[0], [x14]                                   // out_2_0
-  st1 {v1.h}[0], [x13]                                   // out_1_0
+  st1 {v0.h}[0], [x11]                                   // out_7_0
+  st1 {v7.h}[0], [x17]                                   // out_6_0
+  st1 {v3.h}[0], [x16]                                   // out_5_0
+  st1 {v6.h}[0], [x15]                                   // out_4_0
+  st1 {v2.h}[0], [x14]                                   // out_3_0
+  st1 {v5.h}[0], [x13]                                   // out_2_0
+  st1 {v1.h}[0], [x12]                                   // out_1_0
   st1 {v4.h}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
-  add x9, x12, #2
+  add x9, x11, #2
   st1 {v0.h}[1], [x9]                                    // out_7_0
-  add x9, x19, #2
-  st1 {v7.h}[1], [x9]                                    // out_6_0
   add x9, x17, #2
-  st1 {v3.h}[1], [x9]                                    // out_5_0
+  st1 {v7.h}[1], [x9]                                    // out_6_0
   add x9, x16, #2
-  st1 {v6.h}[1], [x9]                                    // out_4_0
+  st1 {v3.h}[1], [x9]                                    // out_5_0
   add x9, x15, #2
-  st1 {v2.h}[1], [x9]                                    // out_3_0
+  st1 {v6.h}[1], [x9]                                    // out_4_0
   add x9, x14, #2
-  st1 {v5.h}[1], [x9]                                    // out_2_0
+  st1 {v2.h}[1], [x9]                                    // out_3_0
   add x9, x13, #2
+  st1 {v5.h}[1], [x9]                                    // out_2_0
+  add x9, x12, #2
   st1 {v1.h}[1], [x9]                                    // out_1_0
   add x9, x6, #2
   st1 {v4.h}[1], [x9]                                    // out_0_0
@@ -533,19 +427,19 @@ L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
-  add x9, x12, #4
+  add x9, x11, #4
   st1 {v0.h}[2], [x9]                                    // out_7_0
-  add x9, x19, #4
-  st1 {v7.h}[2], [x9]                                    // out_6_0
   add x9, x17, #4
-  st1 {v3.h}[2], [x9]                                    // out_5_0
+  st1 {v7.h}[2], [x9]                                    // out_6_0
   add x9, x16, #4
-  st1 {v6.h}[2], [x9]                                    // out_4_0
+  st1 {v3.h}[2], [x9]                                    // out_5_0
   add x9, x15, #4
-  st1 {v2.h}[2], [x9]                                    // out_3_0
+  st1 {v6.h}[2], [x9]                                    // out_4_0
   add x9, x14, #4
-  st1 {v5.h}[2], [x9]                                    // out_2_0
+  st1 {v2.h}[2], [x9]                                    // out_3_0
   add x9, x13, #4
+  st1 {v5.h}[2], [x9]                                    // out_2_0
+  add x9, x12, #4
   st1 {v1.h}[2], [x9]                                    // out_1_0
   add x9, x6, #4
   st1 {v4.h}[2], [x9]                                    // out_0_0
@@ -574,15 +468,14 @@ L(m_done):
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
   ldr x19, [sp, #0]
-  ldr x20, [sp, #8]
-  ldr d8, [sp, #16]
-  ldr d9, [sp, #24]
-  ldr d10, [sp, #32]
-  ldr d11, [sp, #40]
-  ldr d12, [sp, #48]
-  ldr d13, [sp, #56]
-  ldr d14, [sp, #64]
-  ldr d15, [sp, #72]
+  ldr d8, [sp, #8]
+  ldr d9, [sp, #16]
+  ldr d10, [sp, #24]
+  ldr d11, [sp, #32]
+  ldr d12, [sp, #40]
+  ldr d13, [sp, #48]
+  ldr d14, [sp, #56]
+  ldr d15, [sp, #64]
   add sp, sp, #80
   .cfi_def_cfa_offset 0
   ret
@@ -591,24 +484,22 @@ L(n_done):
   .seh_startepilogue
   ldr x19, [sp, #0]
   .seh_save_reg x19, 0
-  ldr x20, [sp, #8]
-  .seh_save_reg x20, 8
-  ldr d8, [sp, #16]
-  .seh_save_freg d8, 16
-  ldr d9, [sp, #24]
-  .seh_save_freg d9, 24
-  ldr d10, [sp, #32]
-  .seh_save_freg d10, 32
-  ldr d11, [sp, #40]
-  .seh_save_freg d11, 40
-  ldr d12, [sp, #48]
-  .seh_save_freg d12, 48
-  ldr d13, [sp, #56]
-  .seh_save_freg d13, 56
-  ldr d14, [sp, #64]
-  .seh_save_freg d14, 64
-  ldr d15, [sp, #72]
-  .seh_save_freg d15, 72
+  ldr d8, [sp, #8]
+  .seh_save_freg d8, 8
+  ldr d9, [sp, #16]
+  .seh_save_freg d9, 16
+  ldr d10, [sp, #24]
+  .seh_save_freg d10, 24
+  ldr d11, [sp, #32]
+  .seh_save_freg d11, 32
+  ldr d12, [sp, #40]
+  .seh_save_freg d12, 40
+  ldr d13, [sp, #48]
+  .seh_save_freg d13, 48
+  ldr d14, [sp, #56]
+  .seh_save_freg d14, 56
+  ldr d15, [sp, #64]
+  .seh_save_freg d15, 64
   add sp, sp, #80
   .seh_stackalloc 80
   .seh_endepilogue

@@ -268,32 +268,24 @@ L(k_done):
   ldr z16, [x9, #0, mul vl]                              // bias
   ldr z17, [x9, #1, mul vl]                              // bias
   fadd z1.s, z1.s, z6.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z1.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out
-  sel z1.s, p6, z5.s, z1.s
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z5.s                            // out
   fcvt z1.h, p7/m, z1.s                                  // out_0_0
   st1h {z1.s}, p7, [x6, #0, mul vl]                      // out_0_0
   fadd z1.s, z2.s, z7.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z1.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out
-  sel z1.s, p6, z5.s, z1.s
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z5.s                            // out
   fcvt z1.h, p7/m, z1.s                                  // out_0_1
   st1h {z1.s}, p7, [x6, #1, mul vl]                      // out_0_1
   fadd z1.s, z3.s, z16.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z1.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out
-  sel z1.s, p6, z5.s, z1.s
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z5.s                            // out
   fcvt z1.h, p7/m, z1.s                                  // out_0_2
   st1h {z1.s}, p7, [x6, #2, mul vl]                      // out_0_2
   fadd z1.s, z4.s, z17.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z0.s, p6, z5.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_0_3
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z5.s                            // out
+  fcvt z0.h, p7/m, z1.s                                  // out_0_3
   st1h {z0.s}, p7, [x6, #3, mul vl]                      // out_0_3
   b L(if_done)
 L(if_else):
@@ -324,32 +316,24 @@ L(if_else):
   ld1w {z16.s}, p2/z, [x9, #0, mul vl]                   // bias
   ld1w {z17.s}, p3/z, [x9, #1, mul vl]                   // bias
   fadd z1.s, z1.s, z6.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z1.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out
-  sel z1.s, p6, z5.s, z1.s
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z5.s                            // out
   fcvt z1.h, p7/m, z1.s                                  // out_0_0
   st1h {z1.s}, p0, [x6, #0, mul vl]                      // out_0_0
   fadd z1.s, z2.s, z7.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z1.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out
-  sel z1.s, p6, z5.s, z1.s
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z5.s                            // out
   fcvt z1.h, p7/m, z1.s                                  // out_0_1
   st1h {z1.s}, p1, [x6, #1, mul vl]                      // out_0_1
   fadd z1.s, z3.s, z16.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z1.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out
-  sel z1.s, p6, z5.s, z1.s
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z5.s                            // out
   fcvt z1.h, p7/m, z1.s                                  // out_0_2
   st1h {z1.s}, p2, [x6, #2, mul vl]                      // out_0_2
   fadd z1.s, z4.s, z17.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z0.s, p6, z5.s, z0.s
-  fcvt z0.h, p7/m, z0.s                                  // out_0_3
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z5.s                            // out
+  fcvt z0.h, p7/m, z1.s                                  // out_0_3
   st1h {z0.s}, p3, [x6, #3, mul vl]                      // out_0_3
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride

@@ -174,8 +174,7 @@ L(m):
   ptrue p1.s                                             // all_rows
   mov x9, #0                                             // row
   mov x10, #8                                            // row
-  mov x11, #2
-  mul x11, x4, x11
+  lsl x11, x4, #1
   add x19, x3, x11                                       // codes
   .inst 0xc0080000 + (0x11 << 0) // zero {za0.s}         // f_0
   .inst 0xc0080000 + (0x11 << 1) // zero {za1.s}         // f_1
@@ -898,8 +897,7 @@ L(k_5_done):
   lsr x9, x12, #5
   rdvl x10, #24
   mul x9, x9, x10
-  mov x10, #4
-  mul x10, x4, x10
+  lsl x10, x4, #2
   add x9, x9, x10
   add x9, x3, x9                                         // field
   ldr x10, [x0, #8*14]                                   // bias
@@ -917,18 +915,14 @@ L(k_5_done):
 L(row):
   .inst 0xc0821c00 + ((12 - 12) << 13) + (0 << 7) + 4 // mov z4.s, p7/m, za0h.s[w12, 0] // f_0
   fadd z4.s, z4.s, z2.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   fcvt z4.h, p7/m, z4.s                                  // out_0
   st1h {z4.s}, p0, [x10, #0, mul vl]                     // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 4 // mov z4.s, p7/m, za1h.s[w12, 0] // f_1
   fadd z4.s, z4.s, z3.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out
   fcvt z4.h, p7/m, z4.s                                  // out_1
   st1h {z4.s}, p1, [x10, #1, mul vl]                     // out_1
   add x12, x12, #1                                       // row

@@ -105,12 +105,9 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #4
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x9, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x9, x3, x9, eq
+  cmp x4, #4                                             // rhs_1
+  csel x9, x3, x9, ls
   movi v16.16b, #240                                     // mask
   movi v17.2d, #0                                        // f_0
   movi v18.2d, #0                                        // f_1
@@ -256,24 +253,15 @@ L(k_done):
   dup v17.4s, v17.s[0]
   mov x11, #8
   ldr x12, [x0, #8*13]                                   // dst_stride
-  mov x13, #1
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x6, x12
-  cmp x13, #0                                            // dst_1
-  csel x13, x6, x14, eq
-  mov x14, #2
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x12
-  cmp x14, #0                                            // dst_2
-  csel x14, x13, x15, eq
-  mov x15, #3
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
+  add x13, x6, x12
+  cmp x8, #1                                             // dst_1
+  csel x13, x6, x13, ls
+  add x14, x13, x12
+  cmp x8, #2                                             // dst_2
+  csel x14, x13, x14, ls
   add x12, x14, x12
-  cmp x15, #0                                            // dst_3
-  csel x12, x14, x12, eq
+  cmp x8, #3                                             // dst_3
+  csel x12, x14, x12, ls
   lsr x10, x10, #5
   mov x15, #96
   mul x10, x10, x15
@@ -293,59 +281,43 @@ L(k_done):
   ldr q18, [x10, #0]                                     // bias
   ldr q19, [x9, #0]                                      // bias
   fadd v5.4s, v5.4s, v18.4s                              // out
-  fcmgt v20.4s, v16.4s, v5.4s                            // out
-  bsl v20.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v20.4s, v17.4s                            // out
-  bsl v5.16b, v17.16b, v20.16b
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out
   fcvtn v5.4h, v5.4s                                     // out_3_0
   str d5, [x12, #0]                                      // out_3_0
   fadd v5.4s, v7.4s, v19.4s                              // out
-  fcmgt v7.4s, v16.4s, v5.4s                             // out
-  bsl v7.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v7.4s, v17.4s                             // out
-  bsl v5.16b, v17.16b, v7.16b
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out
   fcvtn v5.4h, v5.4s                                     // out_3_1
   str d5, [x12, #8]                                      // out_3_1
   fadd v4.4s, v4.4s, v18.4s                              // out
-  fcmgt v5.4s, v16.4s, v4.4s                             // out
-  bsl v5.16b, v16.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v17.4s                             // out
-  bsl v4.16b, v17.16b, v5.16b
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out
   fcvtn v4.4h, v4.4s                                     // out_2_0
   str d4, [x14, #0]                                      // out_2_0
   fadd v4.4s, v6.4s, v19.4s                              // out
-  fcmgt v5.4s, v16.4s, v4.4s                             // out
-  bsl v5.16b, v16.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v17.4s                             // out
-  bsl v4.16b, v17.16b, v5.16b
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out
   fcvtn v4.4h, v4.4s                                     // out_2_1
   str d4, [x14, #8]                                      // out_2_1
   fadd v1.4s, v1.4s, v18.4s                              // out
-  fcmgt v4.4s, v16.4s, v1.4s                             // out
-  bsl v4.16b, v16.16b, v1.16b
-  fcmgt v1.4s, v4.4s, v17.4s                             // out
-  bsl v1.16b, v17.16b, v4.16b
+  fmax v1.4s, v1.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out
   fcvtn v1.4h, v1.4s                                     // out_1_0
   str d1, [x13, #0]                                      // out_1_0
   fadd v1.4s, v3.4s, v19.4s                              // out
-  fcmgt v3.4s, v16.4s, v1.4s                             // out
-  bsl v3.16b, v16.16b, v1.16b
-  fcmgt v1.4s, v3.4s, v17.4s                             // out
-  bsl v1.16b, v17.16b, v3.16b
+  fmax v1.4s, v1.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out
   fcvtn v1.4h, v1.4s                                     // out_1_1
   str d1, [x13, #8]                                      // out_1_1
   fadd v0.4s, v0.4s, v18.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_0
   str d0, [x6, #0]                                       // out_0_0
   fadd v0.4s, v2.4s, v19.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_1
   str d0, [x6, #8]                                       // out_0_1
   b L(if_done)
@@ -408,52 +380,36 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v19.s}[3], [x9]                                   // bias
   fadd v5.4s, v5.4s, v18.4s                              // out
-  fcmgt v20.4s, v16.4s, v5.4s                            // out
-  bsl v20.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v20.4s, v17.4s                            // out
-  bsl v5.16b, v17.16b, v20.16b
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out
   fcvtn v5.4h, v5.4s                                     // out_3_0
   fadd v7.4s, v7.4s, v19.4s                              // out
-  fcmgt v20.4s, v16.4s, v7.4s                            // out
-  bsl v20.16b, v16.16b, v7.16b
-  fcmgt v7.4s, v20.4s, v17.4s                            // out
-  bsl v7.16b, v17.16b, v20.16b
+  fmax v7.4s, v7.4s, v16.4s                              // out
+  fmin v7.4s, v7.4s, v17.4s                              // out
   fcvtn v7.4h, v7.4s                                     // out_3_1
   fadd v4.4s, v4.4s, v18.4s                              // out
-  fcmgt v20.4s, v16.4s, v4.4s                            // out
-  bsl v20.16b, v16.16b, v4.16b
-  fcmgt v4.4s, v20.4s, v17.4s                            // out
-  bsl v4.16b, v17.16b, v20.16b
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out
   fcvtn v4.4h, v4.4s                                     // out_2_0
   fadd v6.4s, v6.4s, v19.4s                              // out
-  fcmgt v20.4s, v16.4s, v6.4s                            // out
-  bsl v20.16b, v16.16b, v6.16b
-  fcmgt v6.4s, v20.4s, v17.4s                            // out
-  bsl v6.16b, v17.16b, v20.16b
+  fmax v6.4s, v6.4s, v16.4s                              // out
+  fmin v6.4s, v6.4s, v17.4s                              // out
   fcvtn v6.4h, v6.4s                                     // out_2_1
   fadd v1.4s, v1.4s, v18.4s                              // out
-  fcmgt v20.4s, v16.4s, v1.4s                            // out
-  bsl v20.16b, v16.16b, v1.16b
-  fcmgt v1.4s, v20.4s, v17.4s                            // out
-  bsl v1.16b, v17.16b, v20.16b
+  fmax v1.4s, v1.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out
   fcvtn v1.4h, v1.4s                                     // out_1_0
   fadd v3.4s, v3.4s, v19.4s                              // out
-  fcmgt v20.4s, v16.4s, v3.4s                            // out
-  bsl v20.16b, v16.16b, v3.16b
-  fcmgt v3.4s, v20.4s, v17.4s                            // out
-  bsl v3.16b, v17.16b, v20.16b
+  fmax v3.4s, v3.4s, v16.4s                              // out
+  fmin v3.4s, v3.4s, v17.4s                              // out
   fcvtn v3.4h, v3.4s                                     // out_1_1
   fadd v0.4s, v0.4s, v18.4s                              // out
-  fcmgt v18.4s, v16.4s, v0.4s                            // out
-  bsl v18.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v18.4s, v17.4s                            // out
-  bsl v0.16b, v17.16b, v18.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_0
   fadd v2.4s, v2.4s, v19.4s                              // out
-  fcmgt v18.4s, v16.4s, v2.4s                            // out
-  bsl v18.16b, v16.16b, v2.16b
-  fcmgt v2.4s, v18.4s, v17.4s                            // out
-  bsl v2.16b, v17.16b, v18.16b
+  fmax v2.4s, v2.4s, v16.4s                              // out
+  fmin v2.4s, v2.4s, v17.4s                              // out
   fcvtn v2.4h, v2.4s                                     // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 

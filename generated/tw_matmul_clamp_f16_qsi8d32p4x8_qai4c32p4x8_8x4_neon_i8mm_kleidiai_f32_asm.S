@@ -14,11 +14,10 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 lhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
-//  v0 mask  v1 f_0  v2 f_1  v3 f_2  v4 f_3  v5 f_4  v6 f_5  v7 f_6  v8 a_0 ...  v9 a_1 ...
-//  v10 a_3 ...  v11 a_2 ...  v12 a_3  v13 raw_1 ...  v14 raw_0 ...  v15 lo_0  v16 f_7
-//  v17 acc_0_0 ...  v18 acc_0_1 ...  v19 acc_1_0 ...  v20 acc_1_1 ...  v21 acc_2_0 ...
-//  v22 acc_2_1 ...  v23 acc_3_0 ...  v24 acc_3_1 ...  v25 a_0 ...  v26 a_0 ...  v27 a_1 ...
-//  v28 a_2 ...  v29 a_2 ...  v30 a_3 ...  v31 a_1 ...
+//  v0 mask  v1 f_0  v2 f_1  v3 f_2  v4 f_3  v5 f_4  v6 f_5  v7 f_6  v8 a_2 ...  v9 raw_1 ...
+//  v10 raw_0 ...  v11 lo_0 ...  v16 f_7  v17 acc_0_0 ...  v18 acc_0_1 ...  v19 acc_1_0 ...
+//  v20 acc_1_1 ...  v21 acc_2_0 ...  v22 acc_2_1 ...  v23 acc_3_0 ...  v24 acc_3_1 ...  v25 a_1 ...
+//  v26 a_0 ...  v27 a_3 ...  v28 a_2 ...  v29 a_1 ...  v30 a_0 ...  v31 a_3 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -48,32 +47,24 @@ tw_matmul_clamp_f16_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm_kleidiai_f32_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #80
-  .cfi_def_cfa_offset 80
+  sub sp, sp, #48
+  .cfi_def_cfa_offset 48
   str x19, [sp, #0]
-  .cfi_offset x19, -80
+  .cfi_offset x19, -48
   str d8, [sp, #8]
-  .cfi_offset d8, -72
+  .cfi_offset d8, -40
   str d9, [sp, #16]
-  .cfi_offset d9, -64
+  .cfi_offset d9, -32
   str d10, [sp, #24]
-  .cfi_offset d10, -56
+  .cfi_offset d10, -24
   str d11, [sp, #32]
-  .cfi_offset d11, -48
-  str d12, [sp, #40]
-  .cfi_offset d12, -40
-  str d13, [sp, #48]
-  .cfi_offset d13, -32
-  str d14, [sp, #56]
-  .cfi_offset d14, -24
-  str d15, [sp, #64]
-  .cfi_offset d15, -16
+  .cfi_offset d11, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f16_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm_kleidiai_f32_asm
   hint #34
   .seh_nop
-  sub sp, sp, #80
-  .seh_stackalloc 80
+  sub sp, sp, #48
+  .seh_stackalloc 48
   str x19, [sp, #0]
   .seh_save_reg x19, 0
   str d8, [sp, #8]
@@ -84,14 +75,6 @@ tw_matmul_clamp_f16_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm_kleidiai_f32_asm:
   .seh_save_freg d10, 24
   str d11, [sp, #32]
   .seh_save_freg d11, 32
-  str d12, [sp, #40]
-  .seh_save_freg d12, 40
-  str d13, [sp, #48]
-  .seh_save_freg d13, 48
-  str d14, [sp, #56]
-  .seh_save_freg d14, 56
-  str d15, [sp, #64]
-  .seh_save_freg d15, 64
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -113,12 +96,9 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*6]                                     // lhs_stride
-  mov x11, #4
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
   add x9, x7, x9
-  cmp x11, #0                                            // lhs_1
-  csel x9, x7, x9, eq
+  cmp x8, #4                                             // lhs_1
+  csel x9, x7, x9, ls
   movi v0.16b, #240                                      // mask
   movi v1.2d, #0                                         // f_0
   movi v2.2d, #0                                         // f_1
@@ -144,58 +124,56 @@ L(k):
   movi v22.2d, #0                                        // acc_2_1
   movi v23.2d, #0                                        // acc_3_0
   movi v24.2d, #0                                        // acc_3_1
-  ldr q25, [x12, #0]                                     // a_0
-  ldp q27, q26, [x12, #16]                               // a_1, a_0
-  ldr q28, [x9, #0]                                      // a_2
-  ldp q30, q29, [x9, #16]                                // a_3, a_2
-  ldp q31, q8, [x12, #48]                                // a_1, a_0
-  ldr q9, [x12, #80]                                     // a_1
-  ldp q10, q11, [x9, #48]                                // a_3, a_2
-  ldr q12, [x9, #80]                                     // a_3
-  ldp q14, q13, [x13, #0]                                // raw_0, raw_1
-  shl v15.16b, v14.16b, #4                               // lo_0
-  and v14.16b, v14.16b, v0.16b                           // hi_0
-  smmla v17.4s, v25.16b, v15.16b                         // acc_0_0
-  smmla v19.4s, v27.16b, v15.16b                         // acc_1_0
-  smmla v21.4s, v28.16b, v15.16b                         // acc_2_0
-  smmla v23.4s, v30.16b, v15.16b                         // acc_3_0
-  smmla v17.4s, v8.16b, v14.16b                          // acc_0_0
-  smmla v19.4s, v9.16b, v14.16b                          // acc_1_0
-  smmla v21.4s, v11.16b, v14.16b                         // acc_2_0
-  smmla v23.4s, v12.16b, v14.16b                         // acc_3_0
-  shl v14.16b, v13.16b, #4                               // lo_1
-  and v13.16b, v13.16b, v0.16b                           // hi_1
-  smmla v18.4s, v25.16b, v14.16b                         // acc_0_1
-  smmla v20.4s, v27.16b, v14.16b                         // acc_1_1
-  smmla v22.4s, v28.16b, v14.16b                         // acc_2_1
-  smmla v24.4s, v30.16b, v14.16b                         // acc_3_1
-  smmla v18.4s, v8.16b, v13.16b                          // acc_0_1
-  smmla v20.4s, v9.16b, v13.16b                          // acc_1_1
-  smmla v22.4s, v11.16b, v13.16b                         // acc_2_1
-  smmla v24.4s, v12.16b, v13.16b                         // acc_3_1
-  ldp q27, q25, [x12, #96]                               // a_0, a_1
-  ldp q30, q28, [x9, #96]                                // a_2, a_3
-  ldp q9, q8, [x13, #32]                                 // raw_0, raw_1
-  shl v11.16b, v9.16b, #4                                // lo_0
-  and v9.16b, v9.16b, v0.16b                             // hi_0
+  ldp q26, q25, [x12, #0]                                // a_0, a_1
+  ldp q28, q27, [x9, #0]                                 // a_2, a_3
+  ldp q30, q29, [x12, #64]                               // a_0, a_1
+  ldp q8, q31, [x9, #64]                                 // a_2, a_3
+  ldp q10, q9, [x13, #0]                                 // raw_0, raw_1
+  shl v11.16b, v10.16b, #4                               // lo_0
+  and v10.16b, v10.16b, v0.16b                           // hi_0
   smmla v17.4s, v26.16b, v11.16b                         // acc_0_0
-  smmla v19.4s, v31.16b, v11.16b                         // acc_1_0
-  smmla v21.4s, v29.16b, v11.16b                         // acc_2_0
-  smmla v23.4s, v10.16b, v11.16b                         // acc_3_0
-  smmla v17.4s, v27.16b, v9.16b                          // acc_0_0
-  smmla v19.4s, v25.16b, v9.16b                          // acc_1_0
-  smmla v21.4s, v30.16b, v9.16b                          // acc_2_0
-  smmla v23.4s, v28.16b, v9.16b                          // acc_3_0
-  shl v9.16b, v8.16b, #4                                 // lo_1
-  and v8.16b, v8.16b, v0.16b                             // hi_1
-  smmla v18.4s, v26.16b, v9.16b                          // acc_0_1
-  smmla v20.4s, v31.16b, v9.16b                          // acc_1_1
-  smmla v22.4s, v29.16b, v9.16b                          // acc_2_1
-  smmla v24.4s, v10.16b, v9.16b                          // acc_3_1
-  smmla v18.4s, v27.16b, v8.16b                          // acc_0_1
-  smmla v20.4s, v25.16b, v8.16b                          // acc_1_1
-  smmla v22.4s, v30.16b, v8.16b                          // acc_2_1
-  smmla v24.4s, v28.16b, v8.16b                          // acc_3_1
+  smmla v19.4s, v25.16b, v11.16b                         // acc_1_0
+  smmla v21.4s, v28.16b, v11.16b                         // acc_2_0
+  smmla v23.4s, v27.16b, v11.16b                         // acc_3_0
+  smmla v17.4s, v30.16b, v10.16b                         // acc_0_0
+  smmla v19.4s, v29.16b, v10.16b                         // acc_1_0
+  smmla v21.4s, v8.16b, v10.16b                          // acc_2_0
+  smmla v23.4s, v31.16b, v10.16b                         // acc_3_0
+  shl v10.16b, v9.16b, #4                                // lo_1
+  and v9.16b, v9.16b, v0.16b                             // hi_1
+  smmla v18.4s, v26.16b, v10.16b                         // acc_0_1
+  smmla v20.4s, v25.16b, v10.16b                         // acc_1_1
+  smmla v22.4s, v28.16b, v10.16b                         // acc_2_1
+  smmla v24.4s, v27.16b, v10.16b                         // acc_3_1
+  smmla v18.4s, v30.16b, v9.16b                          // acc_0_1
+  smmla v20.4s, v29.16b, v9.16b                          // acc_1_1
+  smmla v22.4s, v8.16b, v9.16b                           // acc_2_1
+  smmla v24.4s, v31.16b, v9.16b                          // acc_3_1
+  ldp q26, q25, [x12, #32]                               // a_0, a_1
+  ldp q28, q27, [x9, #32]                                // a_2, a_3
+  ldp q30, q29, [x12, #96]                               // a_0, a_1
+  ldp q8, q31, [x9, #96]                                 // a_2, a_3
+  ldp q10, q9, [x13, #32]                                // raw_0, raw_1
+  shl v11.16b, v10.16b, #4                               // lo_0
+  and v10.16b, v10.16b, v0.16b                           // hi_0
+  smmla v17.4s, v26.16b, v11.16b                         // acc_0_0
+  smmla v19.4s, v25.16b, v11.16b                         // acc_1_0
+  smmla v21.4s, v28.16b, v11.16b                         // acc_2_0
+  smmla v23.4s, v27.16b, v11.16b                         // acc_3_0
+  smmla v17.4s, v30.16b, v10.16b                         // acc_0_0
+  smmla v19.4s, v29.16b, v10.16b                         // acc_1_0
+  smmla v21.4s, v8.16b, v10.16b                          // acc_2_0
+  smmla v23.4s, v31.16b, v10.16b                         // acc_3_0
+  shl v10.16b, v9.16b, #4                                // lo_1
+  and v9.16b, v9.16b, v0.16b                             // hi_1
+  smmla v18.4s, v26.16b, v10.16b                         // acc_0_1
+  smmla v20.4s, v25.16b, v10.16b                         // acc_1_1
+  smmla v22.4s, v28.16b, v10.16b                         // acc_2_1
+  smmla v24.4s, v27.16b, v10.16b                         // acc_3_1
+  smmla v18.4s, v30.16b, v9.16b                          // acc_0_1
+  smmla v20.4s, v29.16b, v9.16b                          // acc_1_1
+  smmla v22.4s, v8.16b, v9.16b                           // acc_2_1
+  smmla v24.4s, v31.16b, v9.16b                          // acc_3_1
   ldp q26, q25, [x12, #128]                              // scale_rows, scale_rows
   zip1 v26.4s, v26.4s, v26.4s                            // scale_rows
   ldp q28, q27, [x12, #128]                              // scale_rows, scale_rows
@@ -265,48 +243,27 @@ L(k_done):
   dup v17.4s, v17.s[0]
   mov x9, #4
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x14, x13, x15, eq
-  mov x15, #4
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x11
-  cmp x15, #0                                            // dst_4
-  csel x15, x14, x16, eq
-  mov x16, #5
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x11
-  cmp x16, #0                                            // dst_5
-  csel x16, x15, x17, eq
-  mov x17, #6
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
-  add x19, x16, x11
-  cmp x17, #0                                            // dst_6
-  csel x17, x16, x19, eq
-  mov x19, #7
-  subs x19, x8, x19
-  csel x19, x19, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
+  add x14, x13, x11
+  cmp x8, #3                                             // dst_3
+  csel x14, x13, x14, ls
+  add x15, x14, x11
+  cmp x8, #4                                             // dst_4
+  csel x15, x14, x15, ls
+  add x16, x15, x11
+  cmp x8, #5                                             // dst_5
+  csel x16, x15, x16, ls
+  add x17, x16, x11
+  cmp x8, #6                                             // dst_6
+  csel x17, x16, x17, ls
   add x11, x17, x11
-  cmp x19, #0                                            // dst_7
-  csel x11, x17, x11, eq
+  cmp x8, #7                                             // dst_7
+  csel x11, x17, x11, ls
   lsr x10, x10, #5
   mov x19, #96
   mul x10, x10, x19
@@ -319,59 +276,43 @@ L(k_done):
   csel x9, x10, x19, eq
   ldr q18, [x9, #0]                                      // bias
   fadd v7.4s, v7.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v7.4s                            // out
-  bsl v19.16b, v16.16b, v7.16b
-  fcmgt v7.4s, v19.4s, v17.4s                            // out
-  bsl v7.16b, v17.16b, v19.16b
+  fmax v7.4s, v7.4s, v16.4s                              // out
+  fmin v7.4s, v7.4s, v17.4s                              // out
   fcvtn v7.4h, v7.4s                                     // out_7_0
   str d7, [x11, #0]                                      // out_7_0
   fadd v6.4s, v6.4s, v18.4s                              // out
-  fcmgt v7.4s, v16.4s, v6.4s                             // out
-  bsl v7.16b, v16.16b, v6.16b
-  fcmgt v6.4s, v7.4s, v17.4s                             // out
-  bsl v6.16b, v17.16b, v7.16b
+  fmax v6.4s, v6.4s, v16.4s                              // out
+  fmin v6.4s, v6.4s, v17.4s                              // out
   fcvtn v6.4h, v6.4s                                     // out_6_0
   str d6, [x17, #0]                                      // out_6_0
   fadd v5.4s, v5.4s, v18.4s                              // out
-  fcmgt v6.4s, v16.4s, v5.4s                             // out
-  bsl v6.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v17.4s                             // out
-  bsl v5.16b, v17.16b, v6.16b
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out
   fcvtn v5.4h, v5.4s                                     // out_5_0
   str d5, [x16, #0]                                      // out_5_0
   fadd v4.4s, v4.4s, v18.4s                              // out
-  fcmgt v5.4s, v16.4s, v4.4s                             // out
-  bsl v5.16b, v16.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v17.4s                             // out
-  bsl v4.16b, v17.16b, v5.16b
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out
   fcvtn v4.4h, v4.4s                                     // out_4_0
   str d4, [x15, #0]                                      // out_4_0
   fadd v3.4s, v3.4s, v18.4s                              // out
-  fcmgt v4.4s, v16.4s, v3.4s                             // out
-  bsl v4.16b, v16.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v17.4s                             // out
-  bsl v3.16b, v17.16b, v4.16b
+  fmax v3.4s, v3.4s, v16.4s                              // out
+  fmin v3.4s, v3.4s, v17.4s                              // out
   fcvtn v3.4h, v3.4s                                     // out_3_0
   str d3, [x14, #0]                                      // out_3_0
   fadd v2.4s, v2.4s, v18.4s                              // out
-  fcmgt v3.4s, v16.4s, v2.4s                             // out
-  bsl v3.16b, v16.16b, v2.16b
-  fcmgt v2.4s, v3.4s, v17.4s                             // out
-  bsl v2.16b, v17.16b, v3.16b
+  fmax v2.4s, v2.4s, v16.4s                              // out
+  fmin v2.4s, v2.4s, v17.4s                              // out
   fcvtn v2.4h, v2.4s                                     // out_2_0
   str d2, [x13, #0]                                      // out_2_0
   fadd v1.4s, v1.4s, v18.4s                              // out
-  fcmgt v2.4s, v16.4s, v1.4s                             // out
-  bsl v2.16b, v16.16b, v1.16b
-  fcmgt v1.4s, v2.4s, v17.4s                             // out
-  bsl v1.16b, v17.16b, v2.16b
+  fmax v1.4s, v1.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out
   fcvtn v1.4h, v1.4s                                     // out_1_0
   str d1, [x12, #0]                                      // out_1_0
   fadd v0.4s, v0.4s, v18.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_0
   str d0, [x6, #0]                                       // out_0_0
   b L(if_done)
@@ -406,52 +347,36 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v18.s}[3], [x9]                                   // bias
   fadd v7.4s, v7.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v7.4s                            // out
-  bsl v19.16b, v16.16b, v7.16b
-  fcmgt v7.4s, v19.4s, v17.4s                            // out
-  bsl v7.16b, v17.16b, v19.16b
+  fmax v7.4s, v7.4s, v16.4s                              // out
+  fmin v7.4s, v7.4s, v17.4s                              // out
   fcvtn v7.4h, v7.4s                                     // out_7_0
   fadd v6.4s, v6.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v6.4s                            // out
-  bsl v19.16b, v16.16b, v6.16b
-  fcmgt v6.4s, v19.4s, v17.4s                            // out
-  bsl v6.16b, v17.16b, v19.16b
+  fmax v6.4s, v6.4s, v16.4s                              // out
+  fmin v6.4s, v6.4s, v17.4s                              // out
   fcvtn v6.4h, v6.4s                                     // out_6_0
   fadd v5.4s, v5.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v5.4s                            // out
-  bsl v19.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v19.4s, v17.4s                            // out
-  bsl v5.16b, v17.16b, v19.16b
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out
   fcvtn v5.4h, v5.4s                                     // out_5_0
   fadd v4.4s, v4.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v4.4s                            // out
-  bsl v19.16b, v16.16b, v4.16b
-  fcmgt v4.4s, v19.4s, v17.4s                            // out
-  bsl v4.16b, v17.16b, v19.16b
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out
   fcvtn v4.4h, v4.4s                                     // out_4_0
   fadd v3.4s, v3.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v3.4s                            // out
-  bsl v19.16b, v16.16b, v3.16b
-  fcmgt v3.4s, v19.4s, v17.4s                            // out
-  bsl v3.16b, v17.16b, v19.16b
+  fmax v3.4s, v3.4s, v16.4s                              // out
+  fmin v3.4s, v3.4s, v17.4s                              // out
   fcvtn v3.4h, v3.4s                                     // out_3_0
   fadd v2.4s, v2.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v2.4s                            // out
-  bsl v19.16b, v16.16b, v2.16b
-  fcmgt v2.4s, v19.4s, v17.4s                            // out
-  bsl v2.16b, v17.16b, v19.16b
+  fmax v2.4s, v2.4s, v16.4s                              // out
+  fmin v2.4s, v2.4s, v17.4s                              // out
   fcvtn v2.4h, v2.4s                                     // out_2_0
   fadd v1.4s, v1.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v1.4s                            // out
-  bsl v19.16b, v16.16b, v1.16b
-  fcmgt v1.4s, v19.4s, v17.4s                            // out
-  bsl v1.16b, v17.16b, v19.16b
+  fmax v1.4s, v1.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out
   fcvtn v1.4h, v1.4s                                     // out_1_0
   fadd v0.4s, v0.4s, v18.4s                              // out
-  fcmgt v18.4s, v16.4s, v0.4s                            // out
-  bsl v18.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v18.4s, v17.4s                            // out
-  bsl v0.16b, v17.16b, v18.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out
   fcvtn v0.4h, v0.4s                                     // out_0_0
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
@@ -535,11 +460,7 @@ L(n_done):
   ldr d9, [sp, #16]
   ldr d10, [sp, #24]
   ldr d11, [sp, #32]
-  ldr d12, [sp, #40]
-  ldr d13, [sp, #48]
-  ldr d14, [sp, #56]
-  ldr d15, [sp, #64]
-  add sp, sp, #80
+  add sp, sp, #48
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -555,16 +476,8 @@ L(n_done):
   .seh_save_freg d10, 24
   ldr d11, [sp, #32]
   .seh_save_freg d11, 32
-  ldr d12, [sp, #40]
-  .seh_save_freg d12, 40
-  ldr d13, [sp, #48]
-  .seh_save_freg d13, 48
-  ldr d14, [sp, #56]
-  .seh_save_freg d14, 56
-  ldr d15, [sp, #64]
-  .seh_save_freg d15, 64
-  add sp, sp, #80
-  .seh_stackalloc 80
+  add sp, sp, #48
+  .seh_stackalloc 48
   .seh_endepilogue
   ret
   .seh_endproc

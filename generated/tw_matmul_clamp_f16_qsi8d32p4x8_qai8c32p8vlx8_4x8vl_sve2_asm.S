@@ -246,24 +246,15 @@ L(k_done):
   ld1rw {z17.s}, p7/z, [x9, #4]                          // max
   cnth x9, all, mul #1
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
   add x11, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x11, x13, x11, eq
+  cmp x8, #3                                             // dst_3
+  csel x11, x13, x11, ls
   lsr x10, x10, #5
   rdvl x14, #18
   mul x10, x10, x14
@@ -278,59 +269,43 @@ L(k_done):
   ldr z18, [x9, #0, mul vl]                              // bias
   ldr z19, [x9, #1, mul vl]                              // bias
   fadd z6.s, z6.s, z18.s                                 // out
-  fcmgt p6.s, p7/z, z16.s, z6.s                          // out
-  sel z6.s, p6, z16.s, z6.s
-  fcmgt p6.s, p7/z, z6.s, z17.s                          // out
-  sel z6.s, p6, z17.s, z6.s
+  fmax z6.s, p7/m, z6.s, z16.s                           // out
+  fmin z6.s, p7/m, z6.s, z17.s                           // out
   fcvt z6.h, p7/m, z6.s                                  // out_3_0
   st1h {z6.s}, p7, [x11, #0, mul vl]                     // out_3_0
   fadd z6.s, z7.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z16.s, z6.s                          // out
-  sel z6.s, p6, z16.s, z6.s
-  fcmgt p6.s, p7/z, z6.s, z17.s                          // out
-  sel z6.s, p6, z17.s, z6.s
+  fmax z6.s, p7/m, z6.s, z16.s                           // out
+  fmin z6.s, p7/m, z6.s, z17.s                           // out
   fcvt z6.h, p7/m, z6.s                                  // out_3_1
   st1h {z6.s}, p7, [x11, #1, mul vl]                     // out_3_1
   fadd z4.s, z4.s, z18.s                                 // out
-  fcmgt p6.s, p7/z, z16.s, z4.s                          // out
-  sel z4.s, p6, z16.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z17.s                          // out
-  sel z4.s, p6, z17.s, z4.s
+  fmax z4.s, p7/m, z4.s, z16.s                           // out
+  fmin z4.s, p7/m, z4.s, z17.s                           // out
   fcvt z4.h, p7/m, z4.s                                  // out_2_0
   st1h {z4.s}, p7, [x13, #0, mul vl]                     // out_2_0
   fadd z4.s, z5.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z16.s, z4.s                          // out
-  sel z4.s, p6, z16.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z17.s                          // out
-  sel z4.s, p6, z17.s, z4.s
+  fmax z4.s, p7/m, z4.s, z16.s                           // out
+  fmin z4.s, p7/m, z4.s, z17.s                           // out
   fcvt z4.h, p7/m, z4.s                                  // out_2_1
   st1h {z4.s}, p7, [x13, #1, mul vl]                     // out_2_1
   fadd z2.s, z2.s, z18.s                                 // out
-  fcmgt p6.s, p7/z, z16.s, z2.s                          // out
-  sel z2.s, p6, z16.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z17.s                          // out
-  sel z2.s, p6, z17.s, z2.s
+  fmax z2.s, p7/m, z2.s, z16.s                           // out
+  fmin z2.s, p7/m, z2.s, z17.s                           // out
   fcvt z2.h, p7/m, z2.s                                  // out_1_0
   st1h {z2.s}, p7, [x12, #0, mul vl]                     // out_1_0
   fadd z2.s, z3.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z16.s, z2.s                          // out
-  sel z2.s, p6, z16.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z17.s                          // out
-  sel z2.s, p6, z17.s, z2.s
+  fmax z2.s, p7/m, z2.s, z16.s                           // out
+  fmin z2.s, p7/m, z2.s, z17.s                           // out
   fcvt z2.h, p7/m, z2.s                                  // out_1_1
   st1h {z2.s}, p7, [x12, #1, mul vl]                     // out_1_1
   fadd z0.s, z0.s, z18.s                                 // out
-  fcmgt p6.s, p7/z, z16.s, z0.s                          // out
-  sel z0.s, p6, z16.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
+  fmax z0.s, p7/m, z0.s, z16.s                           // out
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   fcvt z0.h, p7/m, z0.s                                  // out_0_0
   st1h {z0.s}, p7, [x6, #0, mul vl]                      // out_0_0
   fadd z0.s, z1.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z16.s, z0.s                          // out
-  sel z0.s, p6, z16.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
+  fmax z0.s, p7/m, z0.s, z16.s                           // out
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   fcvt z0.h, p7/m, z0.s                                  // out_0_1
   st1h {z0.s}, p7, [x6, #1, mul vl]                      // out_0_1
   b L(if_done)
@@ -347,59 +322,43 @@ L(if_else):
   ld1w {z18.s}, p0/z, [x9, #0, mul vl]                   // bias
   ld1w {z19.s}, p1/z, [x9, #1, mul vl]                   // bias
   fadd z6.s, z6.s, z18.s                                 // out
-  fcmgt p6.s, p7/z, z16.s, z6.s                          // out
-  sel z6.s, p6, z16.s, z6.s
-  fcmgt p6.s, p7/z, z6.s, z17.s                          // out
-  sel z6.s, p6, z17.s, z6.s
+  fmax z6.s, p7/m, z6.s, z16.s                           // out
+  fmin z6.s, p7/m, z6.s, z17.s                           // out
   fcvt z6.h, p7/m, z6.s                                  // out_3_0
   st1h {z6.s}, p0, [x11, #0, mul vl]                     // out_3_0
   fadd z6.s, z7.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z16.s, z6.s                          // out
-  sel z6.s, p6, z16.s, z6.s
-  fcmgt p6.s, p7/z, z6.s, z17.s                          // out
-  sel z6.s, p6, z17.s, z6.s
+  fmax z6.s, p7/m, z6.s, z16.s                           // out
+  fmin z6.s, p7/m, z6.s, z17.s                           // out
   fcvt z6.h, p7/m, z6.s                                  // out_3_1
   st1h {z6.s}, p1, [x11, #1, mul vl]                     // out_3_1
   fadd z4.s, z4.s, z18.s                                 // out
-  fcmgt p6.s, p7/z, z16.s, z4.s                          // out
-  sel z4.s, p6, z16.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z17.s                          // out
-  sel z4.s, p6, z17.s, z4.s
+  fmax z4.s, p7/m, z4.s, z16.s                           // out
+  fmin z4.s, p7/m, z4.s, z17.s                           // out
   fcvt z4.h, p7/m, z4.s                                  // out_2_0
   st1h {z4.s}, p0, [x13, #0, mul vl]                     // out_2_0
   fadd z4.s, z5.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z16.s, z4.s                          // out
-  sel z4.s, p6, z16.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z17.s                          // out
-  sel z4.s, p6, z17.s, z4.s
+  fmax z4.s, p7/m, z4.s, z16.s                           // out
+  fmin z4.s, p7/m, z4.s, z17.s                           // out
   fcvt z4.h, p7/m, z4.s                                  // out_2_1
   st1h {z4.s}, p1, [x13, #1, mul vl]                     // out_2_1
   fadd z2.s, z2.s, z18.s                                 // out
-  fcmgt p6.s, p7/z, z16.s, z2.s                          // out
-  sel z2.s, p6, z16.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z17.s                          // out
-  sel z2.s, p6, z17.s, z2.s
+  fmax z2.s, p7/m, z2.s, z16.s                           // out
+  fmin z2.s, p7/m, z2.s, z17.s                           // out
   fcvt z2.h, p7/m, z2.s                                  // out_1_0
   st1h {z2.s}, p0, [x12, #0, mul vl]                     // out_1_0
   fadd z2.s, z3.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z16.s, z2.s                          // out
-  sel z2.s, p6, z16.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z17.s                          // out
-  sel z2.s, p6, z17.s, z2.s
+  fmax z2.s, p7/m, z2.s, z16.s                           // out
+  fmin z2.s, p7/m, z2.s, z17.s                           // out
   fcvt z2.h, p7/m, z2.s                                  // out_1_1
   st1h {z2.s}, p1, [x12, #1, mul vl]                     // out_1_1
   fadd z0.s, z0.s, z18.s                                 // out
-  fcmgt p6.s, p7/z, z16.s, z0.s                          // out
-  sel z0.s, p6, z16.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
+  fmax z0.s, p7/m, z0.s, z16.s                           // out
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   fcvt z0.h, p7/m, z0.s                                  // out_0_0
   st1h {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
   fadd z0.s, z1.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z16.s, z0.s                          // out
-  sel z0.s, p6, z16.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z17.s, z0.s
+  fmax z0.s, p7/m, z0.s, z16.s                           // out
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   fcvt z0.h, p7/m, z0.s                                  // out_0_1
   st1h {z0.s}, p1, [x6, #1, mul vl]                      // out_0_1
 L(if_done):

@@ -242,22 +242,16 @@ L(k_rest_done):
   ldr q5, [x9, #0]                                       // bias
   ldp q7, q6, [x9, #16]                                  // bias, bias
   fadd v0.4s, v0.4s, v5.4s                               // out
-  fcmgt v5.4s, v3.4s, v0.4s                              // out
-  bsl v5.16b, v3.16b, v0.16b
-  fcmgt v0.4s, v5.4s, v4.4s                              // out_0_0
-  bsl v0.16b, v4.16b, v5.16b
+  fmax v0.4s, v0.4s, v3.4s                               // out
+  fmin v0.4s, v0.4s, v4.4s                               // out_0_0
   str q0, [x6, #0]                                       // out_0_0
   fadd v0.4s, v1.4s, v7.4s                               // out
-  fcmgt v1.4s, v3.4s, v0.4s                              // out
-  bsl v1.16b, v3.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v4.4s                              // out_0_1
-  bsl v0.16b, v4.16b, v1.16b
+  fmax v0.4s, v0.4s, v3.4s                               // out
+  fmin v0.4s, v0.4s, v4.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   fadd v0.4s, v2.4s, v6.4s                               // out
-  fcmgt v1.4s, v3.4s, v0.4s                              // out
-  bsl v1.16b, v3.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v4.4s                              // out_0_2
-  bsl v0.16b, v4.16b, v1.16b
+  fmax v0.4s, v0.4s, v3.4s                               // out
+  fmin v0.4s, v0.4s, v4.4s                               // out_0_2
   str q0, [x6, #32]                                      // out_0_2
   b L(if_done)
 L(if_else):
@@ -339,20 +333,14 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v7.s}[3], [x9]                                    // bias
   fadd v0.4s, v0.4s, v5.4s                               // out
-  fcmgt v5.4s, v3.4s, v0.4s                              // out
-  bsl v5.16b, v3.16b, v0.16b
-  fcmgt v0.4s, v5.4s, v4.4s                              // out_0_0
-  bsl v0.16b, v4.16b, v5.16b
+  fmax v0.4s, v0.4s, v3.4s                               // out
+  fmin v0.4s, v0.4s, v4.4s                               // out_0_0
   fadd v1.4s, v1.4s, v6.4s                               // out
-  fcmgt v5.4s, v3.4s, v1.4s                              // out
-  bsl v5.16b, v3.16b, v1.16b
-  fcmgt v1.4s, v5.4s, v4.4s                              // out_0_1
-  bsl v1.16b, v4.16b, v5.16b
+  fmax v1.4s, v1.4s, v3.4s                               // out
+  fmin v1.4s, v1.4s, v4.4s                               // out_0_1
   fadd v2.4s, v2.4s, v7.4s                               // out
-  fcmgt v5.4s, v3.4s, v2.4s                              // out
-  bsl v5.16b, v3.16b, v2.16b
-  fcmgt v2.4s, v5.4s, v4.4s                              // out_0_2
-  bsl v2.16b, v4.16b, v5.16b
+  fmax v2.4s, v2.4s, v3.4s                               // out
+  fmin v2.4s, v2.4s, v4.4s                               // out_0_2
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

@@ -203,16 +203,16 @@ void tw_matmul_clamp_f32_bf16p1x4_bf16p12x4_1x12_neon_bf16_dot_u16_a4(const tw_a
         const float32x4_t bias_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(bias + 16)));
         const float32x4_t bias_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(bias + 32)));
         float32x4_t out = vaddq_f32(even, bias_2);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const float32x4_t out_0_0 = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        const float32x4_t out_0_0 = vminq_f32(out, max);
         vst1q_s8((int8_t *)dst_tile, vreinterpretq_s8_f32(out_0_0));
         out = vaddq_f32(even_2, bias_3);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const float32x4_t out_0_1 = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        const float32x4_t out_0_1 = vminq_f32(out, max);
         vst1q_s8((int8_t *)(dst_tile + 16), vreinterpretq_s8_f32(out_0_1));
         out = vaddq_f32(even_3, bias_4);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const float32x4_t out_0_2 = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        const float32x4_t out_0_2 = vminq_f32(out, max);
         vst1q_s8((int8_t *)(dst_tile + 32), vreinterpretq_s8_f32(out_0_2));
       } else {
         const uint8_t* bias = (const uint8_t*)args->bias;
@@ -246,14 +246,14 @@ void tw_matmul_clamp_f32_bf16p1x4_bf16p12x4_1x12_neon_bf16_dot_u16_a4(const tw_a
         const size_t s_16 = s_12 < 3 ? s_12 : 3;
         bias_4 = vld1q_lane_s32((const int32_t *)(s_13 + (s_16 << 2)), bias_4, 3);
         float32x4_t out = vaddq_f32(even, vreinterpretq_f32_s32(bias_2));
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const int32x4_t out_0_0 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
+        out = vmaxq_f32(out, min);
+        const int32x4_t out_0_0 = vreinterpretq_s32_f32(vminq_f32(out, max));
         out = vaddq_f32(even_2, vreinterpretq_f32_s32(bias_3));
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const int32x4_t out_0_1 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
+        out = vmaxq_f32(out, min);
+        const int32x4_t out_0_1 = vreinterpretq_s32_f32(vminq_f32(out, max));
         out = vaddq_f32(even_3, vreinterpretq_f32_s32(bias_4));
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const int32x4_t out_0_2 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
+        out = vmaxq_f32(out, min);
+        const int32x4_t out_0_2 = vreinterpretq_s32_f32(vminq_f32(out, max));
         if (n_left >= 1) {
           tw_store_i32(dst_tile, vgetq_lane_s32(out_0_0, 0));
         }

@@ -356,28 +356,20 @@ L(k_done):
   cbz x10, L(row_done)
 L(row):
   .inst 0xc0821c00 + ((12 - 12) << 13) + (0 << 7) + 2 // mov z2.s, p7/m, za0h.s[w12, 0] // sum_0
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z2.s, p6, z0.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0
-  sel z2.s, p6, z1.s, z2.s
+  fmax z2.s, p7/m, z2.s, z0.s                            // out
+  fmin z2.s, p7/m, z2.s, z1.s                            // out_0
   st1w {z2.s}, p0, [x11, #0, mul vl]                     // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 2 // mov z2.s, p7/m, za1h.s[w12, 0] // sum_1
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z2.s, p6, z0.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out_1
-  sel z2.s, p6, z1.s, z2.s
+  fmax z2.s, p7/m, z2.s, z0.s                            // out
+  fmin z2.s, p7/m, z2.s, z1.s                            // out_1
   st1w {z2.s}, p1, [x11, #1, mul vl]                     // out_1
   .inst 0xc0821c00 + ((12 - 12) << 13) + (2 << 7) + 2 // mov z2.s, p7/m, za2h.s[w12, 0] // sum_2
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z2.s, p6, z0.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out_2
-  sel z2.s, p6, z1.s, z2.s
+  fmax z2.s, p7/m, z2.s, z0.s                            // out
+  fmin z2.s, p7/m, z2.s, z1.s                            // out_2
   st1w {z2.s}, p2, [x11, #2, mul vl]                     // out_2
   .inst 0xc0821c00 + ((12 - 12) << 13) + (3 << 7) + 2 // mov z2.s, p7/m, za3h.s[w12, 0] // sum_3
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z2.s, p6, z0.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out_3
-  sel z2.s, p6, z1.s, z2.s
+  fmax z2.s, p7/m, z2.s, z0.s                            // out
+  fmin z2.s, p7/m, z2.s, z1.s                            // out_3
   st1w {z2.s}, p3, [x11, #3, mul vl]                     // out_3
   add x12, x12, #1                                       // row
   ldr x13, [x0, #8*13]                                   // dst_stride

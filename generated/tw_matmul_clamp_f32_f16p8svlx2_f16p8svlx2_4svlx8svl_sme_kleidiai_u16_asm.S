@@ -133,8 +133,7 @@ L(m):
   mov x11, #-2                                           // k_padded
   and x11, x11, x10
   ptrue p0.h                                             // all
-  mov x10, #4
-  mul x10, x8, x10
+  lsl x10, x8, #2
   add x10, x7, x10                                       // codes
   .inst 0xc0080000 + (0x11 << 0) // zero {za0.s}         // tile_0_0
   .inst 0xc0080000 + (0x11 << 1) // zero {za1.s}         // tile_0_1
@@ -233,17 +232,13 @@ L(k_rest_done):
 L(row):
   .inst 0xc0821c00 + ((12 - 12) << 13) + (0 << 7) + 4 // mov z4.s, p7/m, za0h.s[w12, 0] // sum_0
   fadd z4.s, z4.s, z2.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out_0
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out_0
   st1w {z4.s}, p0, [x11, #0, mul vl]                     // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 4 // mov z4.s, p7/m, za1h.s[w12, 0] // sum_1
   fadd z4.s, z4.s, z3.s                                  // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out_1
-  sel z4.s, p6, z1.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out_1
   st1w {z4.s}, p1, [x11, #1, mul vl]                     // out_1
   add x12, x12, #1                                       // row
   ldr x13, [x0, #8*13]                                   // dst_stride

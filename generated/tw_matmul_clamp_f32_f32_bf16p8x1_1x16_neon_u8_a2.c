@@ -207,20 +207,20 @@ void tw_matmul_clamp_f32_f32_bf16p8x1_1x16_neon_u8_a2(const tw_args* args) {
         const float32x4_t bias_5 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)bias_2));
         const float32x4_t bias_6 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(bias_2 + 16)));
         float32x4_t out = vaddq_f32(acc0_0_0, bias_3);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const float32x4_t out_0_0 = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        const float32x4_t out_0_0 = vminq_f32(out, max);
         vst1q_s8((int8_t *)dst_tile, vreinterpretq_s8_f32(out_0_0));
         out = vaddq_f32(acc0_0_1, bias_4);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const float32x4_t out_0_1 = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        const float32x4_t out_0_1 = vminq_f32(out, max);
         vst1q_s8((int8_t *)(dst_tile + 16), vreinterpretq_s8_f32(out_0_1));
         out = vaddq_f32(acc0_0_2, bias_5);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const float32x4_t out_0_2 = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        const float32x4_t out_0_2 = vminq_f32(out, max);
         vst1q_s8((int8_t *)(dst_tile + 32), vreinterpretq_s8_f32(out_0_2));
         out = vaddq_f32(acc0_0_3, bias_6);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const float32x4_t out_0_3 = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        const float32x4_t out_0_3 = vminq_f32(out, max);
         vst1q_s8((int8_t *)(dst_tile + 48), vreinterpretq_s8_f32(out_0_3));
       } else {
         const uint8_t* bias = (const uint8_t*)args->bias;
@@ -265,17 +265,17 @@ void tw_matmul_clamp_f32_f32_bf16p8x1_1x16_neon_u8_a2(const tw_args* args) {
         const size_t s_22 = s_18 < 3 ? s_18 : 3;
         bias_6 = vld1q_lane_s32((const int32_t *)(s_19 + (s_22 << 2)), bias_6, 3);
         float32x4_t out = vaddq_f32(acc0_0_0, vreinterpretq_f32_s32(bias_3));
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const int32x4_t out_0_0 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
+        out = vmaxq_f32(out, min);
+        const int32x4_t out_0_0 = vreinterpretq_s32_f32(vminq_f32(out, max));
         out = vaddq_f32(acc0_0_1, vreinterpretq_f32_s32(bias_4));
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const int32x4_t out_0_1 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
+        out = vmaxq_f32(out, min);
+        const int32x4_t out_0_1 = vreinterpretq_s32_f32(vminq_f32(out, max));
         out = vaddq_f32(acc0_0_2, vreinterpretq_f32_s32(bias_5));
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const int32x4_t out_0_2 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
+        out = vmaxq_f32(out, min);
+        const int32x4_t out_0_2 = vreinterpretq_s32_f32(vminq_f32(out, max));
         out = vaddq_f32(acc0_0_3, vreinterpretq_f32_s32(bias_6));
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const int32x4_t out_0_3 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
+        out = vmaxq_f32(out, min);
+        const int32x4_t out_0_3 = vreinterpretq_s32_f32(vminq_f32(out, max));
         if (n_left >= 1) {
           tw_store_i32(dst_tile, vgetq_lane_s32(out_0_0, 0));
         }

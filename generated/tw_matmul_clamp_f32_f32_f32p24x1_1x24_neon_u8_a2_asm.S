@@ -190,40 +190,28 @@ L(k_rest_done):
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x9]             // bias, bias, bias, bias
   ldp q21, q20, [x9, #64]                                // bias, bias
   fadd v0.4s, v4.4s, v0.4s                               // out
-  fcmgt v4.4s, v18.4s, v0.4s                             // out
-  bsl v4.16b, v18.16b, v0.16b
-  fcmgt v0.4s, v4.4s, v19.4s                             // out_0_0
-  bsl v0.16b, v19.16b, v4.16b
+  fmax v0.4s, v0.4s, v18.4s                              // out
+  fmin v0.4s, v0.4s, v19.4s                              // out_0_0
   str q0, [x6, #0]                                       // out_0_0
   fadd v0.4s, v5.4s, v1.4s                               // out
-  fcmgt v1.4s, v18.4s, v0.4s                             // out
-  bsl v1.16b, v18.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v19.4s                             // out_0_1
-  bsl v0.16b, v19.16b, v1.16b
+  fmax v0.4s, v0.4s, v18.4s                              // out
+  fmin v0.4s, v0.4s, v19.4s                              // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   fadd v0.4s, v6.4s, v2.4s                               // out
-  fcmgt v1.4s, v18.4s, v0.4s                             // out
-  bsl v1.16b, v18.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v19.4s                             // out_0_2
-  bsl v0.16b, v19.16b, v1.16b
+  fmax v0.4s, v0.4s, v18.4s                              // out
+  fmin v0.4s, v0.4s, v19.4s                              // out_0_2
   str q0, [x6, #32]                                      // out_0_2
   fadd v0.4s, v7.4s, v3.4s                               // out
-  fcmgt v1.4s, v18.4s, v0.4s                             // out
-  bsl v1.16b, v18.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v19.4s                             // out_0_3
-  bsl v0.16b, v19.16b, v1.16b
+  fmax v0.4s, v0.4s, v18.4s                              // out
+  fmin v0.4s, v0.4s, v19.4s                              // out_0_3
   str q0, [x6, #48]                                      // out_0_3
   fadd v0.4s, v16.4s, v21.4s                             // out
-  fcmgt v1.4s, v18.4s, v0.4s                             // out
-  bsl v1.16b, v18.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v19.4s                             // out_0_4
-  bsl v0.16b, v19.16b, v1.16b
+  fmax v0.4s, v0.4s, v18.4s                              // out
+  fmin v0.4s, v0.4s, v19.4s                              // out_0_4
   str q0, [x6, #64]                                      // out_0_4
   fadd v0.4s, v17.4s, v20.4s                             // out
-  fcmgt v1.4s, v18.4s, v0.4s                             // out
-  bsl v1.16b, v18.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v19.4s                             // out_0_5
-  bsl v0.16b, v19.16b, v1.16b
+  fmax v0.4s, v0.4s, v18.4s                              // out
+  fmin v0.4s, v0.4s, v19.4s                              // out_0_5
   str q0, [x6, #80]                                      // out_0_5
   b L(if_done)
 L(if_else):
@@ -377,35 +365,23 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v21.s}[3], [x9]                                   // bias
   fadd v0.4s, v4.4s, v0.4s                               // out
-  fcmgt v4.4s, v18.4s, v0.4s                             // out
-  bsl v4.16b, v18.16b, v0.16b
-  fcmgt v0.4s, v4.4s, v19.4s                             // out_0_0
-  bsl v0.16b, v19.16b, v4.16b
+  fmax v0.4s, v0.4s, v18.4s                              // out
+  fmin v0.4s, v0.4s, v19.4s                              // out_0_0
   fadd v1.4s, v5.4s, v1.4s                               // out
-  fcmgt v4.4s, v18.4s, v1.4s                             // out
-  bsl v4.16b, v18.16b, v1.16b
-  fcmgt v1.4s, v4.4s, v19.4s                             // out_0_1
-  bsl v1.16b, v19.16b, v4.16b
+  fmax v1.4s, v1.4s, v18.4s                              // out
+  fmin v1.4s, v1.4s, v19.4s                              // out_0_1
   fadd v2.4s, v6.4s, v2.4s                               // out
-  fcmgt v4.4s, v18.4s, v2.4s                             // out
-  bsl v4.16b, v18.16b, v2.16b
-  fcmgt v2.4s, v4.4s, v19.4s                             // out_0_2
-  bsl v2.16b, v19.16b, v4.16b
+  fmax v2.4s, v2.4s, v18.4s                              // out
+  fmin v2.4s, v2.4s, v19.4s                              // out_0_2
   fadd v3.4s, v7.4s, v3.4s                               // out
-  fcmgt v4.4s, v18.4s, v3.4s                             // out
-  bsl v4.16b, v18.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v19.4s                             // out_0_3
-  bsl v3.16b, v19.16b, v4.16b
+  fmax v3.4s, v3.4s, v18.4s                              // out
+  fmin v3.4s, v3.4s, v19.4s                              // out_0_3
   fadd v4.4s, v16.4s, v20.4s                             // out
-  fcmgt v5.4s, v18.4s, v4.4s                             // out
-  bsl v5.16b, v18.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v19.4s                             // out_0_4
-  bsl v4.16b, v19.16b, v5.16b
+  fmax v4.4s, v4.4s, v18.4s                              // out
+  fmin v4.4s, v4.4s, v19.4s                              // out_0_4
   fadd v5.4s, v17.4s, v21.4s                             // out
-  fcmgt v6.4s, v18.4s, v5.4s                             // out
-  bsl v6.16b, v18.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v19.4s                             // out_0_5
-  bsl v5.16b, v19.16b, v6.16b
+  fmax v5.4s, v5.4s, v18.4s                              // out
+  fmin v5.4s, v5.4s, v19.4s                              // out_0_5
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

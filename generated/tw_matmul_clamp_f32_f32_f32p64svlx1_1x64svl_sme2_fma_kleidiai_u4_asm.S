@@ -324,89 +324,57 @@ L(k_rest_done):
   cmp x10, #0                                            // bias
   csel x10, x11, x12, eq
   .inst 0xa0408000 + ((0 & 15) << 16) + (10 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x10, #4 * 0, mul vl] // bias, bias, bias, bias
-  fadd z0.s, z5.s, z0.s                                  // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z29.s                          // out_0_0
-  sel z5.s, p6, z29.s, z0.s
-  fadd z0.s, z6.s, z1.s                                  // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z29.s                          // out_0_1
-  sel z6.s, p6, z29.s, z0.s
-  fadd z0.s, z7.s, z2.s                                  // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z29.s                          // out_0_2
-  sel z7.s, p6, z29.s, z0.s
-  fadd z0.s, z16.s, z3.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z29.s                          // out_0_3
-  sel z16.s, p6, z29.s, z0.s
+  fadd z5.s, z5.s, z0.s                                  // out
+  fmax z5.s, p7/m, z5.s, z4.s                            // out
+  fmin z5.s, p7/m, z5.s, z29.s                           // out_0_0
+  fadd z6.s, z6.s, z1.s                                  // out
+  fmax z6.s, p7/m, z6.s, z4.s                            // out
+  fmin z6.s, p7/m, z6.s, z29.s                           // out_0_1
+  fadd z7.s, z7.s, z2.s                                  // out
+  fmax z7.s, p7/m, z7.s, z4.s                            // out
+  fmin z7.s, p7/m, z7.s, z29.s                           // out_0_2
+  fadd z16.s, z16.s, z3.s                                // out
+  fmax z16.s, p7/m, z16.s, z4.s                          // out
+  fmin z16.s, p7/m, z16.s, z29.s                         // out_0_3
   .inst 0xa0408000 + ((1 & 15) << 16) + (10 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x10, #4 * 1, mul vl] // bias, bias, bias, bias
-  fadd z0.s, z17.s, z0.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z29.s                          // out_0_4
-  sel z17.s, p6, z29.s, z0.s
-  fadd z0.s, z18.s, z1.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z29.s                          // out_0_5
-  sel z18.s, p6, z29.s, z0.s
-  fadd z0.s, z19.s, z2.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z29.s                          // out_0_6
-  sel z19.s, p6, z29.s, z0.s
-  fadd z0.s, z20.s, z3.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z29.s                          // out_0_7
-  sel z20.s, p6, z29.s, z0.s
+  fadd z17.s, z17.s, z0.s                                // out
+  fmax z17.s, p7/m, z17.s, z4.s                          // out
+  fmin z17.s, p7/m, z17.s, z29.s                         // out_0_4
+  fadd z18.s, z18.s, z1.s                                // out
+  fmax z18.s, p7/m, z18.s, z4.s                          // out
+  fmin z18.s, p7/m, z18.s, z29.s                         // out_0_5
+  fadd z19.s, z19.s, z2.s                                // out
+  fmax z19.s, p7/m, z19.s, z4.s                          // out
+  fmin z19.s, p7/m, z19.s, z29.s                         // out_0_6
+  fadd z20.s, z20.s, z3.s                                // out
+  fmax z20.s, p7/m, z20.s, z4.s                          // out
+  fmin z20.s, p7/m, z20.s, z29.s                         // out_0_7
   .inst 0xa0408000 + ((2 & 15) << 16) + (10 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x10, #4 * 2, mul vl] // bias, bias, bias, bias
-  fadd z0.s, z21.s, z0.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z29.s                          // out_0_8
-  sel z21.s, p6, z29.s, z0.s
-  fadd z0.s, z22.s, z1.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z29.s                          // out_0_9
-  sel z22.s, p6, z29.s, z0.s
-  fadd z0.s, z23.s, z2.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z29.s                          // out_0_10
-  sel z23.s, p6, z29.s, z0.s
-  fadd z0.s, z24.s, z3.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z29.s                          // out_0_11
-  sel z24.s, p6, z29.s, z0.s
+  fadd z21.s, z21.s, z0.s                                // out
+  fmax z21.s, p7/m, z21.s, z4.s                          // out
+  fmin z21.s, p7/m, z21.s, z29.s                         // out_0_8
+  fadd z22.s, z22.s, z1.s                                // out
+  fmax z22.s, p7/m, z22.s, z4.s                          // out
+  fmin z22.s, p7/m, z22.s, z29.s                         // out_0_9
+  fadd z23.s, z23.s, z2.s                                // out
+  fmax z23.s, p7/m, z23.s, z4.s                          // out
+  fmin z23.s, p7/m, z23.s, z29.s                         // out_0_10
+  fadd z24.s, z24.s, z3.s                                // out
+  fmax z24.s, p7/m, z24.s, z4.s                          // out
+  fmin z24.s, p7/m, z24.s, z29.s                         // out_0_11
   .inst 0xa0408000 + ((3 & 15) << 16) + (10 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x10, #4 * 3, mul vl] // bias, bias, bias, bias
   fadd z0.s, z25.s, z0.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z29.s                          // out_0_12
-  sel z0.s, p6, z29.s, z0.s
+  fmax z0.s, p7/m, z0.s, z4.s                            // out
+  fmin z0.s, p7/m, z0.s, z29.s                           // out_0_12
   fadd z1.s, z26.s, z1.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z1.s, p6, z4.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z29.s                          // out_0_13
-  sel z1.s, p6, z29.s, z1.s
+  fmax z1.s, p7/m, z1.s, z4.s                            // out
+  fmin z1.s, p7/m, z1.s, z29.s                           // out_0_13
   fadd z2.s, z27.s, z2.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z2.s                           // out
-  sel z2.s, p6, z4.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z29.s                          // out_0_14
-  sel z2.s, p6, z29.s, z2.s
+  fmax z2.s, p7/m, z2.s, z4.s                            // out
+  fmin z2.s, p7/m, z2.s, z29.s                           // out_0_14
   fadd z3.s, z28.s, z3.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z3.s, p6, z4.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z29.s                          // out_0_15
-  sel z3.s, p6, z29.s, z3.s
+  fmax z3.s, p7/m, z3.s, z4.s                            // out
+  fmin z3.s, p7/m, z3.s, z29.s                           // out_0_15
   str z5, [x6, #0, mul vl]                               // out_0_0
   str z6, [x6, #1, mul vl]                               // out_0_1
   str z7, [x6, #2, mul vl]                               // out_0_2
@@ -432,80 +400,64 @@ L(if_else):
   whilelo p0.s, xzr, x1                                  // columns
   ld1w {z0.s}, p0/z, [x10, #0, mul vl]                   // bias
   fadd z0.s, z5.s, z0.s                                  // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z29.s                          // out_0_0
-  sel z0.s, p6, z29.s, z0.s
+  fmax z0.s, p7/m, z0.s, z4.s                            // out
+  fmin z0.s, p7/m, z0.s, z29.s                           // out_0_0
   cntw x11, all, mul #1
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
   ld1w {z1.s}, p0/z, [x10, #1, mul vl]                   // bias
   fadd z1.s, z6.s, z1.s                                  // out
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z1.s, p6, z4.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z29.s                          // out_0_1
-  sel z1.s, p6, z29.s, z1.s
+  fmax z1.s, p7/m, z1.s, z4.s                            // out
+  fmin z1.s, p7/m, z1.s, z29.s                           // out_0_1
   cnth x11, all, mul #1
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
   ld1w {z2.s}, p0/z, [x10, #2, mul vl]                   // bias
   fadd z2.s, z7.s, z2.s                                  // out
-  fcmgt p6.s, p7/z, z4.s, z2.s                           // out
-  sel z2.s, p6, z4.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z29.s                          // out_0_2
-  sel z2.s, p6, z29.s, z2.s
+  fmax z2.s, p7/m, z2.s, z4.s                            // out
+  fmin z2.s, p7/m, z2.s, z29.s                           // out_0_2
   cntw x11, all, mul #3
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
   ld1w {z3.s}, p0/z, [x10, #3, mul vl]                   // bias
   fadd z3.s, z16.s, z3.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z3.s, p6, z4.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z29.s                          // out_0_3
-  sel z3.s, p6, z29.s, z3.s
+  fmax z3.s, p7/m, z3.s, z4.s                            // out
+  fmin z3.s, p7/m, z3.s, z29.s                           // out_0_3
   rdvl x11, #1
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
   ld1w {z5.s}, p0/z, [x10, #4, mul vl]                   // bias
   fadd z5.s, z17.s, z5.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z5.s                           // out
-  sel z5.s, p6, z4.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z29.s                          // out_0_4
-  sel z5.s, p6, z29.s, z5.s
+  fmax z5.s, p7/m, z5.s, z4.s                            // out
+  fmin z5.s, p7/m, z5.s, z29.s                           // out_0_4
   cntw x11, all, mul #5
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
   ld1w {z6.s}, p0/z, [x10, #5, mul vl]                   // bias
   fadd z6.s, z18.s, z6.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z6.s                           // out
-  sel z6.s, p6, z4.s, z6.s
-  fcmgt p6.s, p7/z, z6.s, z29.s                          // out_0_5
-  sel z6.s, p6, z29.s, z6.s
+  fmax z6.s, p7/m, z6.s, z4.s                            // out
+  fmin z6.s, p7/m, z6.s, z29.s                           // out_0_5
   cnth x11, all, mul #3
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
   ld1w {z7.s}, p0/z, [x10, #6, mul vl]                   // bias
   fadd z7.s, z19.s, z7.s                                 // out
-  fcmgt p6.s, p7/z, z4.s, z7.s                           // out
-  sel z7.s, p6, z4.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z29.s                          // out_0_6
-  sel z7.s, p6, z29.s, z7.s
+  fmax z7.s, p7/m, z7.s, z4.s                            // out
+  fmin z7.s, p7/m, z7.s, z29.s                           // out_0_6
   cntw x11, all, mul #7
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
   ld1w {z16.s}, p0/z, [x10, #7, mul vl]                  // bias
   fadd z16.s, z20.s, z16.s                               // out
-  fcmgt p6.s, p7/z, z4.s, z16.s                          // out
-  sel z16.s, p6, z4.s, z16.s
-  fcmgt p6.s, p7/z, z16.s, z29.s                         // out_0_7
-  sel z16.s, p6, z29.s, z16.s
+  fmax z16.s, p7/m, z16.s, z4.s                          // out
+  fmin z16.s, p7/m, z16.s, z29.s                         // out_0_7
   rdvl x11, #2
   subs x11, x1, x11
   csel x11, x11, xzr, hs
@@ -513,80 +465,64 @@ L(if_else):
   addvl x10, x10, #8                                     // bias
   ld1w {z17.s}, p0/z, [x10, #0, mul vl]                  // bias
   fadd z17.s, z21.s, z17.s                               // out
-  fcmgt p6.s, p7/z, z4.s, z17.s                          // out
-  sel z17.s, p6, z4.s, z17.s
-  fcmgt p6.s, p7/z, z17.s, z29.s                         // out_0_8
-  sel z17.s, p6, z29.s, z17.s
+  fmax z17.s, p7/m, z17.s, z4.s                          // out
+  fmin z17.s, p7/m, z17.s, z29.s                         // out_0_8
   cntw x11, all, mul #9
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
   ld1w {z18.s}, p0/z, [x10, #1, mul vl]                  // bias
   fadd z18.s, z22.s, z18.s                               // out
-  fcmgt p6.s, p7/z, z4.s, z18.s                          // out
-  sel z18.s, p6, z4.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z29.s                         // out_0_9
-  sel z18.s, p6, z29.s, z18.s
+  fmax z18.s, p7/m, z18.s, z4.s                          // out
+  fmin z18.s, p7/m, z18.s, z29.s                         // out_0_9
   cnth x11, all, mul #5
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
   ld1w {z19.s}, p0/z, [x10, #2, mul vl]                  // bias
   fadd z19.s, z23.s, z19.s                               // out
-  fcmgt p6.s, p7/z, z4.s, z19.s                          // out
-  sel z19.s, p6, z4.s, z19.s
-  fcmgt p6.s, p7/z, z19.s, z29.s                         // out_0_10
-  sel z19.s, p6, z29.s, z19.s
+  fmax z19.s, p7/m, z19.s, z4.s                          // out
+  fmin z19.s, p7/m, z19.s, z29.s                         // out_0_10
   cntw x11, all, mul #11
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
   ld1w {z20.s}, p0/z, [x10, #3, mul vl]                  // bias
   fadd z20.s, z24.s, z20.s                               // out
-  fcmgt p6.s, p7/z, z4.s, z20.s                          // out
-  sel z20.s, p6, z4.s, z20.s
-  fcmgt p6.s, p7/z, z20.s, z29.s                         // out_0_11
-  sel z20.s, p6, z29.s, z20.s
+  fmax z20.s, p7/m, z20.s, z4.s                          // out
+  fmin z20.s, p7/m, z20.s, z29.s                         // out_0_11
   rdvl x11, #3
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
   ld1w {z21.s}, p0/z, [x10, #4, mul vl]                  // bias
   fadd z21.s, z25.s, z21.s                               // out
-  fcmgt p6.s, p7/z, z4.s, z21.s                          // out
-  sel z21.s, p6, z4.s, z21.s
-  fcmgt p6.s, p7/z, z21.s, z29.s                         // out_0_12
-  sel z21.s, p6, z29.s, z21.s
+  fmax z21.s, p7/m, z21.s, z4.s                          // out
+  fmin z21.s, p7/m, z21.s, z29.s                         // out_0_12
   cntw x11, all, mul #13
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
   ld1w {z22.s}, p0/z, [x10, #5, mul vl]                  // bias
   fadd z22.s, z26.s, z22.s                               // out
-  fcmgt p6.s, p7/z, z4.s, z22.s                          // out
-  sel z22.s, p6, z4.s, z22.s
-  fcmgt p6.s, p7/z, z22.s, z29.s                         // out_0_13
-  sel z22.s, p6, z29.s, z22.s
+  fmax z22.s, p7/m, z22.s, z4.s                          // out
+  fmin z22.s, p7/m, z22.s, z29.s                         // out_0_13
   cnth x11, all, mul #7
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
   ld1w {z23.s}, p0/z, [x10, #6, mul vl]                  // bias
   fadd z23.s, z27.s, z23.s                               // out
-  fcmgt p6.s, p7/z, z4.s, z23.s                          // out
-  sel z23.s, p6, z4.s, z23.s
-  fcmgt p6.s, p7/z, z23.s, z29.s                         // out_0_14
-  sel z23.s, p6, z29.s, z23.s
+  fmax z23.s, p7/m, z23.s, z4.s                          // out
+  fmin z23.s, p7/m, z23.s, z29.s                         // out_0_14
   cntw x11, all, mul #15
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
   ld1w {z24.s}, p0/z, [x10, #7, mul vl]                  // bias
   fadd z24.s, z28.s, z24.s                               // out
-  fcmgt p6.s, p7/z, z4.s, z24.s                          // out
-  sel z4.s, p6, z4.s, z24.s
-  fcmgt p6.s, p7/z, z4.s, z29.s                          // out_0_15
-  sel z4.s, p6, z29.s, z4.s
+  fmax z24.s, p7/m, z24.s, z4.s                          // out
+  fmin z24.s, p7/m, z24.s, z29.s                         // out_0_15
   whilelo p0.s, xzr, x1                                  // columns
   st1w {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
   cntw x10, all, mul #1
@@ -664,7 +600,7 @@ L(if_else):
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
-  st1w {z4.s}, p0, [x10, #7, mul vl]                     // out_0_15
+  st1w {z24.s}, p0, [x10, #7, mul vl]                    // out_0_15
 L(if_done):
   ldr x10, [x0, #8*13]                                   // dst_stride
   mov x11, #1

@@ -456,93 +456,61 @@ L(k_rest_done):
   cmp x19, #0                                            // bias
   csel x9, x9, x20, eq
   .inst 0xa0400000 + ((0 & 15) << 16) + (7 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x7, #2 * 0, mul vl] // bias, bias
-  fadd z0.s, z3.s, z0.s                                  // out
-  fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out_0_0
-  sel z3.s, p6, z27.s, z0.s
-  fadd z0.s, z4.s, z1.s                                  // out
-  fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out_0_1
-  sel z4.s, p6, z27.s, z0.s
+  fadd z3.s, z3.s, z0.s                                  // out
+  fmax z3.s, p7/m, z3.s, z2.s                            // out
+  fmin z3.s, p7/m, z3.s, z27.s                           // out_0_0
+  fadd z4.s, z4.s, z1.s                                  // out
+  fmax z4.s, p7/m, z4.s, z2.s                            // out
+  fmin z4.s, p7/m, z4.s, z27.s                           // out_0_1
   .inst 0xa0400000 + ((0 & 15) << 16) + (10 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x10, #2 * 0, mul vl] // bias, bias
-  fadd z0.s, z5.s, z0.s                                  // out
-  fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out_0_2
-  sel z5.s, p6, z27.s, z0.s
-  fadd z0.s, z6.s, z1.s                                  // out
-  fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out_0_3
-  sel z6.s, p6, z27.s, z0.s
+  fadd z5.s, z5.s, z0.s                                  // out
+  fmax z5.s, p7/m, z5.s, z2.s                            // out
+  fmin z5.s, p7/m, z5.s, z27.s                           // out_0_2
+  fadd z6.s, z6.s, z1.s                                  // out
+  fmax z6.s, p7/m, z6.s, z2.s                            // out
+  fmin z6.s, p7/m, z6.s, z27.s                           // out_0_3
   .inst 0xa0400000 + ((0 & 15) << 16) + (11 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x11, #2 * 0, mul vl] // bias, bias
-  fadd z0.s, z7.s, z0.s                                  // out
-  fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out_0_4
-  sel z7.s, p6, z27.s, z0.s
-  fadd z0.s, z16.s, z1.s                                 // out
-  fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out_0_5
-  sel z16.s, p6, z27.s, z0.s
+  fadd z7.s, z7.s, z0.s                                  // out
+  fmax z7.s, p7/m, z7.s, z2.s                            // out
+  fmin z7.s, p7/m, z7.s, z27.s                           // out_0_4
+  fadd z16.s, z16.s, z1.s                                // out
+  fmax z16.s, p7/m, z16.s, z2.s                          // out
+  fmin z16.s, p7/m, z16.s, z27.s                         // out_0_5
   .inst 0xa0400000 + ((0 & 15) << 16) + (12 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x12, #2 * 0, mul vl] // bias, bias
-  fadd z0.s, z17.s, z0.s                                 // out
-  fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out_0_6
-  sel z17.s, p6, z27.s, z0.s
-  fadd z0.s, z18.s, z1.s                                 // out
-  fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out_0_7
-  sel z18.s, p6, z27.s, z0.s
+  fadd z17.s, z17.s, z0.s                                // out
+  fmax z17.s, p7/m, z17.s, z2.s                          // out
+  fmin z17.s, p7/m, z17.s, z27.s                         // out_0_6
+  fadd z18.s, z18.s, z1.s                                // out
+  fmax z18.s, p7/m, z18.s, z2.s                          // out
+  fmin z18.s, p7/m, z18.s, z27.s                         // out_0_7
   .inst 0xa0400000 + ((0 & 15) << 16) + (13 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x13, #2 * 0, mul vl] // bias, bias
-  fadd z0.s, z19.s, z0.s                                 // out
-  fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out_0_8
-  sel z19.s, p6, z27.s, z0.s
-  fadd z0.s, z20.s, z1.s                                 // out
-  fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out_0_9
-  sel z20.s, p6, z27.s, z0.s
+  fadd z19.s, z19.s, z0.s                                // out
+  fmax z19.s, p7/m, z19.s, z2.s                          // out
+  fmin z19.s, p7/m, z19.s, z27.s                         // out_0_8
+  fadd z20.s, z20.s, z1.s                                // out
+  fmax z20.s, p7/m, z20.s, z2.s                          // out
+  fmin z20.s, p7/m, z20.s, z27.s                         // out_0_9
   .inst 0xa0400000 + ((0 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x14, #2 * 0, mul vl] // bias, bias
-  fadd z0.s, z21.s, z0.s                                 // out
-  fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out_0_10
-  sel z21.s, p6, z27.s, z0.s
-  fadd z0.s, z22.s, z1.s                                 // out
-  fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out_0_11
-  sel z22.s, p6, z27.s, z0.s
+  fadd z21.s, z21.s, z0.s                                // out
+  fmax z21.s, p7/m, z21.s, z2.s                          // out
+  fmin z21.s, p7/m, z21.s, z27.s                         // out_0_10
+  fadd z22.s, z22.s, z1.s                                // out
+  fmax z22.s, p7/m, z22.s, z2.s                          // out
+  fmin z22.s, p7/m, z22.s, z27.s                         // out_0_11
   .inst 0xa0400000 + ((0 & 15) << 16) + (15 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x15, #2 * 0, mul vl] // bias, bias
-  fadd z0.s, z23.s, z0.s                                 // out
-  fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out_0_12
-  sel z23.s, p6, z27.s, z0.s
-  fadd z0.s, z24.s, z1.s                                 // out
-  fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out_0_13
-  sel z24.s, p6, z27.s, z0.s
+  fadd z23.s, z23.s, z0.s                                // out
+  fmax z23.s, p7/m, z23.s, z2.s                          // out
+  fmin z23.s, p7/m, z23.s, z27.s                         // out_0_12
+  fadd z24.s, z24.s, z1.s                                // out
+  fmax z24.s, p7/m, z24.s, z2.s                          // out
+  fmin z24.s, p7/m, z24.s, z27.s                         // out_0_13
   .inst 0xa0400000 + ((0 & 15) << 16) + (9 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x9, #2 * 0, mul vl] // bias, bias
   fadd z0.s, z25.s, z0.s                                 // out
-  fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out_0_14
-  sel z0.s, p6, z27.s, z0.s
+  fmax z0.s, p7/m, z0.s, z2.s                            // out
+  fmin z0.s, p7/m, z0.s, z27.s                           // out_0_14
   fadd z1.s, z26.s, z1.s                                 // out
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out
-  sel z1.s, p6, z2.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z27.s                          // out_0_15
-  sel z1.s, p6, z27.s, z1.s
+  fmax z1.s, p7/m, z1.s, z2.s                            // out
+  fmin z1.s, p7/m, z1.s, z27.s                           // out_0_15
   str z3, [x6, #0, mul vl]                               // out_0_0
   str z4, [x6, #1, mul vl]                               // out_0_1
   str z5, [x6, #2, mul vl]                               // out_0_2
@@ -603,160 +571,128 @@ L(if_else):
   whilelo p0.s, xzr, x1                                  // columns
   ld1w {z0.s}, p0/z, [x7, #0, mul vl]                    // bias
   fadd z0.s, z3.s, z0.s                                  // out
-  fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z27.s                          // out_0_0
-  sel z0.s, p6, z27.s, z0.s
+  fmax z0.s, p7/m, z0.s, z2.s                            // out
+  fmin z0.s, p7/m, z0.s, z27.s                           // out_0_0
   cntw x19, all, mul #1
   subs x19, x1, x19
   csel x19, x19, xzr, hs
   whilelo p0.s, xzr, x19                                 // columns
   ld1w {z1.s}, p0/z, [x7, #1, mul vl]                    // bias
   fadd z1.s, z4.s, z1.s                                  // out
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out
-  sel z1.s, p6, z2.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z27.s                          // out_0_1
-  sel z1.s, p6, z27.s, z1.s
+  fmax z1.s, p7/m, z1.s, z2.s                            // out
+  fmin z1.s, p7/m, z1.s, z27.s                           // out_0_1
   cnth x7, all, mul #1
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
   ld1w {z3.s}, p0/z, [x10, #0, mul vl]                   // bias
   fadd z3.s, z5.s, z3.s                                  // out
-  fcmgt p6.s, p7/z, z2.s, z3.s                           // out
-  sel z3.s, p6, z2.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z27.s                          // out_0_2
-  sel z3.s, p6, z27.s, z3.s
+  fmax z3.s, p7/m, z3.s, z2.s                            // out
+  fmin z3.s, p7/m, z3.s, z27.s                           // out_0_2
   cntw x7, all, mul #3
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
   ld1w {z4.s}, p0/z, [x10, #1, mul vl]                   // bias
   fadd z4.s, z6.s, z4.s                                  // out
-  fcmgt p6.s, p7/z, z2.s, z4.s                           // out
-  sel z4.s, p6, z2.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z27.s                          // out_0_3
-  sel z4.s, p6, z27.s, z4.s
+  fmax z4.s, p7/m, z4.s, z2.s                            // out
+  fmin z4.s, p7/m, z4.s, z27.s                           // out_0_3
   rdvl x7, #1
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
   ld1w {z5.s}, p0/z, [x11, #0, mul vl]                   // bias
   fadd z5.s, z7.s, z5.s                                  // out
-  fcmgt p6.s, p7/z, z2.s, z5.s                           // out
-  sel z5.s, p6, z2.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z27.s                          // out_0_4
-  sel z5.s, p6, z27.s, z5.s
+  fmax z5.s, p7/m, z5.s, z2.s                            // out
+  fmin z5.s, p7/m, z5.s, z27.s                           // out_0_4
   cntw x7, all, mul #5
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
   ld1w {z6.s}, p0/z, [x11, #1, mul vl]                   // bias
   fadd z6.s, z16.s, z6.s                                 // out
-  fcmgt p6.s, p7/z, z2.s, z6.s                           // out
-  sel z6.s, p6, z2.s, z6.s
-  fcmgt p6.s, p7/z, z6.s, z27.s                          // out_0_5
-  sel z6.s, p6, z27.s, z6.s
+  fmax z6.s, p7/m, z6.s, z2.s                            // out
+  fmin z6.s, p7/m, z6.s, z27.s                           // out_0_5
   cnth x7, all, mul #3
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
   ld1w {z7.s}, p0/z, [x12, #0, mul vl]                   // bias
   fadd z7.s, z17.s, z7.s                                 // out
-  fcmgt p6.s, p7/z, z2.s, z7.s                           // out
-  sel z7.s, p6, z2.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z27.s                          // out_0_6
-  sel z7.s, p6, z27.s, z7.s
+  fmax z7.s, p7/m, z7.s, z2.s                            // out
+  fmin z7.s, p7/m, z7.s, z27.s                           // out_0_6
   cntw x7, all, mul #7
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
   ld1w {z16.s}, p0/z, [x12, #1, mul vl]                  // bias
   fadd z16.s, z18.s, z16.s                               // out
-  fcmgt p6.s, p7/z, z2.s, z16.s                          // out
-  sel z16.s, p6, z2.s, z16.s
-  fcmgt p6.s, p7/z, z16.s, z27.s                         // out_0_7
-  sel z16.s, p6, z27.s, z16.s
+  fmax z16.s, p7/m, z16.s, z2.s                          // out
+  fmin z16.s, p7/m, z16.s, z27.s                         // out_0_7
   rdvl x7, #2
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
   ld1w {z17.s}, p0/z, [x13, #0, mul vl]                  // bias
   fadd z17.s, z19.s, z17.s                               // out
-  fcmgt p6.s, p7/z, z2.s, z17.s                          // out
-  sel z17.s, p6, z2.s, z17.s
-  fcmgt p6.s, p7/z, z17.s, z27.s                         // out_0_8
-  sel z17.s, p6, z27.s, z17.s
+  fmax z17.s, p7/m, z17.s, z2.s                          // out
+  fmin z17.s, p7/m, z17.s, z27.s                         // out_0_8
   cntw x7, all, mul #9
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
   ld1w {z18.s}, p0/z, [x13, #1, mul vl]                  // bias
   fadd z18.s, z20.s, z18.s                               // out
-  fcmgt p6.s, p7/z, z2.s, z18.s                          // out
-  sel z18.s, p6, z2.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z27.s                         // out_0_9
-  sel z18.s, p6, z27.s, z18.s
+  fmax z18.s, p7/m, z18.s, z2.s                          // out
+  fmin z18.s, p7/m, z18.s, z27.s                         // out_0_9
   cnth x7, all, mul #5
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
   ld1w {z19.s}, p0/z, [x14, #0, mul vl]                  // bias
   fadd z19.s, z21.s, z19.s                               // out
-  fcmgt p6.s, p7/z, z2.s, z19.s                          // out
-  sel z19.s, p6, z2.s, z19.s
-  fcmgt p6.s, p7/z, z19.s, z27.s                         // out_0_10
-  sel z19.s, p6, z27.s, z19.s
+  fmax z19.s, p7/m, z19.s, z2.s                          // out
+  fmin z19.s, p7/m, z19.s, z27.s                         // out_0_10
   cntw x7, all, mul #11
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
   ld1w {z20.s}, p0/z, [x14, #1, mul vl]                  // bias
   fadd z20.s, z22.s, z20.s                               // out
-  fcmgt p6.s, p7/z, z2.s, z20.s                          // out
-  sel z20.s, p6, z2.s, z20.s
-  fcmgt p6.s, p7/z, z20.s, z27.s                         // out_0_11
-  sel z20.s, p6, z27.s, z20.s
+  fmax z20.s, p7/m, z20.s, z2.s                          // out
+  fmin z20.s, p7/m, z20.s, z27.s                         // out_0_11
   rdvl x7, #3
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
   ld1w {z21.s}, p0/z, [x15, #0, mul vl]                  // bias
   fadd z21.s, z23.s, z21.s                               // out
-  fcmgt p6.s, p7/z, z2.s, z21.s                          // out
-  sel z21.s, p6, z2.s, z21.s
-  fcmgt p6.s, p7/z, z21.s, z27.s                         // out_0_12
-  sel z21.s, p6, z27.s, z21.s
+  fmax z21.s, p7/m, z21.s, z2.s                          // out
+  fmin z21.s, p7/m, z21.s, z27.s                         // out_0_12
   cntw x7, all, mul #13
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
   ld1w {z22.s}, p0/z, [x15, #1, mul vl]                  // bias
   fadd z22.s, z24.s, z22.s                               // out
-  fcmgt p6.s, p7/z, z2.s, z22.s                          // out
-  sel z22.s, p6, z2.s, z22.s
-  fcmgt p6.s, p7/z, z22.s, z27.s                         // out_0_13
-  sel z22.s, p6, z27.s, z22.s
+  fmax z22.s, p7/m, z22.s, z2.s                          // out
+  fmin z22.s, p7/m, z22.s, z27.s                         // out_0_13
   cnth x7, all, mul #7
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
   ld1w {z23.s}, p0/z, [x9, #0, mul vl]                   // bias
   fadd z23.s, z25.s, z23.s                               // out
-  fcmgt p6.s, p7/z, z2.s, z23.s                          // out
-  sel z23.s, p6, z2.s, z23.s
-  fcmgt p6.s, p7/z, z23.s, z27.s                         // out_0_14
-  sel z23.s, p6, z27.s, z23.s
+  fmax z23.s, p7/m, z23.s, z2.s                          // out
+  fmin z23.s, p7/m, z23.s, z27.s                         // out_0_14
   cntw x7, all, mul #15
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
   ld1w {z24.s}, p0/z, [x9, #1, mul vl]                   // bias
   fadd z24.s, z26.s, z24.s                               // out
-  fcmgt p6.s, p7/z, z2.s, z24.s                          // out
-  sel z2.s, p6, z2.s, z24.s
-  fcmgt p6.s, p7/z, z2.s, z27.s                          // out_0_15
-  sel z2.s, p6, z27.s, z2.s
+  fmax z24.s, p7/m, z24.s, z2.s                          // out
+  fmin z24.s, p7/m, z24.s, z27.s                         // out_0_15
   whilelo p0.s, xzr, x1                                  // columns
   st1w {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
   cntw x7, all, mul #1
@@ -834,7 +770,7 @@ L(if_else):
   subs x9, x1, x9
   csel x9, x9, xzr, hs
   whilelo p0.s, xzr, x9                                  // columns
-  st1w {z2.s}, p0, [x7, #7, mul vl]                      // out_0_15
+  st1w {z24.s}, p0, [x7, #7, mul vl]                     // out_0_15
 L(if_done):
   ldr x7, [x0, #8*13]                                    // dst_stride
   mov x9, #1

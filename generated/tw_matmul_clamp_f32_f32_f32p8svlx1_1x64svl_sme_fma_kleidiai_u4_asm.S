@@ -474,100 +474,68 @@ L(k_rest_done):
   csel x9, x9, x20, eq
   ldr z26, [x8, #0, mul vl]                              // bias
   fadd z1.s, z1.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z1.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z25.s                          // out_0_0
-  sel z1.s, p6, z25.s, z1.s
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z25.s                           // out_0_0
   ldr z26, [x8, #1, mul vl]                              // bias
   fadd z2.s, z2.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z2.s, p6, z0.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z25.s                          // out_0_1
-  sel z2.s, p6, z25.s, z2.s
+  fmax z2.s, p7/m, z2.s, z0.s                            // out
+  fmin z2.s, p7/m, z2.s, z25.s                           // out_0_1
   ldr z26, [x10, #0, mul vl]                             // bias
   fadd z3.s, z3.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z3.s, p6, z0.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z25.s                          // out_0_2
-  sel z3.s, p6, z25.s, z3.s
+  fmax z3.s, p7/m, z3.s, z0.s                            // out
+  fmin z3.s, p7/m, z3.s, z25.s                           // out_0_2
   ldr z26, [x10, #1, mul vl]                             // bias
   fadd z4.s, z4.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z25.s                          // out_0_3
-  sel z4.s, p6, z25.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z25.s                           // out_0_3
   ldr z26, [x11, #0, mul vl]                             // bias
   fadd z5.s, z5.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z5.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z25.s                          // out_0_4
-  sel z5.s, p6, z25.s, z5.s
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z25.s                           // out_0_4
   ldr z26, [x11, #1, mul vl]                             // bias
   fadd z6.s, z6.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z6.s                           // out
-  sel z6.s, p6, z0.s, z6.s
-  fcmgt p6.s, p7/z, z6.s, z25.s                          // out_0_5
-  sel z6.s, p6, z25.s, z6.s
+  fmax z6.s, p7/m, z6.s, z0.s                            // out
+  fmin z6.s, p7/m, z6.s, z25.s                           // out_0_5
   ldr z26, [x12, #0, mul vl]                             // bias
   fadd z7.s, z7.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z7.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z25.s                          // out_0_6
-  sel z7.s, p6, z25.s, z7.s
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z25.s                           // out_0_6
   ldr z26, [x12, #1, mul vl]                             // bias
   fadd z16.s, z16.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z16.s                          // out
-  sel z16.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z16.s, z25.s                         // out_0_7
-  sel z16.s, p6, z25.s, z16.s
+  fmax z16.s, p7/m, z16.s, z0.s                          // out
+  fmin z16.s, p7/m, z16.s, z25.s                         // out_0_7
   ldr z26, [x13, #0, mul vl]                             // bias
   fadd z17.s, z17.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z17.s, p6, z0.s, z17.s
-  fcmgt p6.s, p7/z, z17.s, z25.s                         // out_0_8
-  sel z17.s, p6, z25.s, z17.s
+  fmax z17.s, p7/m, z17.s, z0.s                          // out
+  fmin z17.s, p7/m, z17.s, z25.s                         // out_0_8
   ldr z26, [x13, #1, mul vl]                             // bias
   fadd z18.s, z18.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z18.s, p6, z0.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z25.s                         // out_0_9
-  sel z18.s, p6, z25.s, z18.s
+  fmax z18.s, p7/m, z18.s, z0.s                          // out
+  fmin z18.s, p7/m, z18.s, z25.s                         // out_0_9
   ldr z26, [x14, #0, mul vl]                             // bias
   fadd z19.s, z19.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
-  sel z19.s, p6, z0.s, z19.s
-  fcmgt p6.s, p7/z, z19.s, z25.s                         // out_0_10
-  sel z19.s, p6, z25.s, z19.s
+  fmax z19.s, p7/m, z19.s, z0.s                          // out
+  fmin z19.s, p7/m, z19.s, z25.s                         // out_0_10
   ldr z26, [x14, #1, mul vl]                             // bias
   fadd z20.s, z20.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z20.s                          // out
-  sel z20.s, p6, z0.s, z20.s
-  fcmgt p6.s, p7/z, z20.s, z25.s                         // out_0_11
-  sel z20.s, p6, z25.s, z20.s
+  fmax z20.s, p7/m, z20.s, z0.s                          // out
+  fmin z20.s, p7/m, z20.s, z25.s                         // out_0_11
   ldr z26, [x15, #0, mul vl]                             // bias
   fadd z21.s, z21.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z21.s                          // out
-  sel z21.s, p6, z0.s, z21.s
-  fcmgt p6.s, p7/z, z21.s, z25.s                         // out_0_12
-  sel z21.s, p6, z25.s, z21.s
+  fmax z21.s, p7/m, z21.s, z0.s                          // out
+  fmin z21.s, p7/m, z21.s, z25.s                         // out_0_12
   ldr z26, [x15, #1, mul vl]                             // bias
   fadd z22.s, z22.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z22.s                          // out
-  sel z22.s, p6, z0.s, z22.s
-  fcmgt p6.s, p7/z, z22.s, z25.s                         // out_0_13
-  sel z22.s, p6, z25.s, z22.s
+  fmax z22.s, p7/m, z22.s, z0.s                          // out
+  fmin z22.s, p7/m, z22.s, z25.s                         // out_0_13
   ldr z26, [x9, #0, mul vl]                              // bias
   fadd z23.s, z23.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z23.s                          // out
-  sel z23.s, p6, z0.s, z23.s
-  fcmgt p6.s, p7/z, z23.s, z25.s                         // out_0_14
-  sel z23.s, p6, z25.s, z23.s
+  fmax z23.s, p7/m, z23.s, z0.s                          // out
+  fmin z23.s, p7/m, z23.s, z25.s                         // out_0_14
   ldr z26, [x9, #1, mul vl]                              // bias
   fadd z24.s, z24.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z24.s                          // out
-  sel z0.s, p6, z0.s, z24.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_0_15
-  sel z0.s, p6, z25.s, z0.s
+  fmax z24.s, p7/m, z24.s, z0.s                          // out
+  fmin z24.s, p7/m, z24.s, z25.s                         // out_0_15
   str z1, [x6, #0, mul vl]                               // out_0_0
   str z2, [x6, #1, mul vl]                               // out_0_1
   str z3, [x6, #2, mul vl]                               // out_0_2
@@ -583,7 +551,7 @@ L(k_rest_done):
   str z21, [x6, #12, mul vl]                             // out_0_12
   str z22, [x6, #13, mul vl]                             // out_0_13
   str z23, [x6, #14, mul vl]                             // out_0_14
-  str z0, [x6, #15, mul vl]                              // out_0_15
+  str z24, [x6, #15, mul vl]                             // out_0_15
   b L(if_done)
 L(if_else):
   ldr x8, [x0, #8*14]                                    // bias
@@ -628,160 +596,128 @@ L(if_else):
   whilelo p0.s, xzr, x1                                  // columns
   ld1w {z26.s}, p0/z, [x8, #0, mul vl]                   // bias
   fadd z1.s, z1.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z1.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z25.s                          // out_0_0
-  sel z1.s, p6, z25.s, z1.s
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z25.s                           // out_0_0
   cntw x19, all, mul #1
   subs x19, x1, x19
   csel x19, x19, xzr, hs
   whilelo p0.s, xzr, x19                                 // columns
   ld1w {z26.s}, p0/z, [x8, #1, mul vl]                   // bias
   fadd z2.s, z2.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z2.s, p6, z0.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z25.s                          // out_0_1
-  sel z2.s, p6, z25.s, z2.s
+  fmax z2.s, p7/m, z2.s, z0.s                            // out
+  fmin z2.s, p7/m, z2.s, z25.s                           // out_0_1
   cnth x8, all, mul #1
   subs x8, x1, x8
   csel x8, x8, xzr, hs
   whilelo p0.s, xzr, x8                                  // columns
   ld1w {z26.s}, p0/z, [x10, #0, mul vl]                  // bias
   fadd z3.s, z3.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z3.s, p6, z0.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z25.s                          // out_0_2
-  sel z3.s, p6, z25.s, z3.s
+  fmax z3.s, p7/m, z3.s, z0.s                            // out
+  fmin z3.s, p7/m, z3.s, z25.s                           // out_0_2
   cntw x8, all, mul #3
   subs x8, x1, x8
   csel x8, x8, xzr, hs
   whilelo p0.s, xzr, x8                                  // columns
   ld1w {z26.s}, p0/z, [x10, #1, mul vl]                  // bias
   fadd z4.s, z4.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z4.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z4.s, z25.s                          // out_0_3
-  sel z4.s, p6, z25.s, z4.s
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z25.s                           // out_0_3
   rdvl x8, #1
   subs x8, x1, x8
   csel x8, x8, xzr, hs
   whilelo p0.s, xzr, x8                                  // columns
   ld1w {z26.s}, p0/z, [x11, #0, mul vl]                  // bias
   fadd z5.s, z5.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z5.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z25.s                          // out_0_4
-  sel z5.s, p6, z25.s, z5.s
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z25.s                           // out_0_4
   cntw x8, all, mul #5
   subs x8, x1, x8
   csel x8, x8, xzr, hs
   whilelo p0.s, xzr, x8                                  // columns
   ld1w {z26.s}, p0/z, [x11, #1, mul vl]                  // bias
   fadd z6.s, z6.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z6.s                           // out
-  sel z6.s, p6, z0.s, z6.s
-  fcmgt p6.s, p7/z, z6.s, z25.s                          // out_0_5
-  sel z6.s, p6, z25.s, z6.s
+  fmax z6.s, p7/m, z6.s, z0.s                            // out
+  fmin z6.s, p7/m, z6.s, z25.s                           // out_0_5
   cnth x8, all, mul #3
   subs x8, x1, x8
   csel x8, x8, xzr, hs
   whilelo p0.s, xzr, x8                                  // columns
   ld1w {z26.s}, p0/z, [x12, #0, mul vl]                  // bias
   fadd z7.s, z7.s, z26.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z7.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z25.s                          // out_0_6
-  sel z7.s, p6, z25.s, z7.s
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z25.s                           // out_0_6
   cntw x8, all, mul #7
   subs x8, x1, x8
   csel x8, x8, xzr, hs
   whilelo p0.s, xzr, x8                                  // columns
   ld1w {z26.s}, p0/z, [x12, #1, mul vl]                  // bias
   fadd z16.s, z16.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z16.s                          // out
-  sel z16.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z16.s, z25.s                         // out_0_7
-  sel z16.s, p6, z25.s, z16.s
+  fmax z16.s, p7/m, z16.s, z0.s                          // out
+  fmin z16.s, p7/m, z16.s, z25.s                         // out_0_7
   rdvl x8, #2
   subs x8, x1, x8
   csel x8, x8, xzr, hs
   whilelo p0.s, xzr, x8                                  // columns
   ld1w {z26.s}, p0/z, [x13, #0, mul vl]                  // bias
   fadd z17.s, z17.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z17.s, p6, z0.s, z17.s
-  fcmgt p6.s, p7/z, z17.s, z25.s                         // out_0_8
-  sel z17.s, p6, z25.s, z17.s
+  fmax z17.s, p7/m, z17.s, z0.s                          // out
+  fmin z17.s, p7/m, z17.s, z25.s                         // out_0_8
   cntw x8, all, mul #9
   subs x8, x1, x8
   csel x8, x8, xzr, hs
   whilelo p0.s, xzr, x8                                  // columns
   ld1w {z26.s}, p0/z, [x13, #1, mul vl]                  // bias
   fadd z18.s, z18.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z18.s, p6, z0.s, z18.s
-  fcmgt p6.s, p7/z, z18.s, z25.s                         // out_0_9
-  sel z18.s, p6, z25.s, z18.s
+  fmax z18.s, p7/m, z18.s, z0.s                          // out
+  fmin z18.s, p7/m, z18.s, z25.s                         // out_0_9
   cnth x8, all, mul #5
   subs x8, x1, x8
   csel x8, x8, xzr, hs
   whilelo p0.s, xzr, x8                                  // columns
   ld1w {z26.s}, p0/z, [x14, #0, mul vl]                  // bias
   fadd z19.s, z19.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
-  sel z19.s, p6, z0.s, z19.s
-  fcmgt p6.s, p7/z, z19.s, z25.s                         // out_0_10
-  sel z19.s, p6, z25.s, z19.s
+  fmax z19.s, p7/m, z19.s, z0.s                          // out
+  fmin z19.s, p7/m, z19.s, z25.s                         // out_0_10
   cntw x8, all, mul #11
   subs x8, x1, x8
   csel x8, x8, xzr, hs
   whilelo p0.s, xzr, x8                                  // columns
   ld1w {z26.s}, p0/z, [x14, #1, mul vl]                  // bias
   fadd z20.s, z20.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z20.s                          // out
-  sel z20.s, p6, z0.s, z20.s
-  fcmgt p6.s, p7/z, z20.s, z25.s                         // out_0_11
-  sel z20.s, p6, z25.s, z20.s
+  fmax z20.s, p7/m, z20.s, z0.s                          // out
+  fmin z20.s, p7/m, z20.s, z25.s                         // out_0_11
   rdvl x8, #3
   subs x8, x1, x8
   csel x8, x8, xzr, hs
   whilelo p0.s, xzr, x8                                  // columns
   ld1w {z26.s}, p0/z, [x15, #0, mul vl]                  // bias
   fadd z21.s, z21.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z21.s                          // out
-  sel z21.s, p6, z0.s, z21.s
-  fcmgt p6.s, p7/z, z21.s, z25.s                         // out_0_12
-  sel z21.s, p6, z25.s, z21.s
+  fmax z21.s, p7/m, z21.s, z0.s                          // out
+  fmin z21.s, p7/m, z21.s, z25.s                         // out_0_12
   cntw x8, all, mul #13
   subs x8, x1, x8
   csel x8, x8, xzr, hs
   whilelo p0.s, xzr, x8                                  // columns
   ld1w {z26.s}, p0/z, [x15, #1, mul vl]                  // bias
   fadd z22.s, z22.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z22.s                          // out
-  sel z22.s, p6, z0.s, z22.s
-  fcmgt p6.s, p7/z, z22.s, z25.s                         // out_0_13
-  sel z22.s, p6, z25.s, z22.s
+  fmax z22.s, p7/m, z22.s, z0.s                          // out
+  fmin z22.s, p7/m, z22.s, z25.s                         // out_0_13
   cnth x8, all, mul #7
   subs x8, x1, x8
   csel x8, x8, xzr, hs
   whilelo p0.s, xzr, x8                                  // columns
   ld1w {z26.s}, p0/z, [x9, #0, mul vl]                   // bias
   fadd z23.s, z23.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z23.s                          // out
-  sel z23.s, p6, z0.s, z23.s
-  fcmgt p6.s, p7/z, z23.s, z25.s                         // out_0_14
-  sel z23.s, p6, z25.s, z23.s
+  fmax z23.s, p7/m, z23.s, z0.s                          // out
+  fmin z23.s, p7/m, z23.s, z25.s                         // out_0_14
   cntw x8, all, mul #15
   subs x8, x1, x8
   csel x8, x8, xzr, hs
   whilelo p0.s, xzr, x8                                  // columns
   ld1w {z26.s}, p0/z, [x9, #1, mul vl]                   // bias
   fadd z24.s, z24.s, z26.s                               // out
-  fcmgt p6.s, p7/z, z0.s, z24.s                          // out
-  sel z0.s, p6, z0.s, z24.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_0_15
-  sel z0.s, p6, z25.s, z0.s
+  fmax z24.s, p7/m, z24.s, z0.s                          // out
+  fmin z24.s, p7/m, z24.s, z25.s                         // out_0_15
   whilelo p0.s, xzr, x1                                  // columns
   st1w {z1.s}, p0, [x6, #0, mul vl]                      // out_0_0
   cntw x8, all, mul #1
@@ -859,7 +795,7 @@ L(if_else):
   subs x9, x1, x9
   csel x9, x9, xzr, hs
   whilelo p0.s, xzr, x9                                  // columns
-  st1w {z0.s}, p0, [x8, #7, mul vl]                      // out_0_15
+  st1w {z24.s}, p0, [x8, #7, mul vl]                     // out_0_15
 L(if_done):
   ldr x8, [x0, #8*13]                                    // dst_stride
   mov x9, #1

@@ -143,16 +143,12 @@ L(k_rest_done):
   csel x9, x10, x11, eq
   ldp q5, q4, [x9, #0]                                   // bias, bias
   fadd v0.4s, v0.4s, v5.4s                               // out
-  fcmgt v5.4s, v2.4s, v0.4s                              // out
-  bsl v5.16b, v2.16b, v0.16b
-  fcmgt v0.4s, v5.4s, v3.4s                              // out_0_0
-  bsl v0.16b, v3.16b, v5.16b
+  fmax v0.4s, v0.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out_0_0
   str q0, [x6, #0]                                       // out_0_0
   fadd v0.4s, v1.4s, v4.4s                               // out
-  fcmgt v1.4s, v2.4s, v0.4s                              // out
-  bsl v1.16b, v2.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v3.4s                              // out_0_1
-  bsl v0.16b, v3.16b, v1.16b
+  fmax v0.4s, v0.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
@@ -210,15 +206,11 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v5.s}[3], [x9]                                    // bias
   fadd v0.4s, v0.4s, v4.4s                               // out
-  fcmgt v4.4s, v2.4s, v0.4s                              // out
-  bsl v4.16b, v2.16b, v0.16b
-  fcmgt v0.4s, v4.4s, v3.4s                              // out_0_0
-  bsl v0.16b, v3.16b, v4.16b
+  fmax v0.4s, v0.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out_0_0
   fadd v1.4s, v1.4s, v5.4s                               // out
-  fcmgt v4.4s, v2.4s, v1.4s                              // out
-  bsl v4.16b, v2.16b, v1.16b
-  fcmgt v1.4s, v4.4s, v3.4s                              // out_0_1
-  bsl v1.16b, v3.16b, v4.16b
+  fmax v1.4s, v1.4s, v2.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

@@ -107,12 +107,9 @@ L(m):
   ldr x10, [x0, #8*4]                                    // block
   udiv x10, x9, x10                                      // blocks
   ldr x11, [x0, #8*11]                                   // rhs_stride
-  mov x12, #8
-  subs x12, x4, x12
-  csel x12, x12, xzr, hs
   add x11, x3, x11
-  cmp x12, #0                                            // rhs_1
-  csel x11, x3, x11, eq
+  cmp x4, #8                                             // rhs_1
+  csel x11, x3, x11, ls
   movi v20.16b, #8                                       // signs
   movi v21.2d, #0                                        // acc0_0_0
   movi v22.2d, #0                                        // acc0_0_1
@@ -129,8 +126,7 @@ L(m):
   cbz x12, L(block_done)
 L(block):
   ldr x16, [x0, #8*4]                                    // block
-  mov x17, #4
-  mul x16, x16, x17
+  lsl x16, x16, #2
   add x17, x14, x16                                      // end
   add x16, x15, x16                                      // end
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x17]            // scale_0, scale_1, zero_0, zero_1
@@ -933,8 +929,7 @@ L(block_done):
   ldr s5, [x12, #4]                                      // max
   dup v5.4s, v5.s[0]
   mov x12, #16
-  mov x13, #4
-  mul x9, x9, x13
+  lsl x9, x9, #2
   mov x13, #64
   mul x10, x10, x13
   add x9, x9, x10
@@ -955,28 +950,20 @@ L(block_done):
   ldp q7, q6, [x10, #0]                                  // bias, bias
   ldp q17, q16, [x9, #0]                                 // bias, bias
   fadd v0.4s, v0.4s, v7.4s                               // out
-  fcmgt v7.4s, v4.4s, v0.4s                              // out
-  bsl v7.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v7.4s, v5.4s                              // out_0_0
-  bsl v0.16b, v5.16b, v7.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_0
   str q0, [x6, #0]                                       // out_0_0
   fadd v0.4s, v1.4s, v6.4s                               // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out_0_1
-  bsl v0.16b, v5.16b, v1.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   fadd v0.4s, v2.4s, v17.4s                              // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out_0_2
-  bsl v0.16b, v5.16b, v1.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_2
   str q0, [x6, #32]                                      // out_0_2
   fadd v0.4s, v3.4s, v16.4s                              // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out_0_3
-  bsl v0.16b, v5.16b, v1.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_3
   str q0, [x6, #48]                                      // out_0_3
   b L(if_done)
 L(if_else):
@@ -1086,25 +1073,17 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v17.s}[3], [x9]                                   // bias
   fadd v0.4s, v0.4s, v6.4s                               // out
-  fcmgt v6.4s, v4.4s, v0.4s                              // out
-  bsl v6.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v6.4s, v5.4s                              // out_0_0
-  bsl v0.16b, v5.16b, v6.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_0
   fadd v1.4s, v1.4s, v7.4s                               // out
-  fcmgt v6.4s, v4.4s, v1.4s                              // out
-  bsl v6.16b, v4.16b, v1.16b
-  fcmgt v1.4s, v6.4s, v5.4s                              // out_0_1
-  bsl v1.16b, v5.16b, v6.16b
+  fmax v1.4s, v1.4s, v4.4s                               // out
+  fmin v1.4s, v1.4s, v5.4s                               // out_0_1
   fadd v2.4s, v2.4s, v16.4s                              // out
-  fcmgt v6.4s, v4.4s, v2.4s                              // out
-  bsl v6.16b, v4.16b, v2.16b
-  fcmgt v2.4s, v6.4s, v5.4s                              // out_0_2
-  bsl v2.16b, v5.16b, v6.16b
+  fmax v2.4s, v2.4s, v4.4s                               // out
+  fmin v2.4s, v2.4s, v5.4s                               // out_0_2
   fadd v3.4s, v3.4s, v17.4s                              // out
-  fcmgt v6.4s, v4.4s, v3.4s                              // out
-  bsl v6.16b, v4.16b, v3.16b
-  fcmgt v3.4s, v6.4s, v5.4s                              // out_0_3
-  bsl v3.16b, v5.16b, v6.16b
+  fmax v3.4s, v3.4s, v4.4s                               // out
+  fmin v3.4s, v3.4s, v5.4s                               // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

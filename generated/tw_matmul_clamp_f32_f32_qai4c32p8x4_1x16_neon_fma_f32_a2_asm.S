@@ -15,9 +15,9 @@
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 k  x10 rhs_1  x11 k_left  x12 lhs_panel  x13 rhs_panel  x14 rhs_1
 //  v0 signs  v1 acc0_0_0 ...  v2 acc0_0_1 ...  v3 acc0_0_2 ...  v4 acc0_0_3 ...  v5 acc1_0_0 ...
-//  v6 acc1_0_1 ...  v7 acc1_0_2 ...  v8 w_2 ...  v16 acc1_0_3 ...  v17 scale_0 ...  v18 w_0
-//  v19 scale_1  v20 scale_2  v21 w_2  v22 scale_3  v23 zero_1  v24 zero_0 ...  v25 zero_3
-//  v26 zero_2  v27 a_0  v28 a_0 ...  v29 w_0 ...  v30 w_0 ...  v31 w_2 ...
+//  v6 acc1_0_1 ...  v7 acc1_0_2 ...  v16 acc1_0_3 ...  v17 scale_1 ...  v18 scale_0 ...
+//  v19 scale_3  v20 scale_2  v21 zero_1  v22 zero_0 ...  v23 zero_3  v24 zero_2  v25 a_0
+//  v26 a_0 ...  v27 w_0 ...  v28 w_0 ...  v29 w_0 ...  v30 w_2  v31 w_2 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
 #if defined(__ELF__)
 #define L(name) .L##name
@@ -46,18 +46,10 @@ tw_matmul_clamp_f32_f32_qai4c32p8x4_1x16_neon_fma_f32_a2_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #16
-  .cfi_def_cfa_offset 16
-  str d8, [sp, #0]
-  .cfi_offset d8, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_f32_qai4c32p8x4_1x16_neon_fma_f32_a2_asm
   hint #34
   .seh_nop
-  sub sp, sp, #16
-  .seh_stackalloc 16
-  str d8, [sp, #0]
-  .seh_save_freg d8, 0
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -75,12 +67,9 @@ L(n):
 L(m):
   ldr x9, [x0, #8*3]                                     // k
   ldr x10, [x0, #8*11]                                   // rhs_stride
-  mov x11, #8
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x10, x3, x10
-  cmp x11, #0                                            // rhs_1
-  csel x10, x3, x10, eq
+  cmp x4, #8                                             // rhs_1
+  csel x10, x3, x10, ls
   movi v0.16b, #8                                        // signs
   movi v1.2d, #0                                         // acc0_0_0
   movi v2.2d, #0                                         // acc0_0_1
@@ -99,792 +88,790 @@ L(m):
   .balign 64
 #endif
 L(k):
-  ldp q18, q17, [x13, #112]                              // w_0, scale_0
-  ldr q19, [x13, #144]                                   // scale_1
-  ldp q21, q20, [x14, #112]                              // w_2, scale_2
-  ldr q22, [x14, #144]                                   // scale_3
-  ldp q24, q23, [x13, #160]                              // zero_0, zero_1
-  ldp q26, q25, [x14, #160]                              // zero_2, zero_3
-  ldp q28, q27, [x12, #0]                                // a_0, a_0
-  ldr q29, [x13, #0]                                     // w_0
-  eor v29.16b, v29.16b, v0.16b                           // w_0
-  shl v30.4s, v29.4s, #24                                // w_0
-  sshr v30.4s, v30.4s, #28                               // w_0
-  scvtf v30.4s, v30.4s                                   // w_0
-  fsub v30.4s, v30.4s, v24.4s                            // w_0
-  fmul v30.4s, v30.4s, v17.4s                            // w_0
-  fmla v1.4s, v30.4s, v28.s[0]                           // acc
-  shl v30.4s, v29.4s, #28                                // w_1
-  sshr v30.4s, v30.4s, #28                               // w_1
-  scvtf v30.4s, v30.4s                                   // w_1
-  fsub v30.4s, v30.4s, v23.4s                            // w_1
-  fmul v30.4s, v30.4s, v19.4s                            // w_1
-  fmla v2.4s, v30.4s, v28.s[0]                           // acc
-  ldr q30, [x14, #0]                                     // w_2
-  eor v30.16b, v30.16b, v0.16b                           // w_2
-  shl v31.4s, v30.4s, #24                                // w_2
-  sshr v31.4s, v31.4s, #28                               // w_2
-  scvtf v31.4s, v31.4s                                   // w_2
-  fsub v31.4s, v31.4s, v26.4s                            // w_2
-  fmul v31.4s, v31.4s, v20.4s                            // w_2
-  fmla v3.4s, v31.4s, v28.s[0]                           // acc
-  shl v31.4s, v30.4s, #28                                // w_3
-  sshr v31.4s, v31.4s, #28                               // w_3
-  scvtf v31.4s, v31.4s                                   // w_3
-  fsub v31.4s, v31.4s, v25.4s                            // w_3
-  fmul v31.4s, v31.4s, v22.4s                            // w_3
-  fmla v4.4s, v31.4s, v28.s[0]                           // acc
-  shl v31.4s, v29.4s, #16                                // w_0
-  sshr v31.4s, v31.4s, #28                               // w_0
-  scvtf v31.4s, v31.4s                                   // w_0
-  fsub v31.4s, v31.4s, v24.4s                            // w_0
-  fmul v31.4s, v31.4s, v17.4s                            // w_0
-  fmla v5.4s, v31.4s, v28.s[1]                           // acc
-  shl v31.4s, v29.4s, #20                                // w_1
-  sshr v31.4s, v31.4s, #28                               // w_1
-  scvtf v31.4s, v31.4s                                   // w_1
-  fsub v31.4s, v31.4s, v23.4s                            // w_1
-  fmul v31.4s, v31.4s, v19.4s                            // w_1
-  fmla v6.4s, v31.4s, v28.s[1]                           // acc
-  shl v31.4s, v30.4s, #16                                // w_2
-  sshr v31.4s, v31.4s, #28                               // w_2
-  scvtf v31.4s, v31.4s                                   // w_2
-  fsub v31.4s, v31.4s, v26.4s                            // w_2
-  fmul v31.4s, v31.4s, v20.4s                            // w_2
-  fmla v7.4s, v31.4s, v28.s[1]                           // acc
-  shl v31.4s, v30.4s, #20                                // w_3
-  sshr v31.4s, v31.4s, #28                               // w_3
-  scvtf v31.4s, v31.4s                                   // w_3
-  fsub v31.4s, v31.4s, v25.4s                            // w_3
-  fmul v31.4s, v31.4s, v22.4s                            // w_3
-  fmla v16.4s, v31.4s, v28.s[1]                          // acc
-  shl v31.4s, v29.4s, #8                                 // w_0
-  sshr v31.4s, v31.4s, #28                               // w_0
-  scvtf v31.4s, v31.4s                                   // w_0
-  fsub v31.4s, v31.4s, v24.4s                            // w_0
-  fmul v31.4s, v31.4s, v17.4s                            // w_0
-  fmla v1.4s, v31.4s, v28.s[2]                           // acc
-  shl v31.4s, v29.4s, #12                                // w_1
-  sshr v31.4s, v31.4s, #28                               // w_1
-  scvtf v31.4s, v31.4s                                   // w_1
-  fsub v31.4s, v31.4s, v23.4s                            // w_1
-  fmul v31.4s, v31.4s, v19.4s                            // w_1
-  fmla v2.4s, v31.4s, v28.s[2]                           // acc
-  shl v31.4s, v30.4s, #8                                 // w_2
-  sshr v31.4s, v31.4s, #28                               // w_2
-  scvtf v31.4s, v31.4s                                   // w_2
-  fsub v31.4s, v31.4s, v26.4s                            // w_2
-  fmul v31.4s, v31.4s, v20.4s                            // w_2
-  fmla v3.4s, v31.4s, v28.s[2]                           // acc
-  shl v31.4s, v30.4s, #12                                // w_3
-  sshr v31.4s, v31.4s, #28                               // w_3
-  scvtf v31.4s, v31.4s                                   // w_3
-  fsub v31.4s, v31.4s, v25.4s                            // w_3
-  fmul v31.4s, v31.4s, v22.4s                            // w_3
-  fmla v4.4s, v31.4s, v28.s[2]                           // acc
-  sshr v31.4s, v29.4s, #28                               // w_0
-  scvtf v31.4s, v31.4s                                   // w_0
-  fsub v31.4s, v31.4s, v24.4s                            // w_0
-  fmul v31.4s, v31.4s, v17.4s                            // w_0
-  fmla v5.4s, v31.4s, v28.s[3]                           // acc
-  shl v29.4s, v29.4s, #4                                 // w_1
-  sshr v29.4s, v29.4s, #28                               // w_1
-  scvtf v29.4s, v29.4s                                   // w_1
-  fsub v29.4s, v29.4s, v23.4s                            // w_1
-  fmul v29.4s, v29.4s, v19.4s                            // w_1
-  fmla v6.4s, v29.4s, v28.s[3]                           // acc
-  sshr v29.4s, v30.4s, #28                               // w_2
-  scvtf v29.4s, v29.4s                                   // w_2
-  fsub v29.4s, v29.4s, v26.4s                            // w_2
-  fmul v29.4s, v29.4s, v20.4s                            // w_2
-  fmla v7.4s, v29.4s, v28.s[3]                           // acc
-  shl v29.4s, v30.4s, #4                                 // w_3
-  sshr v29.4s, v29.4s, #28                               // w_3
-  scvtf v29.4s, v29.4s                                   // w_3
-  fsub v29.4s, v29.4s, v25.4s                            // w_3
-  fmul v29.4s, v29.4s, v22.4s                            // w_3
-  fmla v16.4s, v29.4s, v28.s[3]                          // acc
-  ldp q29, q28, [x13, #16]                               // w_0, w_0
-  eor v29.16b, v29.16b, v0.16b                           // w_0
-  shl v30.4s, v29.4s, #24                                // w_0
-  sshr v30.4s, v30.4s, #28                               // w_0
-  scvtf v30.4s, v30.4s                                   // w_0
-  fsub v30.4s, v30.4s, v24.4s                            // w_0
-  fmul v30.4s, v30.4s, v17.4s                            // w_0
-  fmla v1.4s, v30.4s, v27.s[0]                           // acc
-  shl v30.4s, v29.4s, #28                                // w_1
-  sshr v30.4s, v30.4s, #28                               // w_1
-  scvtf v30.4s, v30.4s                                   // w_1
-  fsub v30.4s, v30.4s, v23.4s                            // w_1
-  fmul v30.4s, v30.4s, v19.4s                            // w_1
-  fmla v2.4s, v30.4s, v27.s[0]                           // acc
-  ldp q31, q30, [x14, #16]                               // w_2, w_2
-  eor v31.16b, v31.16b, v0.16b                           // w_2
-  shl v8.4s, v31.4s, #24                                 // w_2
-  sshr v8.4s, v8.4s, #28                                 // w_2
-  scvtf v8.4s, v8.4s                                     // w_2
-  fsub v8.4s, v8.4s, v26.4s                              // w_2
-  fmul v8.4s, v8.4s, v20.4s                              // w_2
-  fmla v3.4s, v8.4s, v27.s[0]                            // acc
-  shl v8.4s, v31.4s, #28                                 // w_3
-  sshr v8.4s, v8.4s, #28                                 // w_3
-  scvtf v8.4s, v8.4s                                     // w_3
-  fsub v8.4s, v8.4s, v25.4s                              // w_3
-  fmul v8.4s, v8.4s, v22.4s                              // w_3
-  fmla v4.4s, v8.4s, v27.s[0]                            // acc
-  shl v8.4s, v29.4s, #16                                 // w_0
-  sshr v8.4s, v8.4s, #28                                 // w_0
-  scvtf v8.4s, v8.4s                                     // w_0
-  fsub v8.4s, v8.4s, v24.4s                              // w_0
-  fmul v8.4s, v8.4s, v17.4s                              // w_0
-  fmla v5.4s, v8.4s, v27.s[1]                            // acc
-  shl v8.4s, v29.4s, #20                                 // w_1
-  sshr v8.4s, v8.4s, #28                                 // w_1
-  scvtf v8.4s, v8.4s                                     // w_1
-  fsub v8.4s, v8.4s, v23.4s                              // w_1
-  fmul v8.4s, v8.4s, v19.4s                              // w_1
-  fmla v6.4s, v8.4s, v27.s[1]                            // acc
-  shl v8.4s, v31.4s, #16                                 // w_2
-  sshr v8.4s, v8.4s, #28                                 // w_2
-  scvtf v8.4s, v8.4s                                     // w_2
-  fsub v8.4s, v8.4s, v26.4s                              // w_2
-  fmul v8.4s, v8.4s, v20.4s                              // w_2
-  fmla v7.4s, v8.4s, v27.s[1]                            // acc
-  shl v8.4s, v31.4s, #20                                 // w_3
-  sshr v8.4s, v8.4s, #28                                 // w_3
-  scvtf v8.4s, v8.4s                                     // w_3
-  fsub v8.4s, v8.4s, v25.4s                              // w_3
-  fmul v8.4s, v8.4s, v22.4s                              // w_3
-  fmla v16.4s, v8.4s, v27.s[1]                           // acc
-  shl v8.4s, v29.4s, #8                                  // w_0
-  sshr v8.4s, v8.4s, #28                                 // w_0
-  scvtf v8.4s, v8.4s                                     // w_0
-  fsub v8.4s, v8.4s, v24.4s                              // w_0
-  fmul v8.4s, v8.4s, v17.4s                              // w_0
-  fmla v1.4s, v8.4s, v27.s[2]                            // acc
-  shl v8.4s, v29.4s, #12                                 // w_1
-  sshr v8.4s, v8.4s, #28                                 // w_1
-  scvtf v8.4s, v8.4s                                     // w_1
-  fsub v8.4s, v8.4s, v23.4s                              // w_1
-  fmul v8.4s, v8.4s, v19.4s                              // w_1
-  fmla v2.4s, v8.4s, v27.s[2]                            // acc
-  shl v8.4s, v31.4s, #8                                  // w_2
-  sshr v8.4s, v8.4s, #28                                 // w_2
-  scvtf v8.4s, v8.4s                                     // w_2
-  fsub v8.4s, v8.4s, v26.4s                              // w_2
-  fmul v8.4s, v8.4s, v20.4s                              // w_2
-  fmla v3.4s, v8.4s, v27.s[2]                            // acc
-  shl v8.4s, v31.4s, #12                                 // w_3
-  sshr v8.4s, v8.4s, #28                                 // w_3
-  scvtf v8.4s, v8.4s                                     // w_3
-  fsub v8.4s, v8.4s, v25.4s                              // w_3
-  fmul v8.4s, v8.4s, v22.4s                              // w_3
-  fmla v4.4s, v8.4s, v27.s[2]                            // acc
-  sshr v8.4s, v29.4s, #28                                // w_0
-  scvtf v8.4s, v8.4s                                     // w_0
-  fsub v8.4s, v8.4s, v24.4s                              // w_0
-  fmul v8.4s, v8.4s, v17.4s                              // w_0
-  fmla v5.4s, v8.4s, v27.s[3]                            // acc
-  shl v29.4s, v29.4s, #4                                 // w_1
-  sshr v29.4s, v29.4s, #28                               // w_1
-  scvtf v29.4s, v29.4s                                   // w_1
-  fsub v29.4s, v29.4s, v23.4s                            // w_1
-  fmul v29.4s, v29.4s, v19.4s                            // w_1
-  fmla v6.4s, v29.4s, v27.s[3]                           // acc
-  sshr v29.4s, v31.4s, #28                               // w_2
-  scvtf v29.4s, v29.4s                                   // w_2
-  fsub v29.4s, v29.4s, v26.4s                            // w_2
-  fmul v29.4s, v29.4s, v20.4s                            // w_2
-  fmla v7.4s, v29.4s, v27.s[3]                           // acc
-  shl v29.4s, v31.4s, #4                                 // w_3
-  sshr v29.4s, v29.4s, #28                               // w_3
-  scvtf v29.4s, v29.4s                                   // w_3
-  fsub v29.4s, v29.4s, v25.4s                            // w_3
-  fmul v29.4s, v29.4s, v22.4s                            // w_3
-  fmla v16.4s, v29.4s, v27.s[3]                          // acc
-  ldp q29, q27, [x12, #32]                               // a_0, a_0
+  ldp q18, q17, [x13, #128]                              // scale_0, scale_1
+  ldp q20, q19, [x14, #128]                              // scale_2, scale_3
+  ldp q22, q21, [x13, #160]                              // zero_0, zero_1
+  ldp q24, q23, [x14, #160]                              // zero_2, zero_3
+  ldp q26, q25, [x12, #0]                                // a_0, a_0
+  ldp q28, q27, [x13, #0]                                // w_0, w_0
   eor v28.16b, v28.16b, v0.16b                           // w_0
-  shl v31.4s, v28.4s, #24                                // w_0
-  sshr v31.4s, v31.4s, #28                               // w_0
-  scvtf v31.4s, v31.4s                                   // w_0
-  fsub v31.4s, v31.4s, v24.4s                            // w_0
-  fmul v31.4s, v31.4s, v17.4s                            // w_0
-  fmla v1.4s, v31.4s, v29.s[0]                           // acc
-  shl v31.4s, v28.4s, #28                                // w_1
-  sshr v31.4s, v31.4s, #28                               // w_1
-  scvtf v31.4s, v31.4s                                   // w_1
-  fsub v31.4s, v31.4s, v23.4s                            // w_1
-  fmul v31.4s, v31.4s, v19.4s                            // w_1
-  fmla v2.4s, v31.4s, v29.s[0]                           // acc
+  shl v29.4s, v28.4s, #24                                // w_0
+  sshr v29.4s, v29.4s, #28                               // w_0
+  scvtf v29.4s, v29.4s                                   // w_0
+  fsub v29.4s, v29.4s, v22.4s                            // w_0
+  fmul v29.4s, v29.4s, v18.4s                            // w_0
+  fmla v1.4s, v29.4s, v26.s[0]                           // acc
+  shl v29.4s, v28.4s, #28                                // w_1
+  sshr v29.4s, v29.4s, #28                               // w_1
+  scvtf v29.4s, v29.4s                                   // w_1
+  fsub v29.4s, v29.4s, v21.4s                            // w_1
+  fmul v29.4s, v29.4s, v17.4s                            // w_1
+  fmla v2.4s, v29.4s, v26.s[0]                           // acc
+  ldp q30, q29, [x14, #0]                                // w_2, w_2
   eor v30.16b, v30.16b, v0.16b                           // w_2
   shl v31.4s, v30.4s, #24                                // w_2
   sshr v31.4s, v31.4s, #28                               // w_2
   scvtf v31.4s, v31.4s                                   // w_2
-  fsub v31.4s, v31.4s, v26.4s                            // w_2
+  fsub v31.4s, v31.4s, v24.4s                            // w_2
   fmul v31.4s, v31.4s, v20.4s                            // w_2
-  fmla v3.4s, v31.4s, v29.s[0]                           // acc
+  fmla v3.4s, v31.4s, v26.s[0]                           // acc
   shl v31.4s, v30.4s, #28                                // w_3
   sshr v31.4s, v31.4s, #28                               // w_3
   scvtf v31.4s, v31.4s                                   // w_3
-  fsub v31.4s, v31.4s, v25.4s                            // w_3
-  fmul v31.4s, v31.4s, v22.4s                            // w_3
-  fmla v4.4s, v31.4s, v29.s[0]                           // acc
+  fsub v31.4s, v31.4s, v23.4s                            // w_3
+  fmul v31.4s, v31.4s, v19.4s                            // w_3
+  fmla v4.4s, v31.4s, v26.s[0]                           // acc
   shl v31.4s, v28.4s, #16                                // w_0
   sshr v31.4s, v31.4s, #28                               // w_0
   scvtf v31.4s, v31.4s                                   // w_0
-  fsub v31.4s, v31.4s, v24.4s                            // w_0
-  fmul v31.4s, v31.4s, v17.4s                            // w_0
-  fmla v5.4s, v31.4s, v29.s[1]                           // acc
+  fsub v31.4s, v31.4s, v22.4s                            // w_0
+  fmul v31.4s, v31.4s, v18.4s                            // w_0
+  fmla v5.4s, v31.4s, v26.s[1]                           // acc
   shl v31.4s, v28.4s, #20                                // w_1
   sshr v31.4s, v31.4s, #28                               // w_1
   scvtf v31.4s, v31.4s                                   // w_1
-  fsub v31.4s, v31.4s, v23.4s                            // w_1
-  fmul v31.4s, v31.4s, v19.4s                            // w_1
-  fmla v6.4s, v31.4s, v29.s[1]                           // acc
+  fsub v31.4s, v31.4s, v21.4s                            // w_1
+  fmul v31.4s, v31.4s, v17.4s                            // w_1
+  fmla v6.4s, v31.4s, v26.s[1]                           // acc
   shl v31.4s, v30.4s, #16                                // w_2
   sshr v31.4s, v31.4s, #28                               // w_2
   scvtf v31.4s, v31.4s                                   // w_2
-  fsub v31.4s, v31.4s, v26.4s                            // w_2
+  fsub v31.4s, v31.4s, v24.4s                            // w_2
   fmul v31.4s, v31.4s, v20.4s                            // w_2
-  fmla v7.4s, v31.4s, v29.s[1]                           // acc
+  fmla v7.4s, v31.4s, v26.s[1]                           // acc
   shl v31.4s, v30.4s, #20                                // w_3
   sshr v31.4s, v31.4s, #28                               // w_3
   scvtf v31.4s, v31.4s                                   // w_3
-  fsub v31.4s, v31.4s, v25.4s                            // w_3
-  fmul v31.4s, v31.4s, v22.4s                            // w_3
-  fmla v16.4s, v31.4s, v29.s[1]                          // acc
+  fsub v31.4s, v31.4s, v23.4s                            // w_3
+  fmul v31.4s, v31.4s, v19.4s                            // w_3
+  fmla v16.4s, v31.4s, v26.s[1]                          // acc
   shl v31.4s, v28.4s, #8                                 // w_0
   sshr v31.4s, v31.4s, #28                               // w_0
   scvtf v31.4s, v31.4s                                   // w_0
-  fsub v31.4s, v31.4s, v24.4s                            // w_0
-  fmul v31.4s, v31.4s, v17.4s                            // w_0
-  fmla v1.4s, v31.4s, v29.s[2]                           // acc
+  fsub v31.4s, v31.4s, v22.4s                            // w_0
+  fmul v31.4s, v31.4s, v18.4s                            // w_0
+  fmla v1.4s, v31.4s, v26.s[2]                           // acc
   shl v31.4s, v28.4s, #12                                // w_1
   sshr v31.4s, v31.4s, #28                               // w_1
   scvtf v31.4s, v31.4s                                   // w_1
-  fsub v31.4s, v31.4s, v23.4s                            // w_1
-  fmul v31.4s, v31.4s, v19.4s                            // w_1
-  fmla v2.4s, v31.4s, v29.s[2]                           // acc
+  fsub v31.4s, v31.4s, v21.4s                            // w_1
+  fmul v31.4s, v31.4s, v17.4s                            // w_1
+  fmla v2.4s, v31.4s, v26.s[2]                           // acc
   shl v31.4s, v30.4s, #8                                 // w_2
   sshr v31.4s, v31.4s, #28                               // w_2
   scvtf v31.4s, v31.4s                                   // w_2
-  fsub v31.4s, v31.4s, v26.4s                            // w_2
+  fsub v31.4s, v31.4s, v24.4s                            // w_2
   fmul v31.4s, v31.4s, v20.4s                            // w_2
-  fmla v3.4s, v31.4s, v29.s[2]                           // acc
+  fmla v3.4s, v31.4s, v26.s[2]                           // acc
   shl v31.4s, v30.4s, #12                                // w_3
   sshr v31.4s, v31.4s, #28                               // w_3
   scvtf v31.4s, v31.4s                                   // w_3
-  fsub v31.4s, v31.4s, v25.4s                            // w_3
-  fmul v31.4s, v31.4s, v22.4s                            // w_3
-  fmla v4.4s, v31.4s, v29.s[2]                           // acc
+  fsub v31.4s, v31.4s, v23.4s                            // w_3
+  fmul v31.4s, v31.4s, v19.4s                            // w_3
+  fmla v4.4s, v31.4s, v26.s[2]                           // acc
   sshr v31.4s, v28.4s, #28                               // w_0
   scvtf v31.4s, v31.4s                                   // w_0
-  fsub v31.4s, v31.4s, v24.4s                            // w_0
-  fmul v31.4s, v31.4s, v17.4s                            // w_0
-  fmla v5.4s, v31.4s, v29.s[3]                           // acc
+  fsub v31.4s, v31.4s, v22.4s                            // w_0
+  fmul v31.4s, v31.4s, v18.4s                            // w_0
+  fmla v5.4s, v31.4s, v26.s[3]                           // acc
   shl v28.4s, v28.4s, #4                                 // w_1
   sshr v28.4s, v28.4s, #28                               // w_1
   scvtf v28.4s, v28.4s                                   // w_1
-  fsub v28.4s, v28.4s, v23.4s                            // w_1
-  fmul v28.4s, v28.4s, v19.4s                            // w_1
-  fmla v6.4s, v28.4s, v29.s[3]                           // acc
+  fsub v28.4s, v28.4s, v21.4s                            // w_1
+  fmul v28.4s, v28.4s, v17.4s                            // w_1
+  fmla v6.4s, v28.4s, v26.s[3]                           // acc
   sshr v28.4s, v30.4s, #28                               // w_2
   scvtf v28.4s, v28.4s                                   // w_2
-  fsub v28.4s, v28.4s, v26.4s                            // w_2
+  fsub v28.4s, v28.4s, v24.4s                            // w_2
   fmul v28.4s, v28.4s, v20.4s                            // w_2
-  fmla v7.4s, v28.4s, v29.s[3]                           // acc
+  fmla v7.4s, v28.4s, v26.s[3]                           // acc
   shl v28.4s, v30.4s, #4                                 // w_3
   sshr v28.4s, v28.4s, #28                               // w_3
   scvtf v28.4s, v28.4s                                   // w_3
-  fsub v28.4s, v28.4s, v25.4s                            // w_3
-  fmul v28.4s, v28.4s, v22.4s                            // w_3
-  fmla v16.4s, v28.4s, v29.s[3]                          // acc
-  ldp q29, q28, [x13, #48]                               // w_0, w_0
-  eor v29.16b, v29.16b, v0.16b                           // w_0
-  shl v30.4s, v29.4s, #24                                // w_0
-  sshr v30.4s, v30.4s, #28                               // w_0
-  scvtf v30.4s, v30.4s                                   // w_0
-  fsub v30.4s, v30.4s, v24.4s                            // w_0
-  fmul v30.4s, v30.4s, v17.4s                            // w_0
-  fmla v1.4s, v30.4s, v27.s[0]                           // acc
-  shl v30.4s, v29.4s, #28                                // w_1
-  sshr v30.4s, v30.4s, #28                               // w_1
-  scvtf v30.4s, v30.4s                                   // w_1
-  fsub v30.4s, v30.4s, v23.4s                            // w_1
-  fmul v30.4s, v30.4s, v19.4s                            // w_1
-  fmla v2.4s, v30.4s, v27.s[0]                           // acc
-  ldp q31, q30, [x14, #48]                               // w_2, w_2
-  eor v31.16b, v31.16b, v0.16b                           // w_2
-  shl v8.4s, v31.4s, #24                                 // w_2
-  sshr v8.4s, v8.4s, #28                                 // w_2
-  scvtf v8.4s, v8.4s                                     // w_2
-  fsub v8.4s, v8.4s, v26.4s                              // w_2
-  fmul v8.4s, v8.4s, v20.4s                              // w_2
-  fmla v3.4s, v8.4s, v27.s[0]                            // acc
-  shl v8.4s, v31.4s, #28                                 // w_3
-  sshr v8.4s, v8.4s, #28                                 // w_3
-  scvtf v8.4s, v8.4s                                     // w_3
-  fsub v8.4s, v8.4s, v25.4s                              // w_3
-  fmul v8.4s, v8.4s, v22.4s                              // w_3
-  fmla v4.4s, v8.4s, v27.s[0]                            // acc
-  shl v8.4s, v29.4s, #16                                 // w_0
-  sshr v8.4s, v8.4s, #28                                 // w_0
-  scvtf v8.4s, v8.4s                                     // w_0
-  fsub v8.4s, v8.4s, v24.4s                              // w_0
-  fmul v8.4s, v8.4s, v17.4s                              // w_0
-  fmla v5.4s, v8.4s, v27.s[1]                            // acc
-  shl v8.4s, v29.4s, #20                                 // w_1
-  sshr v8.4s, v8.4s, #28                                 // w_1
-  scvtf v8.4s, v8.4s                                     // w_1
-  fsub v8.4s, v8.4s, v23.4s                              // w_1
-  fmul v8.4s, v8.4s, v19.4s                              // w_1
-  fmla v6.4s, v8.4s, v27.s[1]                            // acc
-  shl v8.4s, v31.4s, #16                                 // w_2
-  sshr v8.4s, v8.4s, #28                                 // w_2
-  scvtf v8.4s, v8.4s                                     // w_2
-  fsub v8.4s, v8.4s, v26.4s                              // w_2
-  fmul v8.4s, v8.4s, v20.4s                              // w_2
-  fmla v7.4s, v8.4s, v27.s[1]                            // acc
-  shl v8.4s, v31.4s, #20                                 // w_3
-  sshr v8.4s, v8.4s, #28                                 // w_3
-  scvtf v8.4s, v8.4s                                     // w_3
-  fsub v8.4s, v8.4s, v25.4s                              // w_3
-  fmul v8.4s, v8.4s, v22.4s                              // w_3
-  fmla v16.4s, v8.4s, v27.s[1]                           // acc
-  shl v8.4s, v29.4s, #8                                  // w_0
-  sshr v8.4s, v8.4s, #28                                 // w_0
-  scvtf v8.4s, v8.4s                                     // w_0
-  fsub v8.4s, v8.4s, v24.4s                              // w_0
-  fmul v8.4s, v8.4s, v17.4s                              // w_0
-  fmla v1.4s, v8.4s, v27.s[2]                            // acc
-  shl v8.4s, v29.4s, #12                                 // w_1
-  sshr v8.4s, v8.4s, #28                                 // w_1
-  scvtf v8.4s, v8.4s                                     // w_1
-  fsub v8.4s, v8.4s, v23.4s                              // w_1
-  fmul v8.4s, v8.4s, v19.4s                              // w_1
-  fmla v2.4s, v8.4s, v27.s[2]                            // acc
-  shl v8.4s, v31.4s, #8                                  // w_2
-  sshr v8.4s, v8.4s, #28                                 // w_2
-  scvtf v8.4s, v8.4s                                     // w_2
-  fsub v8.4s, v8.4s, v26.4s                              // w_2
-  fmul v8.4s, v8.4s, v20.4s                              // w_2
-  fmla v3.4s, v8.4s, v27.s[2]                            // acc
-  shl v8.4s, v31.4s, #12                                 // w_3
-  sshr v8.4s, v8.4s, #28                                 // w_3
-  scvtf v8.4s, v8.4s                                     // w_3
-  fsub v8.4s, v8.4s, v25.4s                              // w_3
-  fmul v8.4s, v8.4s, v22.4s                              // w_3
-  fmla v4.4s, v8.4s, v27.s[2]                            // acc
-  sshr v8.4s, v29.4s, #28                                // w_0
-  scvtf v8.4s, v8.4s                                     // w_0
-  fsub v8.4s, v8.4s, v24.4s                              // w_0
-  fmul v8.4s, v8.4s, v17.4s                              // w_0
-  fmla v5.4s, v8.4s, v27.s[3]                            // acc
-  shl v29.4s, v29.4s, #4                                 // w_1
+  fsub v28.4s, v28.4s, v23.4s                            // w_3
+  fmul v28.4s, v28.4s, v19.4s                            // w_3
+  fmla v16.4s, v28.4s, v26.s[3]                          // acc
+  eor v26.16b, v27.16b, v0.16b                           // w_0
+  shl v27.4s, v26.4s, #24                                // w_0
+  sshr v27.4s, v27.4s, #28                               // w_0
+  scvtf v27.4s, v27.4s                                   // w_0
+  fsub v27.4s, v27.4s, v22.4s                            // w_0
+  fmul v27.4s, v27.4s, v18.4s                            // w_0
+  fmla v1.4s, v27.4s, v25.s[0]                           // acc
+  shl v27.4s, v26.4s, #28                                // w_1
+  sshr v27.4s, v27.4s, #28                               // w_1
+  scvtf v27.4s, v27.4s                                   // w_1
+  fsub v27.4s, v27.4s, v21.4s                            // w_1
+  fmul v27.4s, v27.4s, v17.4s                            // w_1
+  fmla v2.4s, v27.4s, v25.s[0]                           // acc
+  eor v27.16b, v29.16b, v0.16b                           // w_2
+  shl v28.4s, v27.4s, #24                                // w_2
+  sshr v28.4s, v28.4s, #28                               // w_2
+  scvtf v28.4s, v28.4s                                   // w_2
+  fsub v28.4s, v28.4s, v24.4s                            // w_2
+  fmul v28.4s, v28.4s, v20.4s                            // w_2
+  fmla v3.4s, v28.4s, v25.s[0]                           // acc
+  shl v28.4s, v27.4s, #28                                // w_3
+  sshr v28.4s, v28.4s, #28                               // w_3
+  scvtf v28.4s, v28.4s                                   // w_3
+  fsub v28.4s, v28.4s, v23.4s                            // w_3
+  fmul v28.4s, v28.4s, v19.4s                            // w_3
+  fmla v4.4s, v28.4s, v25.s[0]                           // acc
+  shl v28.4s, v26.4s, #16                                // w_0
+  sshr v28.4s, v28.4s, #28                               // w_0
+  scvtf v28.4s, v28.4s                                   // w_0
+  fsub v28.4s, v28.4s, v22.4s                            // w_0
+  fmul v28.4s, v28.4s, v18.4s                            // w_0
+  fmla v5.4s, v28.4s, v25.s[1]                           // acc
+  shl v28.4s, v26.4s, #20                                // w_1
+  sshr v28.4s, v28.4s, #28                               // w_1
+  scvtf v28.4s, v28.4s                                   // w_1
+  fsub v28.4s, v28.4s, v21.4s                            // w_1
+  fmul v28.4s, v28.4s, v17.4s                            // w_1
+  fmla v6.4s, v28.4s, v25.s[1]                           // acc
+  shl v28.4s, v27.4s, #16                                // w_2
+  sshr v28.4s, v28.4s, #28                               // w_2
+  scvtf v28.4s, v28.4s                                   // w_2
+  fsub v28.4s, v28.4s, v24.4s                            // w_2
+  fmul v28.4s, v28.4s, v20.4s                            // w_2
+  fmla v7.4s, v28.4s, v25.s[1]                           // acc
+  shl v28.4s, v27.4s, #20                                // w_3
+  sshr v28.4s, v28.4s, #28                               // w_3
+  scvtf v28.4s, v28.4s                                   // w_3
+  fsub v28.4s, v28.4s, v23.4s                            // w_3
+  fmul v28.4s, v28.4s, v19.4s                            // w_3
+  fmla v16.4s, v28.4s, v25.s[1]                          // acc
+  shl v28.4s, v26.4s, #8                                 // w_0
+  sshr v28.4s, v28.4s, #28                               // w_0
+  scvtf v28.4s, v28.4s                                   // w_0
+  fsub v28.4s, v28.4s, v22.4s                            // w_0
+  fmul v28.4s, v28.4s, v18.4s                            // w_0
+  fmla v1.4s, v28.4s, v25.s[2]                           // acc
+  shl v28.4s, v26.4s, #12                                // w_1
+  sshr v28.4s, v28.4s, #28                               // w_1
+  scvtf v28.4s, v28.4s                                   // w_1
+  fsub v28.4s, v28.4s, v21.4s                            // w_1
+  fmul v28.4s, v28.4s, v17.4s                            // w_1
+  fmla v2.4s, v28.4s, v25.s[2]                           // acc
+  shl v28.4s, v27.4s, #8                                 // w_2
+  sshr v28.4s, v28.4s, #28                               // w_2
+  scvtf v28.4s, v28.4s                                   // w_2
+  fsub v28.4s, v28.4s, v24.4s                            // w_2
+  fmul v28.4s, v28.4s, v20.4s                            // w_2
+  fmla v3.4s, v28.4s, v25.s[2]                           // acc
+  shl v28.4s, v27.4s, #12                                // w_3
+  sshr v28.4s, v28.4s, #28                               // w_3
+  scvtf v28.4s, v28.4s                                   // w_3
+  fsub v28.4s, v28.4s, v23.4s                            // w_3
+  fmul v28.4s, v28.4s, v19.4s                            // w_3
+  fmla v4.4s, v28.4s, v25.s[2]                           // acc
+  sshr v28.4s, v26.4s, #28                               // w_0
+  scvtf v28.4s, v28.4s                                   // w_0
+  fsub v28.4s, v28.4s, v22.4s                            // w_0
+  fmul v28.4s, v28.4s, v18.4s                            // w_0
+  fmla v5.4s, v28.4s, v25.s[3]                           // acc
+  shl v26.4s, v26.4s, #4                                 // w_1
+  sshr v26.4s, v26.4s, #28                               // w_1
+  scvtf v26.4s, v26.4s                                   // w_1
+  fsub v26.4s, v26.4s, v21.4s                            // w_1
+  fmul v26.4s, v26.4s, v17.4s                            // w_1
+  fmla v6.4s, v26.4s, v25.s[3]                           // acc
+  sshr v26.4s, v27.4s, #28                               // w_2
+  scvtf v26.4s, v26.4s                                   // w_2
+  fsub v26.4s, v26.4s, v24.4s                            // w_2
+  fmul v26.4s, v26.4s, v20.4s                            // w_2
+  fmla v7.4s, v26.4s, v25.s[3]                           // acc
+  shl v26.4s, v27.4s, #4                                 // w_3
+  sshr v26.4s, v26.4s, #28                               // w_3
+  scvtf v26.4s, v26.4s                                   // w_3
+  fsub v26.4s, v26.4s, v23.4s                            // w_3
+  fmul v26.4s, v26.4s, v19.4s                            // w_3
+  fmla v16.4s, v26.4s, v25.s[3]                          // acc
+  ldp q26, q25, [x12, #32]                               // a_0, a_0
+  ldp q28, q27, [x13, #32]                               // w_0, w_0
+  eor v28.16b, v28.16b, v0.16b                           // w_0
+  shl v29.4s, v28.4s, #24                                // w_0
+  sshr v29.4s, v29.4s, #28                               // w_0
+  scvtf v29.4s, v29.4s                                   // w_0
+  fsub v29.4s, v29.4s, v22.4s                            // w_0
+  fmul v29.4s, v29.4s, v18.4s                            // w_0
+  fmla v1.4s, v29.4s, v26.s[0]                           // acc
+  shl v29.4s, v28.4s, #28                                // w_1
   sshr v29.4s, v29.4s, #28                               // w_1
   scvtf v29.4s, v29.4s                                   // w_1
-  fsub v29.4s, v29.4s, v23.4s                            // w_1
-  fmul v29.4s, v29.4s, v19.4s                            // w_1
-  fmla v6.4s, v29.4s, v27.s[3]                           // acc
-  sshr v29.4s, v31.4s, #28                               // w_2
-  scvtf v29.4s, v29.4s                                   // w_2
-  fsub v29.4s, v29.4s, v26.4s                            // w_2
-  fmul v29.4s, v29.4s, v20.4s                            // w_2
-  fmla v7.4s, v29.4s, v27.s[3]                           // acc
-  shl v29.4s, v31.4s, #4                                 // w_3
-  sshr v29.4s, v29.4s, #28                               // w_3
-  scvtf v29.4s, v29.4s                                   // w_3
-  fsub v29.4s, v29.4s, v25.4s                            // w_3
-  fmul v29.4s, v29.4s, v22.4s                            // w_3
-  fmla v16.4s, v29.4s, v27.s[3]                          // acc
-  ldp q29, q27, [x12, #64]                               // a_0, a_0
-  eor v28.16b, v28.16b, v0.16b                           // w_0
-  shl v31.4s, v28.4s, #24                                // w_0
-  sshr v31.4s, v31.4s, #28                               // w_0
-  scvtf v31.4s, v31.4s                                   // w_0
-  fsub v31.4s, v31.4s, v24.4s                            // w_0
-  fmul v31.4s, v31.4s, v17.4s                            // w_0
-  fmla v1.4s, v31.4s, v29.s[0]                           // acc
-  shl v31.4s, v28.4s, #28                                // w_1
-  sshr v31.4s, v31.4s, #28                               // w_1
-  scvtf v31.4s, v31.4s                                   // w_1
-  fsub v31.4s, v31.4s, v23.4s                            // w_1
-  fmul v31.4s, v31.4s, v19.4s                            // w_1
-  fmla v2.4s, v31.4s, v29.s[0]                           // acc
+  fsub v29.4s, v29.4s, v21.4s                            // w_1
+  fmul v29.4s, v29.4s, v17.4s                            // w_1
+  fmla v2.4s, v29.4s, v26.s[0]                           // acc
+  ldp q30, q29, [x14, #32]                               // w_2, w_2
   eor v30.16b, v30.16b, v0.16b                           // w_2
   shl v31.4s, v30.4s, #24                                // w_2
   sshr v31.4s, v31.4s, #28                               // w_2
   scvtf v31.4s, v31.4s                                   // w_2
-  fsub v31.4s, v31.4s, v26.4s                            // w_2
+  fsub v31.4s, v31.4s, v24.4s                            // w_2
   fmul v31.4s, v31.4s, v20.4s                            // w_2
-  fmla v3.4s, v31.4s, v29.s[0]                           // acc
+  fmla v3.4s, v31.4s, v26.s[0]                           // acc
   shl v31.4s, v30.4s, #28                                // w_3
   sshr v31.4s, v31.4s, #28                               // w_3
   scvtf v31.4s, v31.4s                                   // w_3
-  fsub v31.4s, v31.4s, v25.4s                            // w_3
-  fmul v31.4s, v31.4s, v22.4s                            // w_3
-  fmla v4.4s, v31.4s, v29.s[0]                           // acc
+  fsub v31.4s, v31.4s, v23.4s                            // w_3
+  fmul v31.4s, v31.4s, v19.4s                            // w_3
+  fmla v4.4s, v31.4s, v26.s[0]                           // acc
   shl v31.4s, v28.4s, #16                                // w_0
   sshr v31.4s, v31.4s, #28                               // w_0
   scvtf v31.4s, v31.4s                                   // w_0
-  fsub v31.4s, v31.4s, v24.4s                            // w_0
-  fmul v31.4s, v31.4s, v17.4s                            // w_0
-  fmla v5.4s, v31.4s, v29.s[1]                           // acc
+  fsub v31.4s, v31.4s, v22.4s                            // w_0
+  fmul v31.4s, v31.4s, v18.4s                            // w_0
+  fmla v5.4s, v31.4s, v26.s[1]                           // acc
   shl v31.4s, v28.4s, #20                                // w_1
   sshr v31.4s, v31.4s, #28                               // w_1
   scvtf v31.4s, v31.4s                                   // w_1
-  fsub v31.4s, v31.4s, v23.4s                            // w_1
-  fmul v31.4s, v31.4s, v19.4s                            // w_1
-  fmla v6.4s, v31.4s, v29.s[1]                           // acc
+  fsub v31.4s, v31.4s, v21.4s                            // w_1
+  fmul v31.4s, v31.4s, v17.4s                            // w_1
+  fmla v6.4s, v31.4s, v26.s[1]                           // acc
   shl v31.4s, v30.4s, #16                                // w_2
   sshr v31.4s, v31.4s, #28                               // w_2
   scvtf v31.4s, v31.4s                                   // w_2
-  fsub v31.4s, v31.4s, v26.4s                            // w_2
+  fsub v31.4s, v31.4s, v24.4s                            // w_2
   fmul v31.4s, v31.4s, v20.4s                            // w_2
-  fmla v7.4s, v31.4s, v29.s[1]                           // acc
+  fmla v7.4s, v31.4s, v26.s[1]                           // acc
   shl v31.4s, v30.4s, #20                                // w_3
   sshr v31.4s, v31.4s, #28                               // w_3
   scvtf v31.4s, v31.4s                                   // w_3
-  fsub v31.4s, v31.4s, v25.4s                            // w_3
-  fmul v31.4s, v31.4s, v22.4s                            // w_3
-  fmla v16.4s, v31.4s, v29.s[1]                          // acc
+  fsub v31.4s, v31.4s, v23.4s                            // w_3
+  fmul v31.4s, v31.4s, v19.4s                            // w_3
+  fmla v16.4s, v31.4s, v26.s[1]                          // acc
   shl v31.4s, v28.4s, #8                                 // w_0
   sshr v31.4s, v31.4s, #28                               // w_0
   scvtf v31.4s, v31.4s                                   // w_0
-  fsub v31.4s, v31.4s, v24.4s                            // w_0
-  fmul v31.4s, v31.4s, v17.4s                            // w_0
-  fmla v1.4s, v31.4s, v29.s[2]                           // acc
+  fsub v31.4s, v31.4s, v22.4s                            // w_0
+  fmul v31.4s, v31.4s, v18.4s                            // w_0
+  fmla v1.4s, v31.4s, v26.s[2]                           // acc
   shl v31.4s, v28.4s, #12                                // w_1
   sshr v31.4s, v31.4s, #28                               // w_1
   scvtf v31.4s, v31.4s                                   // w_1
-  fsub v31.4s, v31.4s, v23.4s                            // w_1
-  fmul v31.4s, v31.4s, v19.4s                            // w_1
-  fmla v2.4s, v31.4s, v29.s[2]                           // acc
+  fsub v31.4s, v31.4s, v21.4s                            // w_1
+  fmul v31.4s, v31.4s, v17.4s                            // w_1
+  fmla v2.4s, v31.4s, v26.s[2]                           // acc
   shl v31.4s, v30.4s, #8                                 // w_2
   sshr v31.4s, v31.4s, #28                               // w_2
   scvtf v31.4s, v31.4s                                   // w_2
-  fsub v31.4s, v31.4s, v26.4s                            // w_2
+  fsub v31.4s, v31.4s, v24.4s                            // w_2
   fmul v31.4s, v31.4s, v20.4s                            // w_2
-  fmla v3.4s, v31.4s, v29.s[2]                           // acc
+  fmla v3.4s, v31.4s, v26.s[2]                           // acc
   shl v31.4s, v30.4s, #12                                // w_3
   sshr v31.4s, v31.4s, #28                               // w_3
   scvtf v31.4s, v31.4s                                   // w_3
-  fsub v31.4s, v31.4s, v25.4s                            // w_3
-  fmul v31.4s, v31.4s, v22.4s                            // w_3
-  fmla v4.4s, v31.4s, v29.s[2]                           // acc
+  fsub v31.4s, v31.4s, v23.4s                            // w_3
+  fmul v31.4s, v31.4s, v19.4s                            // w_3
+  fmla v4.4s, v31.4s, v26.s[2]                           // acc
   sshr v31.4s, v28.4s, #28                               // w_0
   scvtf v31.4s, v31.4s                                   // w_0
-  fsub v31.4s, v31.4s, v24.4s                            // w_0
-  fmul v31.4s, v31.4s, v17.4s                            // w_0
-  fmla v5.4s, v31.4s, v29.s[3]                           // acc
+  fsub v31.4s, v31.4s, v22.4s                            // w_0
+  fmul v31.4s, v31.4s, v18.4s                            // w_0
+  fmla v5.4s, v31.4s, v26.s[3]                           // acc
   shl v28.4s, v28.4s, #4                                 // w_1
   sshr v28.4s, v28.4s, #28                               // w_1
   scvtf v28.4s, v28.4s                                   // w_1
-  fsub v28.4s, v28.4s, v23.4s                            // w_1
-  fmul v28.4s, v28.4s, v19.4s                            // w_1
-  fmla v6.4s, v28.4s, v29.s[3]                           // acc
+  fsub v28.4s, v28.4s, v21.4s                            // w_1
+  fmul v28.4s, v28.4s, v17.4s                            // w_1
+  fmla v6.4s, v28.4s, v26.s[3]                           // acc
   sshr v28.4s, v30.4s, #28                               // w_2
   scvtf v28.4s, v28.4s                                   // w_2
-  fsub v28.4s, v28.4s, v26.4s                            // w_2
+  fsub v28.4s, v28.4s, v24.4s                            // w_2
   fmul v28.4s, v28.4s, v20.4s                            // w_2
-  fmla v7.4s, v28.4s, v29.s[3]                           // acc
+  fmla v7.4s, v28.4s, v26.s[3]                           // acc
   shl v28.4s, v30.4s, #4                                 // w_3
   sshr v28.4s, v28.4s, #28                               // w_3
   scvtf v28.4s, v28.4s                                   // w_3
-  fsub v28.4s, v28.4s, v25.4s                            // w_3
-  fmul v28.4s, v28.4s, v22.4s                            // w_3
-  fmla v16.4s, v28.4s, v29.s[3]                          // acc
-  ldp q29, q28, [x13, #80]                               // w_0, w_0
-  eor v29.16b, v29.16b, v0.16b                           // w_0
-  shl v30.4s, v29.4s, #24                                // w_0
-  sshr v30.4s, v30.4s, #28                               // w_0
-  scvtf v30.4s, v30.4s                                   // w_0
-  fsub v30.4s, v30.4s, v24.4s                            // w_0
-  fmul v30.4s, v30.4s, v17.4s                            // w_0
-  fmla v1.4s, v30.4s, v27.s[0]                           // acc
-  shl v30.4s, v29.4s, #28                                // w_1
-  sshr v30.4s, v30.4s, #28                               // w_1
-  scvtf v30.4s, v30.4s                                   // w_1
-  fsub v30.4s, v30.4s, v23.4s                            // w_1
-  fmul v30.4s, v30.4s, v19.4s                            // w_1
-  fmla v2.4s, v30.4s, v27.s[0]                           // acc
-  ldp q31, q30, [x14, #80]                               // w_2, w_2
-  eor v31.16b, v31.16b, v0.16b                           // w_2
-  shl v8.4s, v31.4s, #24                                 // w_2
-  sshr v8.4s, v8.4s, #28                                 // w_2
-  scvtf v8.4s, v8.4s                                     // w_2
-  fsub v8.4s, v8.4s, v26.4s                              // w_2
-  fmul v8.4s, v8.4s, v20.4s                              // w_2
-  fmla v3.4s, v8.4s, v27.s[0]                            // acc
-  shl v8.4s, v31.4s, #28                                 // w_3
-  sshr v8.4s, v8.4s, #28                                 // w_3
-  scvtf v8.4s, v8.4s                                     // w_3
-  fsub v8.4s, v8.4s, v25.4s                              // w_3
-  fmul v8.4s, v8.4s, v22.4s                              // w_3
-  fmla v4.4s, v8.4s, v27.s[0]                            // acc
-  shl v8.4s, v29.4s, #16                                 // w_0
-  sshr v8.4s, v8.4s, #28                                 // w_0
-  scvtf v8.4s, v8.4s                                     // w_0
-  fsub v8.4s, v8.4s, v24.4s                              // w_0
-  fmul v8.4s, v8.4s, v17.4s                              // w_0
-  fmla v5.4s, v8.4s, v27.s[1]                            // acc
-  shl v8.4s, v29.4s, #20                                 // w_1
-  sshr v8.4s, v8.4s, #28                                 // w_1
-  scvtf v8.4s, v8.4s                                     // w_1
-  fsub v8.4s, v8.4s, v23.4s                              // w_1
-  fmul v8.4s, v8.4s, v19.4s                              // w_1
-  fmla v6.4s, v8.4s, v27.s[1]                            // acc
-  shl v8.4s, v31.4s, #16                                 // w_2
-  sshr v8.4s, v8.4s, #28                                 // w_2
-  scvtf v8.4s, v8.4s                                     // w_2
-  fsub v8.4s, v8.4s, v26.4s                              // w_2
-  fmul v8.4s, v8.4s, v20.4s                              // w_2
-  fmla v7.4s, v8.4s, v27.s[1]                            // acc
-  shl v8.4s, v31.4s, #20                                 // w_3
-  sshr v8.4s, v8.4s, #28                                 // w_3
-  scvtf v8.4s, v8.4s                                     // w_3
-  fsub v8.4s, v8.4s, v25.4s                              // w_3
-  fmul v8.4s, v8.4s, v22.4s                              // w_3
-  fmla v16.4s, v8.4s, v27.s[1]                           // acc
-  shl v8.4s, v29.4s, #8                                  // w_0
-  sshr v8.4s, v8.4s, #28                                 // w_0
-  scvtf v8.4s, v8.4s                                     // w_0
-  fsub v8.4s, v8.4s, v24.4s                              // w_0
-  fmul v8.4s, v8.4s, v17.4s                              // w_0
-  fmla v1.4s, v8.4s, v27.s[2]                            // acc
-  shl v8.4s, v29.4s, #12                                 // w_1
-  sshr v8.4s, v8.4s, #28                                 // w_1
-  scvtf v8.4s, v8.4s                                     // w_1
-  fsub v8.4s, v8.4s, v23.4s                              // w_1
-  fmul v8.4s, v8.4s, v19.4s                              // w_1
-  fmla v2.4s, v8.4s, v27.s[2]                            // acc
-  shl v8.4s, v31.4s, #8                                  // w_2
-  sshr v8.4s, v8.4s, #28                                 // w_2
-  scvtf v8.4s, v8.4s                                     // w_2
-  fsub v8.4s, v8.4s, v26.4s                              // w_2
-  fmul v8.4s, v8.4s, v20.4s                              // w_2
-  fmla v3.4s, v8.4s, v27.s[2]                            // acc
-  shl v8.4s, v31.4s, #12                                 // w_3
-  sshr v8.4s, v8.4s, #28                                 // w_3
-  scvtf v8.4s, v8.4s                                     // w_3
-  fsub v8.4s, v8.4s, v25.4s                              // w_3
-  fmul v8.4s, v8.4s, v22.4s                              // w_3
-  fmla v4.4s, v8.4s, v27.s[2]                            // acc
-  sshr v8.4s, v29.4s, #28                                // w_0
-  scvtf v8.4s, v8.4s                                     // w_0
-  fsub v8.4s, v8.4s, v24.4s                              // w_0
-  fmul v8.4s, v8.4s, v17.4s                              // w_0
-  fmla v5.4s, v8.4s, v27.s[3]                            // acc
-  shl v29.4s, v29.4s, #4                                 // w_1
+  fsub v28.4s, v28.4s, v23.4s                            // w_3
+  fmul v28.4s, v28.4s, v19.4s                            // w_3
+  fmla v16.4s, v28.4s, v26.s[3]                          // acc
+  eor v26.16b, v27.16b, v0.16b                           // w_0
+  shl v27.4s, v26.4s, #24                                // w_0
+  sshr v27.4s, v27.4s, #28                               // w_0
+  scvtf v27.4s, v27.4s                                   // w_0
+  fsub v27.4s, v27.4s, v22.4s                            // w_0
+  fmul v27.4s, v27.4s, v18.4s                            // w_0
+  fmla v1.4s, v27.4s, v25.s[0]                           // acc
+  shl v27.4s, v26.4s, #28                                // w_1
+  sshr v27.4s, v27.4s, #28                               // w_1
+  scvtf v27.4s, v27.4s                                   // w_1
+  fsub v27.4s, v27.4s, v21.4s                            // w_1
+  fmul v27.4s, v27.4s, v17.4s                            // w_1
+  fmla v2.4s, v27.4s, v25.s[0]                           // acc
+  eor v27.16b, v29.16b, v0.16b                           // w_2
+  shl v28.4s, v27.4s, #24                                // w_2
+  sshr v28.4s, v28.4s, #28                               // w_2
+  scvtf v28.4s, v28.4s                                   // w_2
+  fsub v28.4s, v28.4s, v24.4s                            // w_2
+  fmul v28.4s, v28.4s, v20.4s                            // w_2
+  fmla v3.4s, v28.4s, v25.s[0]                           // acc
+  shl v28.4s, v27.4s, #28                                // w_3
+  sshr v28.4s, v28.4s, #28                               // w_3
+  scvtf v28.4s, v28.4s                                   // w_3
+  fsub v28.4s, v28.4s, v23.4s                            // w_3
+  fmul v28.4s, v28.4s, v19.4s                            // w_3
+  fmla v4.4s, v28.4s, v25.s[0]                           // acc
+  shl v28.4s, v26.4s, #16                                // w_0
+  sshr v28.4s, v28.4s, #28                               // w_0
+  scvtf v28.4s, v28.4s                                   // w_0
+  fsub v28.4s, v28.4s, v22.4s                            // w_0
+  fmul v28.4s, v28.4s, v18.4s                            // w_0
+  fmla v5.4s, v28.4s, v25.s[1]                           // acc
+  shl v28.4s, v26.4s, #20                                // w_1
+  sshr v28.4s, v28.4s, #28                               // w_1
+  scvtf v28.4s, v28.4s                                   // w_1
+  fsub v28.4s, v28.4s, v21.4s                            // w_1
+  fmul v28.4s, v28.4s, v17.4s                            // w_1
+  fmla v6.4s, v28.4s, v25.s[1]                           // acc
+  shl v28.4s, v27.4s, #16                                // w_2
+  sshr v28.4s, v28.4s, #28                               // w_2
+  scvtf v28.4s, v28.4s                                   // w_2
+  fsub v28.4s, v28.4s, v24.4s                            // w_2
+  fmul v28.4s, v28.4s, v20.4s                            // w_2
+  fmla v7.4s, v28.4s, v25.s[1]                           // acc
+  shl v28.4s, v27.4s, #20                                // w_3
+  sshr v28.4s, v28.4s, #28                               // w_3
+  scvtf v28.4s, v28.4s                                   // w_3
+  fsub v28.4s, v28.4s, v23.4s                            // w_3
+  fmul v28.4s, v28.4s, v19.4s                            // w_3
+  fmla v16.4s, v28.4s, v25.s[1]                          // acc
+  shl v28.4s, v26.4s, #8                                 // w_0
+  sshr v28.4s, v28.4s, #28                               // w_0
+  scvtf v28.4s, v28.4s                                   // w_0
+  fsub v28.4s, v28.4s, v22.4s                            // w_0
+  fmul v28.4s, v28.4s, v18.4s                            // w_0
+  fmla v1.4s, v28.4s, v25.s[2]                           // acc
+  shl v28.4s, v26.4s, #12                                // w_1
+  sshr v28.4s, v28.4s, #28                               // w_1
+  scvtf v28.4s, v28.4s                                   // w_1
+  fsub v28.4s, v28.4s, v21.4s                            // w_1
+  fmul v28.4s, v28.4s, v17.4s                            // w_1
+  fmla v2.4s, v28.4s, v25.s[2]                           // acc
+  shl v28.4s, v27.4s, #8                                 // w_2
+  sshr v28.4s, v28.4s, #28                               // w_2
+  scvtf v28.4s, v28.4s                                   // w_2
+  fsub v28.4s, v28.4s, v24.4s                            // w_2
+  fmul v28.4s, v28.4s, v20.4s                            // w_2
+  fmla v3.4s, v28.4s, v25.s[2]                           // acc
+  shl v28.4s, v27.4s, #12                                // w_3
+  sshr v28.4s, v28.4s, #28                               // w_3
+  scvtf v28.4s, v28.4s                                   // w_3
+  fsub v28.4s, v28.4s, v23.4s                            // w_3
+  fmul v28.4s, v28.4s, v19.4s                            // w_3
+  fmla v4.4s, v28.4s, v25.s[2]                           // acc
+  sshr v28.4s, v26.4s, #28                               // w_0
+  scvtf v28.4s, v28.4s                                   // w_0
+  fsub v28.4s, v28.4s, v22.4s                            // w_0
+  fmul v28.4s, v28.4s, v18.4s                            // w_0
+  fmla v5.4s, v28.4s, v25.s[3]                           // acc
+  shl v26.4s, v26.4s, #4                                 // w_1
+  sshr v26.4s, v26.4s, #28                               // w_1
+  scvtf v26.4s, v26.4s                                   // w_1
+  fsub v26.4s, v26.4s, v21.4s                            // w_1
+  fmul v26.4s, v26.4s, v17.4s                            // w_1
+  fmla v6.4s, v26.4s, v25.s[3]                           // acc
+  sshr v26.4s, v27.4s, #28                               // w_2
+  scvtf v26.4s, v26.4s                                   // w_2
+  fsub v26.4s, v26.4s, v24.4s                            // w_2
+  fmul v26.4s, v26.4s, v20.4s                            // w_2
+  fmla v7.4s, v26.4s, v25.s[3]                           // acc
+  shl v26.4s, v27.4s, #4                                 // w_3
+  sshr v26.4s, v26.4s, #28                               // w_3
+  scvtf v26.4s, v26.4s                                   // w_3
+  fsub v26.4s, v26.4s, v23.4s                            // w_3
+  fmul v26.4s, v26.4s, v19.4s                            // w_3
+  fmla v16.4s, v26.4s, v25.s[3]                          // acc
+  ldp q26, q25, [x12, #64]                               // a_0, a_0
+  ldp q28, q27, [x13, #64]                               // w_0, w_0
+  eor v28.16b, v28.16b, v0.16b                           // w_0
+  shl v29.4s, v28.4s, #24                                // w_0
+  sshr v29.4s, v29.4s, #28                               // w_0
+  scvtf v29.4s, v29.4s                                   // w_0
+  fsub v29.4s, v29.4s, v22.4s                            // w_0
+  fmul v29.4s, v29.4s, v18.4s                            // w_0
+  fmla v1.4s, v29.4s, v26.s[0]                           // acc
+  shl v29.4s, v28.4s, #28                                // w_1
   sshr v29.4s, v29.4s, #28                               // w_1
   scvtf v29.4s, v29.4s                                   // w_1
-  fsub v29.4s, v29.4s, v23.4s                            // w_1
-  fmul v29.4s, v29.4s, v19.4s                            // w_1
-  fmla v6.4s, v29.4s, v27.s[3]                           // acc
-  sshr v29.4s, v31.4s, #28                               // w_2
-  scvtf v29.4s, v29.4s                                   // w_2
-  fsub v29.4s, v29.4s, v26.4s                            // w_2
-  fmul v29.4s, v29.4s, v20.4s                            // w_2
-  fmla v7.4s, v29.4s, v27.s[3]                           // acc
-  shl v29.4s, v31.4s, #4                                 // w_3
-  sshr v29.4s, v29.4s, #28                               // w_3
-  scvtf v29.4s, v29.4s                                   // w_3
-  fsub v29.4s, v29.4s, v25.4s                            // w_3
-  fmul v29.4s, v29.4s, v22.4s                            // w_3
-  fmla v16.4s, v29.4s, v27.s[3]                          // acc
-  ldp q29, q27, [x12, #96]                               // a_0, a_0
-  eor v28.16b, v28.16b, v0.16b                           // w_0
-  shl v31.4s, v28.4s, #24                                // w_0
-  sshr v31.4s, v31.4s, #28                               // w_0
-  scvtf v31.4s, v31.4s                                   // w_0
-  fsub v31.4s, v31.4s, v24.4s                            // w_0
-  fmul v31.4s, v31.4s, v17.4s                            // w_0
-  fmla v1.4s, v31.4s, v29.s[0]                           // acc
-  shl v31.4s, v28.4s, #28                                // w_1
-  sshr v31.4s, v31.4s, #28                               // w_1
-  scvtf v31.4s, v31.4s                                   // w_1
-  fsub v31.4s, v31.4s, v23.4s                            // w_1
-  fmul v31.4s, v31.4s, v19.4s                            // w_1
-  fmla v2.4s, v31.4s, v29.s[0]                           // acc
+  fsub v29.4s, v29.4s, v21.4s                            // w_1
+  fmul v29.4s, v29.4s, v17.4s                            // w_1
+  fmla v2.4s, v29.4s, v26.s[0]                           // acc
+  ldp q30, q29, [x14, #64]                               // w_2, w_2
   eor v30.16b, v30.16b, v0.16b                           // w_2
   shl v31.4s, v30.4s, #24                                // w_2
   sshr v31.4s, v31.4s, #28                               // w_2
   scvtf v31.4s, v31.4s                                   // w_2
-  fsub v31.4s, v31.4s, v26.4s                            // w_2
+  fsub v31.4s, v31.4s, v24.4s                            // w_2
   fmul v31.4s, v31.4s, v20.4s                            // w_2
-  fmla v3.4s, v31.4s, v29.s[0]                           // acc
+  fmla v3.4s, v31.4s, v26.s[0]                           // acc
   shl v31.4s, v30.4s, #28                                // w_3
   sshr v31.4s, v31.4s, #28                               // w_3
   scvtf v31.4s, v31.4s                                   // w_3
-  fsub v31.4s, v31.4s, v25.4s                            // w_3
-  fmul v31.4s, v31.4s, v22.4s                            // w_3
-  fmla v4.4s, v31.4s, v29.s[0]                           // acc
+  fsub v31.4s, v31.4s, v23.4s                            // w_3
+  fmul v31.4s, v31.4s, v19.4s                            // w_3
+  fmla v4.4s, v31.4s, v26.s[0]                           // acc
   shl v31.4s, v28.4s, #16                                // w_0
   sshr v31.4s, v31.4s, #28                               // w_0
   scvtf v31.4s, v31.4s                                   // w_0
-  fsub v31.4s, v31.4s, v24.4s                            // w_0
-  fmul v31.4s, v31.4s, v17.4s                            // w_0
-  fmla v5.4s, v31.4s, v29.s[1]                           // acc
+  fsub v31.4s, v31.4s, v22.4s                            // w_0
+  fmul v31.4s, v31.4s, v18.4s                            // w_0
+  fmla v5.4s, v31.4s, v26.s[1]                           // acc
   shl v31.4s, v28.4s, #20                                // w_1
   sshr v31.4s, v31.4s, #28                               // w_1
   scvtf v31.4s, v31.4s                                   // w_1
-  fsub v31.4s, v31.4s, v23.4s                            // w_1
-  fmul v31.4s, v31.4s, v19.4s                            // w_1
-  fmla v6.4s, v31.4s, v29.s[1]                           // acc
+  fsub v31.4s, v31.4s, v21.4s                            // w_1
+  fmul v31.4s, v31.4s, v17.4s                            // w_1
+  fmla v6.4s, v31.4s, v26.s[1]                           // acc
   shl v31.4s, v30.4s, #16                                // w_2
   sshr v31.4s, v31.4s, #28                               // w_2
   scvtf v31.4s, v31.4s                                   // w_2
-  fsub v31.4s, v31.4s, v26.4s                            // w_2
+  fsub v31.4s, v31.4s, v24.4s                            // w_2
   fmul v31.4s, v31.4s, v20.4s                            // w_2
-  fmla v7.4s, v31.4s, v29.s[1]                           // acc
+  fmla v7.4s, v31.4s, v26.s[1]                           // acc
   shl v31.4s, v30.4s, #20                                // w_3
   sshr v31.4s, v31.4s, #28                               // w_3
   scvtf v31.4s, v31.4s                                   // w_3
-  fsub v31.4s, v31.4s, v25.4s                            // w_3
-  fmul v31.4s, v31.4s, v22.4s                            // w_3
-  fmla v16.4s, v31.4s, v29.s[1]                          // acc
+  fsub v31.4s, v31.4s, v23.4s                            // w_3
+  fmul v31.4s, v31.4s, v19.4s                            // w_3
+  fmla v16.4s, v31.4s, v26.s[1]                          // acc
   shl v31.4s, v28.4s, #8                                 // w_0
   sshr v31.4s, v31.4s, #28                               // w_0
   scvtf v31.4s, v31.4s                                   // w_0
-  fsub v31.4s, v31.4s, v24.4s                            // w_0
-  fmul v31.4s, v31.4s, v17.4s                            // w_0
-  fmla v1.4s, v31.4s, v29.s[2]                           // acc
+  fsub v31.4s, v31.4s, v22.4s                            // w_0
+  fmul v31.4s, v31.4s, v18.4s                            // w_0
+  fmla v1.4s, v31.4s, v26.s[2]                           // acc
   shl v31.4s, v28.4s, #12                                // w_1
   sshr v31.4s, v31.4s, #28                               // w_1
   scvtf v31.4s, v31.4s                                   // w_1
-  fsub v31.4s, v31.4s, v23.4s                            // w_1
-  fmul v31.4s, v31.4s, v19.4s                            // w_1
-  fmla v2.4s, v31.4s, v29.s[2]                           // acc
+  fsub v31.4s, v31.4s, v21.4s                            // w_1
+  fmul v31.4s, v31.4s, v17.4s                            // w_1
+  fmla v2.4s, v31.4s, v26.s[2]                           // acc
   shl v31.4s, v30.4s, #8                                 // w_2
   sshr v31.4s, v31.4s, #28                               // w_2
   scvtf v31.4s, v31.4s                                   // w_2
-  fsub v31.4s, v31.4s, v26.4s                            // w_2
+  fsub v31.4s, v31.4s, v24.4s                            // w_2
   fmul v31.4s, v31.4s, v20.4s                            // w_2
-  fmla v3.4s, v31.4s, v29.s[2]                           // acc
+  fmla v3.4s, v31.4s, v26.s[2]                           // acc
   shl v31.4s, v30.4s, #12                                // w_3
   sshr v31.4s, v31.4s, #28                               // w_3
   scvtf v31.4s, v31.4s                                   // w_3
-  fsub v31.4s, v31.4s, v25.4s                            // w_3
-  fmul v31.4s, v31.4s, v22.4s                            // w_3
-  fmla v4.4s, v31.4s, v29.s[2]                           // acc
+  fsub v31.4s, v31.4s, v23.4s                            // w_3
+  fmul v31.4s, v31.4s, v19.4s                            // w_3
+  fmla v4.4s, v31.4s, v26.s[2]                           // acc
   sshr v31.4s, v28.4s, #28                               // w_0
   scvtf v31.4s, v31.4s                                   // w_0
-  fsub v31.4s, v31.4s, v24.4s                            // w_0
-  fmul v31.4s, v31.4s, v17.4s                            // w_0
-  fmla v5.4s, v31.4s, v29.s[3]                           // acc
+  fsub v31.4s, v31.4s, v22.4s                            // w_0
+  fmul v31.4s, v31.4s, v18.4s                            // w_0
+  fmla v5.4s, v31.4s, v26.s[3]                           // acc
   shl v28.4s, v28.4s, #4                                 // w_1
   sshr v28.4s, v28.4s, #28                               // w_1
   scvtf v28.4s, v28.4s                                   // w_1
-  fsub v28.4s, v28.4s, v23.4s                            // w_1
-  fmul v28.4s, v28.4s, v19.4s                            // w_1
-  fmla v6.4s, v28.4s, v29.s[3]                           // acc
+  fsub v28.4s, v28.4s, v21.4s                            // w_1
+  fmul v28.4s, v28.4s, v17.4s                            // w_1
+  fmla v6.4s, v28.4s, v26.s[3]                           // acc
   sshr v28.4s, v30.4s, #28                               // w_2
   scvtf v28.4s, v28.4s                                   // w_2
-  fsub v28.4s, v28.4s, v26.4s                            // w_2
+  fsub v28.4s, v28.4s, v24.4s                            // w_2
   fmul v28.4s, v28.4s, v20.4s                            // w_2
-  fmla v7.4s, v28.4s, v29.s[3]                           // acc
+  fmla v7.4s, v28.4s, v26.s[3]                           // acc
   shl v28.4s, v30.4s, #4                                 // w_3
   sshr v28.4s, v28.4s, #28                               // w_3
   scvtf v28.4s, v28.4s                                   // w_3
-  fsub v28.4s, v28.4s, v25.4s                            // w_3
-  fmul v28.4s, v28.4s, v22.4s                            // w_3
-  fmla v16.4s, v28.4s, v29.s[3]                          // acc
-  eor v18.16b, v18.16b, v0.16b                           // w_0
-  shl v28.4s, v18.4s, #24                                // w_0
-  sshr v28.4s, v28.4s, #28                               // w_0
-  scvtf v28.4s, v28.4s                                   // w_0
-  fsub v28.4s, v28.4s, v24.4s                            // w_0
-  fmul v28.4s, v28.4s, v17.4s                            // w_0
-  fmla v1.4s, v28.4s, v27.s[0]                           // acc
-  shl v28.4s, v18.4s, #28                                // w_1
-  sshr v28.4s, v28.4s, #28                               // w_1
-  scvtf v28.4s, v28.4s                                   // w_1
-  fsub v28.4s, v28.4s, v23.4s                            // w_1
-  fmul v28.4s, v28.4s, v19.4s                            // w_1
-  fmla v2.4s, v28.4s, v27.s[0]                           // acc
-  eor v21.16b, v21.16b, v0.16b                           // w_2
-  shl v28.4s, v21.4s, #24                                // w_2
+  fsub v28.4s, v28.4s, v23.4s                            // w_3
+  fmul v28.4s, v28.4s, v19.4s                            // w_3
+  fmla v16.4s, v28.4s, v26.s[3]                          // acc
+  eor v26.16b, v27.16b, v0.16b                           // w_0
+  shl v27.4s, v26.4s, #24                                // w_0
+  sshr v27.4s, v27.4s, #28                               // w_0
+  scvtf v27.4s, v27.4s                                   // w_0
+  fsub v27.4s, v27.4s, v22.4s                            // w_0
+  fmul v27.4s, v27.4s, v18.4s                            // w_0
+  fmla v1.4s, v27.4s, v25.s[0]                           // acc
+  shl v27.4s, v26.4s, #28                                // w_1
+  sshr v27.4s, v27.4s, #28                               // w_1
+  scvtf v27.4s, v27.4s                                   // w_1
+  fsub v27.4s, v27.4s, v21.4s                            // w_1
+  fmul v27.4s, v27.4s, v17.4s                            // w_1
+  fmla v2.4s, v27.4s, v25.s[0]                           // acc
+  eor v27.16b, v29.16b, v0.16b                           // w_2
+  shl v28.4s, v27.4s, #24                                // w_2
   sshr v28.4s, v28.4s, #28                               // w_2
   scvtf v28.4s, v28.4s                                   // w_2
-  fsub v28.4s, v28.4s, v26.4s                            // w_2
+  fsub v28.4s, v28.4s, v24.4s                            // w_2
   fmul v28.4s, v28.4s, v20.4s                            // w_2
-  fmla v3.4s, v28.4s, v27.s[0]                           // acc
-  shl v28.4s, v21.4s, #28                                // w_3
+  fmla v3.4s, v28.4s, v25.s[0]                           // acc
+  shl v28.4s, v27.4s, #28                                // w_3
   sshr v28.4s, v28.4s, #28                               // w_3
   scvtf v28.4s, v28.4s                                   // w_3
-  fsub v28.4s, v28.4s, v25.4s                            // w_3
-  fmul v28.4s, v28.4s, v22.4s                            // w_3
-  fmla v4.4s, v28.4s, v27.s[0]                           // acc
-  shl v28.4s, v18.4s, #16                                // w_0
+  fsub v28.4s, v28.4s, v23.4s                            // w_3
+  fmul v28.4s, v28.4s, v19.4s                            // w_3
+  fmla v4.4s, v28.4s, v25.s[0]                           // acc
+  shl v28.4s, v26.4s, #16                                // w_0
   sshr v28.4s, v28.4s, #28                               // w_0
   scvtf v28.4s, v28.4s                                   // w_0
-  fsub v28.4s, v28.4s, v24.4s                            // w_0
-  fmul v28.4s, v28.4s, v17.4s                            // w_0
-  fmla v5.4s, v28.4s, v27.s[1]                           // acc
-  shl v28.4s, v18.4s, #20                                // w_1
+  fsub v28.4s, v28.4s, v22.4s                            // w_0
+  fmul v28.4s, v28.4s, v18.4s                            // w_0
+  fmla v5.4s, v28.4s, v25.s[1]                           // acc
+  shl v28.4s, v26.4s, #20                                // w_1
   sshr v28.4s, v28.4s, #28                               // w_1
   scvtf v28.4s, v28.4s                                   // w_1
-  fsub v28.4s, v28.4s, v23.4s                            // w_1
-  fmul v28.4s, v28.4s, v19.4s                            // w_1
-  fmla v6.4s, v28.4s, v27.s[1]                           // acc
-  shl v28.4s, v21.4s, #16                                // w_2
+  fsub v28.4s, v28.4s, v21.4s                            // w_1
+  fmul v28.4s, v28.4s, v17.4s                            // w_1
+  fmla v6.4s, v28.4s, v25.s[1]                           // acc
+  shl v28.4s, v27.4s, #16                                // w_2
   sshr v28.4s, v28.4s, #28                               // w_2
   scvtf v28.4s, v28.4s                                   // w_2
-  fsub v28.4s, v28.4s, v26.4s                            // w_2
+  fsub v28.4s, v28.4s, v24.4s                            // w_2
   fmul v28.4s, v28.4s, v20.4s                            // w_2
-  fmla v7.4s, v28.4s, v27.s[1]                           // acc
-  shl v28.4s, v21.4s, #20                                // w_3
+  fmla v7.4s, v28.4s, v25.s[1]                           // acc
+  shl v28.4s, v27.4s, #20                                // w_3
   sshr v28.4s, v28.4s, #28                               // w_3
   scvtf v28.4s, v28.4s                                   // w_3
-  fsub v28.4s, v28.4s, v25.4s                            // w_3
-  fmul v28.4s, v28.4s, v22.4s                            // w_3
-  fmla v16.4s, v28.4s, v27.s[1]                          // acc
-  shl v28.4s, v18.4s, #8                                 // w_0
+  fsub v28.4s, v28.4s, v23.4s                            // w_3
+  fmul v28.4s, v28.4s, v19.4s                            // w_3
+  fmla v16.4s, v28.4s, v25.s[1]                          // acc
+  shl v28.4s, v26.4s, #8                                 // w_0
   sshr v28.4s, v28.4s, #28                               // w_0
   scvtf v28.4s, v28.4s                                   // w_0
-  fsub v28.4s, v28.4s, v24.4s                            // w_0
-  fmul v28.4s, v28.4s, v17.4s                            // w_0
-  fmla v1.4s, v28.4s, v27.s[2]                           // acc
-  shl v28.4s, v18.4s, #12                                // w_1
+  fsub v28.4s, v28.4s, v22.4s                            // w_0
+  fmul v28.4s, v28.4s, v18.4s                            // w_0
+  fmla v1.4s, v28.4s, v25.s[2]                           // acc
+  shl v28.4s, v26.4s, #12                                // w_1
   sshr v28.4s, v28.4s, #28                               // w_1
   scvtf v28.4s, v28.4s                                   // w_1
-  fsub v28.4s, v28.4s, v23.4s                            // w_1
-  fmul v28.4s, v28.4s, v19.4s                            // w_1
-  fmla v2.4s, v28.4s, v27.s[2]                           // acc
-  shl v28.4s, v21.4s, #8                                 // w_2
+  fsub v28.4s, v28.4s, v21.4s                            // w_1
+  fmul v28.4s, v28.4s, v17.4s                            // w_1
+  fmla v2.4s, v28.4s, v25.s[2]                           // acc
+  shl v28.4s, v27.4s, #8                                 // w_2
   sshr v28.4s, v28.4s, #28                               // w_2
   scvtf v28.4s, v28.4s                                   // w_2
-  fsub v28.4s, v28.4s, v26.4s                            // w_2
+  fsub v28.4s, v28.4s, v24.4s                            // w_2
   fmul v28.4s, v28.4s, v20.4s                            // w_2
-  fmla v3.4s, v28.4s, v27.s[2]                           // acc
-  shl v28.4s, v21.4s, #12                                // w_3
+  fmla v3.4s, v28.4s, v25.s[2]                           // acc
+  shl v28.4s, v27.4s, #12                                // w_3
   sshr v28.4s, v28.4s, #28                               // w_3
   scvtf v28.4s, v28.4s                                   // w_3
-  fsub v28.4s, v28.4s, v25.4s                            // w_3
-  fmul v28.4s, v28.4s, v22.4s                            // w_3
-  fmla v4.4s, v28.4s, v27.s[2]                           // acc
-  sshr v28.4s, v18.4s, #28                               // w_0
+  fsub v28.4s, v28.4s, v23.4s                            // w_3
+  fmul v28.4s, v28.4s, v19.4s                            // w_3
+  fmla v4.4s, v28.4s, v25.s[2]                           // acc
+  sshr v28.4s, v26.4s, #28                               // w_0
   scvtf v28.4s, v28.4s                                   // w_0
-  fsub v24.4s, v28.4s, v24.4s                            // w_0
-  fmul v17.4s, v24.4s, v17.4s                            // w_0
-  fmla v5.4s, v17.4s, v27.s[3]                           // acc
-  shl v17.4s, v18.4s, #4                                 // w_1
-  sshr v17.4s, v17.4s, #28                               // w_1
-  scvtf v17.4s, v17.4s                                   // w_1
-  fsub v17.4s, v17.4s, v23.4s                            // w_1
-  fmul v17.4s, v17.4s, v19.4s                            // w_1
-  fmla v6.4s, v17.4s, v27.s[3]                           // acc
-  sshr v17.4s, v21.4s, #28                               // w_2
+  fsub v28.4s, v28.4s, v22.4s                            // w_0
+  fmul v28.4s, v28.4s, v18.4s                            // w_0
+  fmla v5.4s, v28.4s, v25.s[3]                           // acc
+  shl v26.4s, v26.4s, #4                                 // w_1
+  sshr v26.4s, v26.4s, #28                               // w_1
+  scvtf v26.4s, v26.4s                                   // w_1
+  fsub v26.4s, v26.4s, v21.4s                            // w_1
+  fmul v26.4s, v26.4s, v17.4s                            // w_1
+  fmla v6.4s, v26.4s, v25.s[3]                           // acc
+  sshr v26.4s, v27.4s, #28                               // w_2
+  scvtf v26.4s, v26.4s                                   // w_2
+  fsub v26.4s, v26.4s, v24.4s                            // w_2
+  fmul v26.4s, v26.4s, v20.4s                            // w_2
+  fmla v7.4s, v26.4s, v25.s[3]                           // acc
+  shl v26.4s, v27.4s, #4                                 // w_3
+  sshr v26.4s, v26.4s, #28                               // w_3
+  scvtf v26.4s, v26.4s                                   // w_3
+  fsub v26.4s, v26.4s, v23.4s                            // w_3
+  fmul v26.4s, v26.4s, v19.4s                            // w_3
+  fmla v16.4s, v26.4s, v25.s[3]                          // acc
+  ldp q26, q25, [x12, #96]                               // a_0, a_0
+  ldp q28, q27, [x13, #96]                               // w_0, w_0
+  eor v28.16b, v28.16b, v0.16b                           // w_0
+  shl v29.4s, v28.4s, #24                                // w_0
+  sshr v29.4s, v29.4s, #28                               // w_0
+  scvtf v29.4s, v29.4s                                   // w_0
+  fsub v29.4s, v29.4s, v22.4s                            // w_0
+  fmul v29.4s, v29.4s, v18.4s                            // w_0
+  fmla v1.4s, v29.4s, v26.s[0]                           // acc
+  shl v29.4s, v28.4s, #28                                // w_1
+  sshr v29.4s, v29.4s, #28                               // w_1
+  scvtf v29.4s, v29.4s                                   // w_1
+  fsub v29.4s, v29.4s, v21.4s                            // w_1
+  fmul v29.4s, v29.4s, v17.4s                            // w_1
+  fmla v2.4s, v29.4s, v26.s[0]                           // acc
+  ldp q30, q29, [x14, #96]                               // w_2, w_2
+  eor v30.16b, v30.16b, v0.16b                           // w_2
+  shl v31.4s, v30.4s, #24                                // w_2
+  sshr v31.4s, v31.4s, #28                               // w_2
+  scvtf v31.4s, v31.4s                                   // w_2
+  fsub v31.4s, v31.4s, v24.4s                            // w_2
+  fmul v31.4s, v31.4s, v20.4s                            // w_2
+  fmla v3.4s, v31.4s, v26.s[0]                           // acc
+  shl v31.4s, v30.4s, #28                                // w_3
+  sshr v31.4s, v31.4s, #28                               // w_3
+  scvtf v31.4s, v31.4s                                   // w_3
+  fsub v31.4s, v31.4s, v23.4s                            // w_3
+  fmul v31.4s, v31.4s, v19.4s                            // w_3
+  fmla v4.4s, v31.4s, v26.s[0]                           // acc
+  shl v31.4s, v28.4s, #16                                // w_0
+  sshr v31.4s, v31.4s, #28                               // w_0
+  scvtf v31.4s, v31.4s                                   // w_0
+  fsub v31.4s, v31.4s, v22.4s                            // w_0
+  fmul v31.4s, v31.4s, v18.4s                            // w_0
+  fmla v5.4s, v31.4s, v26.s[1]                           // acc
+  shl v31.4s, v28.4s, #20                                // w_1
+  sshr v31.4s, v31.4s, #28                               // w_1
+  scvtf v31.4s, v31.4s                                   // w_1
+  fsub v31.4s, v31.4s, v21.4s                            // w_1
+  fmul v31.4s, v31.4s, v17.4s                            // w_1
+  fmla v6.4s, v31.4s, v26.s[1]                           // acc
+  shl v31.4s, v30.4s, #16                                // w_2
+  sshr v31.4s, v31.4s, #28                               // w_2
+  scvtf v31.4s, v31.4s                                   // w_2
+  fsub v31.4s, v31.4s, v24.4s                            // w_2
+  fmul v31.4s, v31.4s, v20.4s                            // w_2
+  fmla v7.4s, v31.4s, v26.s[1]                           // acc
+  shl v31.4s, v30.4s, #20                                // w_3
+  sshr v31.4s, v31.4s, #28                               // w_3
+  scvtf v31.4s, v31.4s                                   // w_3
+  fsub v31.4s, v31.4s, v23.4s                            // w_3
+  fmul v31.4s, v31.4s, v19.4s                            // w_3
+  fmla v16.4s, v31.4s, v26.s[1]                          // acc
+  shl v31.4s, v28.4s, #8                                 // w_0
+  sshr v31.4s, v31.4s, #28                               // w_0
+  scvtf v31.4s, v31.4s                                   // w_0
+  fsub v31.4s, v31.4s, v22.4s                            // w_0
+  fmul v31.4s, v31.4s, v18.4s                            // w_0
+  fmla v1.4s, v31.4s, v26.s[2]                           // acc
+  shl v31.4s, v28.4s, #12                                // w_1
+  sshr v31.4s, v31.4s, #28                               // w_1
+  scvtf v31.4s, v31.4s                                   // w_1
+  fsub v31.4s, v31.4s, v21.4s                            // w_1
+  fmul v31.4s, v31.4s, v17.4s                            // w_1
+  fmla v2.4s, v31.4s, v26.s[2]                           // acc
+  shl v31.4s, v30.4s, #8                                 // w_2
+  sshr v31.4s, v31.4s, #28                               // w_2
+  scvtf v31.4s, v31.4s                                   // w_2
+  fsub v31.4s, v31.4s, v24.4s                            // w_2
+  fmul v31.4s, v31.4s, v20.4s                            // w_2
+  fmla v3.4s, v31.4s, v26.s[2]                           // acc
+  shl v31.4s, v30.4s, #12                                // w_3
+  sshr v31.4s, v31.4s, #28                               // w_3
+  scvtf v31.4s, v31.4s                                   // w_3
+  fsub v31.4s, v31.4s, v23.4s                            // w_3
+  fmul v31.4s, v31.4s, v19.4s                            // w_3
+  fmla v4.4s, v31.4s, v26.s[2]                           // acc
+  sshr v31.4s, v28.4s, #28                               // w_0
+  scvtf v31.4s, v31.4s                                   // w_0
+  fsub v31.4s, v31.4s, v22.4s                            // w_0
+  fmul v31.4s, v31.4s, v18.4s                            // w_0
+  fmla v5.4s, v31.4s, v26.s[3]                           // acc
+  shl v28.4s, v28.4s, #4                                 // w_1
+  sshr v28.4s, v28.4s, #28                               // w_1
+  scvtf v28.4s, v28.4s                                   // w_1
+  fsub v28.4s, v28.4s, v21.4s                            // w_1
+  fmul v28.4s, v28.4s, v17.4s                            // w_1
+  fmla v6.4s, v28.4s, v26.s[3]                           // acc
+  sshr v28.4s, v30.4s, #28                               // w_2
+  scvtf v28.4s, v28.4s                                   // w_2
+  fsub v28.4s, v28.4s, v24.4s                            // w_2
+  fmul v28.4s, v28.4s, v20.4s                            // w_2
+  fmla v7.4s, v28.4s, v26.s[3]                           // acc
+  shl v28.4s, v30.4s, #4                                 // w_3
+  sshr v28.4s, v28.4s, #28                               // w_3
+  scvtf v28.4s, v28.4s                                   // w_3
+  fsub v28.4s, v28.4s, v23.4s                            // w_3
+  fmul v28.4s, v28.4s, v19.4s                            // w_3
+  fmla v16.4s, v28.4s, v26.s[3]                          // acc
+  eor v26.16b, v27.16b, v0.16b                           // w_0
+  shl v27.4s, v26.4s, #24                                // w_0
+  sshr v27.4s, v27.4s, #28                               // w_0
+  scvtf v27.4s, v27.4s                                   // w_0
+  fsub v27.4s, v27.4s, v22.4s                            // w_0
+  fmul v27.4s, v27.4s, v18.4s                            // w_0
+  fmla v1.4s, v27.4s, v25.s[0]                           // acc
+  shl v27.4s, v26.4s, #28                                // w_1
+  sshr v27.4s, v27.4s, #28                               // w_1
+  scvtf v27.4s, v27.4s                                   // w_1
+  fsub v27.4s, v27.4s, v21.4s                            // w_1
+  fmul v27.4s, v27.4s, v17.4s                            // w_1
+  fmla v2.4s, v27.4s, v25.s[0]                           // acc
+  eor v27.16b, v29.16b, v0.16b                           // w_2
+  shl v28.4s, v27.4s, #24                                // w_2
+  sshr v28.4s, v28.4s, #28                               // w_2
+  scvtf v28.4s, v28.4s                                   // w_2
+  fsub v28.4s, v28.4s, v24.4s                            // w_2
+  fmul v28.4s, v28.4s, v20.4s                            // w_2
+  fmla v3.4s, v28.4s, v25.s[0]                           // acc
+  shl v28.4s, v27.4s, #28                                // w_3
+  sshr v28.4s, v28.4s, #28                               // w_3
+  scvtf v28.4s, v28.4s                                   // w_3
+  fsub v28.4s, v28.4s, v23.4s                            // w_3
+  fmul v28.4s, v28.4s, v19.4s                            // w_3
+  fmla v4.4s, v28.4s, v25.s[0]                           // acc
+  shl v28.4s, v26.4s, #16                                // w_0
+  sshr v28.4s, v28.4s, #28                               // w_0
+  scvtf v28.4s, v28.4s                                   // w_0
+  fsub v28.4s, v28.4s, v22.4s                            // w_0
+  fmul v28.4s, v28.4s, v18.4s                            // w_0
+  fmla v5.4s, v28.4s, v25.s[1]                           // acc
+  shl v28.4s, v26.4s, #20                                // w_1
+  sshr v28.4s, v28.4s, #28                               // w_1
+  scvtf v28.4s, v28.4s                                   // w_1
+  fsub v28.4s, v28.4s, v21.4s                            // w_1
+  fmul v28.4s, v28.4s, v17.4s                            // w_1
+  fmla v6.4s, v28.4s, v25.s[1]                           // acc
+  shl v28.4s, v27.4s, #16                                // w_2
+  sshr v28.4s, v28.4s, #28                               // w_2
+  scvtf v28.4s, v28.4s                                   // w_2
+  fsub v28.4s, v28.4s, v24.4s                            // w_2
+  fmul v28.4s, v28.4s, v20.4s                            // w_2
+  fmla v7.4s, v28.4s, v25.s[1]                           // acc
+  shl v28.4s, v27.4s, #20                                // w_3
+  sshr v28.4s, v28.4s, #28                               // w_3
+  scvtf v28.4s, v28.4s                                   // w_3
+  fsub v28.4s, v28.4s, v23.4s                            // w_3
+  fmul v28.4s, v28.4s, v19.4s                            // w_3
+  fmla v16.4s, v28.4s, v25.s[1]                          // acc
+  shl v28.4s, v26.4s, #8                                 // w_0
+  sshr v28.4s, v28.4s, #28                               // w_0
+  scvtf v28.4s, v28.4s                                   // w_0
+  fsub v28.4s, v28.4s, v22.4s                            // w_0
+  fmul v28.4s, v28.4s, v18.4s                            // w_0
+  fmla v1.4s, v28.4s, v25.s[2]                           // acc
+  shl v28.4s, v26.4s, #12                                // w_1
+  sshr v28.4s, v28.4s, #28                               // w_1
+  scvtf v28.4s, v28.4s                                   // w_1
+  fsub v28.4s, v28.4s, v21.4s                            // w_1
+  fmul v28.4s, v28.4s, v17.4s                            // w_1
+  fmla v2.4s, v28.4s, v25.s[2]                           // acc
+  shl v28.4s, v27.4s, #8                                 // w_2
+  sshr v28.4s, v28.4s, #28                               // w_2
+  scvtf v28.4s, v28.4s                                   // w_2
+  fsub v28.4s, v28.4s, v24.4s                            // w_2
+  fmul v28.4s, v28.4s, v20.4s                            // w_2
+  fmla v3.4s, v28.4s, v25.s[2]                           // acc
+  shl v28.4s, v27.4s, #12                                // w_3
+  sshr v28.4s, v28.4s, #28                               // w_3
+  scvtf v28.4s, v28.4s                                   // w_3
+  fsub v28.4s, v28.4s, v23.4s                            // w_3
+  fmul v28.4s, v28.4s, v19.4s                            // w_3
+  fmla v4.4s, v28.4s, v25.s[2]                           // acc
+  sshr v28.4s, v26.4s, #28                               // w_0
+  scvtf v28.4s, v28.4s                                   // w_0
+  fsub v22.4s, v28.4s, v22.4s                            // w_0
+  fmul v18.4s, v22.4s, v18.4s                            // w_0
+  fmla v5.4s, v18.4s, v25.s[3]                           // acc
+  shl v18.4s, v26.4s, #4                                 // w_1
+  sshr v18.4s, v18.4s, #28                               // w_1
+  scvtf v18.4s, v18.4s                                   // w_1
+  fsub v18.4s, v18.4s, v21.4s                            // w_1
+  fmul v17.4s, v18.4s, v17.4s                            // w_1
+  fmla v6.4s, v17.4s, v25.s[3]                           // acc
+  sshr v17.4s, v27.4s, #28                               // w_2
   scvtf v17.4s, v17.4s                                   // w_2
-  fsub v17.4s, v17.4s, v26.4s                            // w_2
+  fsub v17.4s, v17.4s, v24.4s                            // w_2
   fmul v17.4s, v17.4s, v20.4s                            // w_2
-  fmla v7.4s, v17.4s, v27.s[3]                           // acc
-  shl v17.4s, v21.4s, #4                                 // w_3
+  fmla v7.4s, v17.4s, v25.s[3]                           // acc
+  shl v17.4s, v27.4s, #4                                 // w_3
   sshr v17.4s, v17.4s, #28                               // w_3
   scvtf v17.4s, v17.4s                                   // w_3
-  fsub v17.4s, v17.4s, v25.4s                            // w_3
-  fmul v17.4s, v17.4s, v22.4s                            // w_3
-  fmla v16.4s, v17.4s, v27.s[3]                          // acc
+  fsub v17.4s, v17.4s, v23.4s                            // w_3
+  fmul v17.4s, v17.4s, v19.4s                            // w_3
+  fmla v16.4s, v17.4s, v25.s[3]                          // acc
   add x12, x12, #128
   add x13, x13, #192
   add x14, x14, #192
@@ -920,28 +907,20 @@ L(k_done):
   ldp q7, q6, [x10, #0]                                  // bias, bias
   ldp q17, q16, [x9, #0]                                 // bias, bias
   fadd v0.4s, v0.4s, v7.4s                               // out
-  fcmgt v7.4s, v4.4s, v0.4s                              // out
-  bsl v7.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v7.4s, v5.4s                              // out_0_0
-  bsl v0.16b, v5.16b, v7.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_0
   str q0, [x6, #0]                                       // out_0_0
   fadd v0.4s, v1.4s, v6.4s                               // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out_0_1
-  bsl v0.16b, v5.16b, v1.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   fadd v0.4s, v2.4s, v17.4s                              // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out_0_2
-  bsl v0.16b, v5.16b, v1.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_2
   str q0, [x6, #32]                                      // out_0_2
   fadd v0.4s, v3.4s, v16.4s                              // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out_0_3
-  bsl v0.16b, v5.16b, v1.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_3
   str q0, [x6, #48]                                      // out_0_3
   b L(if_done)
 L(if_else):
@@ -1051,25 +1030,17 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v17.s}[3], [x9]                                   // bias
   fadd v0.4s, v0.4s, v6.4s                               // out
-  fcmgt v6.4s, v4.4s, v0.4s                              // out
-  bsl v6.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v6.4s, v5.4s                              // out_0_0
-  bsl v0.16b, v5.16b, v6.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_0
   fadd v1.4s, v1.4s, v7.4s                               // out
-  fcmgt v6.4s, v4.4s, v1.4s                              // out
-  bsl v6.16b, v4.16b, v1.16b
-  fcmgt v1.4s, v6.4s, v5.4s                              // out_0_1
-  bsl v1.16b, v5.16b, v6.16b
+  fmax v1.4s, v1.4s, v4.4s                               // out
+  fmin v1.4s, v1.4s, v5.4s                               // out_0_1
   fadd v2.4s, v2.4s, v16.4s                              // out
-  fcmgt v6.4s, v4.4s, v2.4s                              // out
-  bsl v6.16b, v4.16b, v2.16b
-  fcmgt v2.4s, v6.4s, v5.4s                              // out_0_2
-  bsl v2.16b, v5.16b, v6.16b
+  fmax v2.4s, v2.4s, v4.4s                               // out
+  fmin v2.4s, v2.4s, v5.4s                               // out_0_2
   fadd v3.4s, v3.4s, v17.4s                              // out
-  fcmgt v6.4s, v4.4s, v3.4s                              // out
-  bsl v6.16b, v4.16b, v3.16b
-  fcmgt v3.4s, v6.4s, v5.4s                              // out_0_3
-  bsl v3.16b, v5.16b, v6.16b
+  fmax v3.4s, v3.4s, v4.4s                               // out
+  fmin v3.4s, v3.4s, v5.4s                               // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
@@ -1184,18 +1155,9 @@ L(m_done):
   b.hi L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  ldr d8, [sp, #0]
-  add sp, sp, #16
-  .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
 #elif defined(_WIN32)
-  .seh_startepilogue
-  ldr d8, [sp, #0]
-  .seh_save_freg d8, 0
-  add sp, sp, #16
-  .seh_stackalloc 16
-  .seh_endepilogue
   ret
   .seh_endproc
 #endif

@@ -120,31 +120,19 @@ L(m):
   ldr x10, [x0, #8*4]                                    // block
   udiv x10, x9, x10                                      // blocks
   ldr x11, [x0, #8*6]                                    // lhs_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x7, x11
-  cmp x12, #0                                            // lhs_1
-  csel x12, x7, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // lhs_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
+  add x12, x7, x11
+  cmp x8, #1                                             // lhs_1
+  csel x12, x7, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // lhs_2
+  csel x13, x12, x13, ls
   add x11, x13, x11
-  cmp x14, #0                                            // lhs_3
-  csel x11, x13, x11, eq
+  cmp x8, #3                                             // lhs_3
+  csel x11, x13, x11, ls
   ldr x14, [x0, #8*11]                                   // rhs_stride
-  mov x15, #8
-  subs x15, x4, x15
-  csel x15, x15, xzr, hs
   add x14, x3, x14
-  cmp x15, #0                                            // rhs_1
-  csel x14, x3, x14, eq
+  cmp x4, #8                                             // rhs_1
+  csel x14, x3, x14, ls
   movi v0.16b, #8                                        // signs
   movi v1.2d, #0                                         // acc_0_0
   movi v2.2d, #0                                         // acc_0_1
@@ -169,8 +157,7 @@ L(m):
   cbz x15, L(block_done)
 L(block):
   ldr x20, [x0, #8*4]                                    // block
-  mov x21, #4
-  mul x20, x20, x21
+  lsl x20, x20, #2
   add x21, x17, x20                                      // end
   add x20, x19, x20                                      // end
   ldr q25, [x21, #0]                                     // scale_0
@@ -1408,26 +1395,16 @@ L(block_done):
   dup v25.4s, v25.s[0]
   mov x11, #16
   ldr x12, [x0, #8*13]                                   // dst_stride
-  mov x13, #1
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x15, x6, x12
-  cmp x13, #0                                            // dst_1
-  csel x13, x6, x15, eq
-  mov x15, #2
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x13, x12
-  cmp x15, #0                                            // dst_2
-  csel x15, x13, x16, eq
-  mov x16, #3
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
+  add x13, x6, x12
+  cmp x8, #1                                             // dst_1
+  csel x13, x6, x13, ls
+  add x15, x13, x12
+  cmp x8, #2                                             // dst_2
+  csel x15, x13, x15, ls
   add x12, x15, x12
-  cmp x16, #0                                            // dst_3
-  csel x12, x15, x12, eq
-  mov x16, #4
-  mul x9, x9, x16
+  cmp x8, #3                                             // dst_3
+  csel x12, x15, x12, ls
+  lsl x9, x9, #2
   mov x16, #64
   mul x10, x10, x16
   add x9, x9, x10
@@ -1450,100 +1427,68 @@ L(block_done):
   ldr q28, [x9, #0]                                      // bias
   ldr q29, [x9, #16]                                     // bias
   fadd v21.4s, v21.4s, v26.4s                            // out
-  fcmgt v30.4s, v0.4s, v21.4s                            // out
-  bsl v30.16b, v0.16b, v21.16b
-  fcmgt v21.4s, v30.4s, v25.4s                           // out_3_0
-  bsl v21.16b, v25.16b, v30.16b
+  fmax v21.4s, v21.4s, v0.4s                             // out
+  fmin v21.4s, v21.4s, v25.4s                            // out_3_0
   str q21, [x12, #0]                                     // out_3_0
   fadd v21.4s, v22.4s, v27.4s                            // out
-  fcmgt v22.4s, v0.4s, v21.4s                            // out
-  bsl v22.16b, v0.16b, v21.16b
-  fcmgt v21.4s, v22.4s, v25.4s                           // out_3_1
-  bsl v21.16b, v25.16b, v22.16b
+  fmax v21.4s, v21.4s, v0.4s                             // out
+  fmin v21.4s, v21.4s, v25.4s                            // out_3_1
   str q21, [x12, #16]                                    // out_3_1
   fadd v21.4s, v23.4s, v28.4s                            // out
-  fcmgt v22.4s, v0.4s, v21.4s                            // out
-  bsl v22.16b, v0.16b, v21.16b
-  fcmgt v21.4s, v22.4s, v25.4s                           // out_3_2
-  bsl v21.16b, v25.16b, v22.16b
+  fmax v21.4s, v21.4s, v0.4s                             // out
+  fmin v21.4s, v21.4s, v25.4s                            // out_3_2
   str q21, [x12, #32]                                    // out_3_2
   fadd v21.4s, v24.4s, v29.4s                            // out
-  fcmgt v22.4s, v0.4s, v21.4s                            // out
-  bsl v22.16b, v0.16b, v21.16b
-  fcmgt v21.4s, v22.4s, v25.4s                           // out_3_3
-  bsl v21.16b, v25.16b, v22.16b
+  fmax v21.4s, v21.4s, v0.4s                             // out
+  fmin v21.4s, v21.4s, v25.4s                            // out_3_3
   str q21, [x12, #48]                                    // out_3_3
   fadd v17.4s, v17.4s, v26.4s                            // out
-  fcmgt v21.4s, v0.4s, v17.4s                            // out
-  bsl v21.16b, v0.16b, v17.16b
-  fcmgt v17.4s, v21.4s, v25.4s                           // out_2_0
-  bsl v17.16b, v25.16b, v21.16b
+  fmax v17.4s, v17.4s, v0.4s                             // out
+  fmin v17.4s, v17.4s, v25.4s                            // out_2_0
   str q17, [x15, #0]                                     // out_2_0
   fadd v17.4s, v18.4s, v27.4s                            // out
-  fcmgt v18.4s, v0.4s, v17.4s                            // out
-  bsl v18.16b, v0.16b, v17.16b
-  fcmgt v17.4s, v18.4s, v25.4s                           // out_2_1
-  bsl v17.16b, v25.16b, v18.16b
+  fmax v17.4s, v17.4s, v0.4s                             // out
+  fmin v17.4s, v17.4s, v25.4s                            // out_2_1
   str q17, [x15, #16]                                    // out_2_1
   fadd v17.4s, v19.4s, v28.4s                            // out
-  fcmgt v18.4s, v0.4s, v17.4s                            // out
-  bsl v18.16b, v0.16b, v17.16b
-  fcmgt v17.4s, v18.4s, v25.4s                           // out_2_2
-  bsl v17.16b, v25.16b, v18.16b
+  fmax v17.4s, v17.4s, v0.4s                             // out
+  fmin v17.4s, v17.4s, v25.4s                            // out_2_2
   str q17, [x15, #32]                                    // out_2_2
   fadd v17.4s, v20.4s, v29.4s                            // out
-  fcmgt v18.4s, v0.4s, v17.4s                            // out
-  bsl v18.16b, v0.16b, v17.16b
-  fcmgt v17.4s, v18.4s, v25.4s                           // out_2_3
-  bsl v17.16b, v25.16b, v18.16b
+  fmax v17.4s, v17.4s, v0.4s                             // out
+  fmin v17.4s, v17.4s, v25.4s                            // out_2_3
   str q17, [x15, #48]                                    // out_2_3
   fadd v5.4s, v5.4s, v26.4s                              // out
-  fcmgt v17.4s, v0.4s, v5.4s                             // out
-  bsl v17.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v17.4s, v25.4s                            // out_1_0
-  bsl v5.16b, v25.16b, v17.16b
+  fmax v5.4s, v5.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v25.4s                              // out_1_0
   str q5, [x13, #0]                                      // out_1_0
   fadd v5.4s, v6.4s, v27.4s                              // out
-  fcmgt v6.4s, v0.4s, v5.4s                              // out
-  bsl v6.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v25.4s                             // out_1_1
-  bsl v5.16b, v25.16b, v6.16b
+  fmax v5.4s, v5.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v25.4s                              // out_1_1
   str q5, [x13, #16]                                     // out_1_1
   fadd v5.4s, v7.4s, v28.4s                              // out
-  fcmgt v6.4s, v0.4s, v5.4s                              // out
-  bsl v6.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v25.4s                             // out_1_2
-  bsl v5.16b, v25.16b, v6.16b
+  fmax v5.4s, v5.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v25.4s                              // out_1_2
   str q5, [x13, #32]                                     // out_1_2
   fadd v5.4s, v16.4s, v29.4s                             // out
-  fcmgt v6.4s, v0.4s, v5.4s                              // out
-  bsl v6.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v25.4s                             // out_1_3
-  bsl v5.16b, v25.16b, v6.16b
+  fmax v5.4s, v5.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v25.4s                              // out_1_3
   str q5, [x13, #48]                                     // out_1_3
   fadd v1.4s, v1.4s, v26.4s                              // out
-  fcmgt v5.4s, v0.4s, v1.4s                              // out
-  bsl v5.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v5.4s, v25.4s                             // out_0_0
-  bsl v1.16b, v25.16b, v5.16b
+  fmax v1.4s, v1.4s, v0.4s                               // out
+  fmin v1.4s, v1.4s, v25.4s                              // out_0_0
   str q1, [x6, #0]                                       // out_0_0
   fadd v1.4s, v2.4s, v27.4s                              // out
-  fcmgt v2.4s, v0.4s, v1.4s                              // out
-  bsl v2.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v2.4s, v25.4s                             // out_0_1
-  bsl v1.16b, v25.16b, v2.16b
+  fmax v1.4s, v1.4s, v0.4s                               // out
+  fmin v1.4s, v1.4s, v25.4s                              // out_0_1
   str q1, [x6, #16]                                      // out_0_1
   fadd v1.4s, v3.4s, v28.4s                              // out
-  fcmgt v2.4s, v0.4s, v1.4s                              // out
-  bsl v2.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v2.4s, v25.4s                             // out_0_2
-  bsl v1.16b, v25.16b, v2.16b
+  fmax v1.4s, v1.4s, v0.4s                               // out
+  fmin v1.4s, v1.4s, v25.4s                              // out_0_2
   str q1, [x6, #32]                                      // out_0_2
   fadd v1.4s, v4.4s, v29.4s                              // out
-  fcmgt v2.4s, v0.4s, v1.4s                              // out
-  bsl v2.16b, v0.16b, v1.16b
-  fcmgt v0.4s, v2.4s, v25.4s                             // out_0_3
-  bsl v0.16b, v25.16b, v2.16b
+  fmax v0.4s, v1.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v25.4s                              // out_0_3
   str q0, [x6, #48]                                      // out_0_3
   b L(if_done)
 L(if_else):
@@ -1653,85 +1598,53 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v29.s}[3], [x9]                                   // bias
   fadd v21.4s, v21.4s, v26.4s                            // out
-  fcmgt v30.4s, v0.4s, v21.4s                            // out
-  bsl v30.16b, v0.16b, v21.16b
-  fcmgt v21.4s, v30.4s, v25.4s                           // out_3_0
-  bsl v21.16b, v25.16b, v30.16b
+  fmax v21.4s, v21.4s, v0.4s                             // out
+  fmin v21.4s, v21.4s, v25.4s                            // out_3_0
   fadd v22.4s, v22.4s, v27.4s                            // out
-  fcmgt v30.4s, v0.4s, v22.4s                            // out
-  bsl v30.16b, v0.16b, v22.16b
-  fcmgt v22.4s, v30.4s, v25.4s                           // out_3_1
-  bsl v22.16b, v25.16b, v30.16b
+  fmax v22.4s, v22.4s, v0.4s                             // out
+  fmin v22.4s, v22.4s, v25.4s                            // out_3_1
   fadd v23.4s, v23.4s, v28.4s                            // out
-  fcmgt v30.4s, v0.4s, v23.4s                            // out
-  bsl v30.16b, v0.16b, v23.16b
-  fcmgt v23.4s, v30.4s, v25.4s                           // out_3_2
-  bsl v23.16b, v25.16b, v30.16b
+  fmax v23.4s, v23.4s, v0.4s                             // out
+  fmin v23.4s, v23.4s, v25.4s                            // out_3_2
   fadd v24.4s, v24.4s, v29.4s                            // out
-  fcmgt v30.4s, v0.4s, v24.4s                            // out
-  bsl v30.16b, v0.16b, v24.16b
-  fcmgt v24.4s, v30.4s, v25.4s                           // out_3_3
-  bsl v24.16b, v25.16b, v30.16b
+  fmax v24.4s, v24.4s, v0.4s                             // out
+  fmin v24.4s, v24.4s, v25.4s                            // out_3_3
   fadd v17.4s, v17.4s, v26.4s                            // out
-  fcmgt v30.4s, v0.4s, v17.4s                            // out
-  bsl v30.16b, v0.16b, v17.16b
-  fcmgt v17.4s, v30.4s, v25.4s                           // out_2_0
-  bsl v17.16b, v25.16b, v30.16b
+  fmax v17.4s, v17.4s, v0.4s                             // out
+  fmin v17.4s, v17.4s, v25.4s                            // out_2_0
   fadd v18.4s, v18.4s, v27.4s                            // out
-  fcmgt v30.4s, v0.4s, v18.4s                            // out
-  bsl v30.16b, v0.16b, v18.16b
-  fcmgt v18.4s, v30.4s, v25.4s                           // out_2_1
-  bsl v18.16b, v25.16b, v30.16b
+  fmax v18.4s, v18.4s, v0.4s                             // out
+  fmin v18.4s, v18.4s, v25.4s                            // out_2_1
   fadd v19.4s, v19.4s, v28.4s                            // out
-  fcmgt v30.4s, v0.4s, v19.4s                            // out
-  bsl v30.16b, v0.16b, v19.16b
-  fcmgt v19.4s, v30.4s, v25.4s                           // out_2_2
-  bsl v19.16b, v25.16b, v30.16b
+  fmax v19.4s, v19.4s, v0.4s                             // out
+  fmin v19.4s, v19.4s, v25.4s                            // out_2_2
   fadd v20.4s, v20.4s, v29.4s                            // out
-  fcmgt v30.4s, v0.4s, v20.4s                            // out
-  bsl v30.16b, v0.16b, v20.16b
-  fcmgt v20.4s, v30.4s, v25.4s                           // out_2_3
-  bsl v20.16b, v25.16b, v30.16b
+  fmax v20.4s, v20.4s, v0.4s                             // out
+  fmin v20.4s, v20.4s, v25.4s                            // out_2_3
   fadd v5.4s, v5.4s, v26.4s                              // out
-  fcmgt v30.4s, v0.4s, v5.4s                             // out
-  bsl v30.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v30.4s, v25.4s                            // out_1_0
-  bsl v5.16b, v25.16b, v30.16b
+  fmax v5.4s, v5.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v25.4s                              // out_1_0
   fadd v6.4s, v6.4s, v27.4s                              // out
-  fcmgt v30.4s, v0.4s, v6.4s                             // out
-  bsl v30.16b, v0.16b, v6.16b
-  fcmgt v6.4s, v30.4s, v25.4s                            // out_1_1
-  bsl v6.16b, v25.16b, v30.16b
+  fmax v6.4s, v6.4s, v0.4s                               // out
+  fmin v6.4s, v6.4s, v25.4s                              // out_1_1
   fadd v7.4s, v7.4s, v28.4s                              // out
-  fcmgt v30.4s, v0.4s, v7.4s                             // out
-  bsl v30.16b, v0.16b, v7.16b
-  fcmgt v7.4s, v30.4s, v25.4s                            // out_1_2
-  bsl v7.16b, v25.16b, v30.16b
+  fmax v7.4s, v7.4s, v0.4s                               // out
+  fmin v7.4s, v7.4s, v25.4s                              // out_1_2
   fadd v16.4s, v16.4s, v29.4s                            // out
-  fcmgt v30.4s, v0.4s, v16.4s                            // out
-  bsl v30.16b, v0.16b, v16.16b
-  fcmgt v16.4s, v30.4s, v25.4s                           // out_1_3
-  bsl v16.16b, v25.16b, v30.16b
+  fmax v16.4s, v16.4s, v0.4s                             // out
+  fmin v16.4s, v16.4s, v25.4s                            // out_1_3
   fadd v1.4s, v1.4s, v26.4s                              // out
-  fcmgt v26.4s, v0.4s, v1.4s                             // out
-  bsl v26.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v26.4s, v25.4s                            // out_0_0
-  bsl v1.16b, v25.16b, v26.16b
+  fmax v1.4s, v1.4s, v0.4s                               // out
+  fmin v1.4s, v1.4s, v25.4s                              // out_0_0
   fadd v2.4s, v2.4s, v27.4s                              // out
-  fcmgt v26.4s, v0.4s, v2.4s                             // out
-  bsl v26.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v26.4s, v25.4s                            // out_0_1
-  bsl v2.16b, v25.16b, v26.16b
+  fmax v2.4s, v2.4s, v0.4s                               // out
+  fmin v2.4s, v2.4s, v25.4s                              // out_0_1
   fadd v3.4s, v3.4s, v28.4s                              // out
-  fcmgt v26.4s, v0.4s, v3.4s                             // out
-  bsl v26.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v26.4s, v25.4s                            // out_0_2
-  bsl v3.16b, v25.16b, v26.16b
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v25.4s                              // out_0_2
   fadd v4.4s, v4.4s, v29.4s                              // out
-  fcmgt v26.4s, v0.4s, v4.4s                             // out
-  bsl v26.16b, v0.16b, v4.16b
-  fcmgt v0.4s, v26.4s, v25.4s                            // out_0_3
-  bsl v0.16b, v25.16b, v26.16b
+  fmax v0.4s, v4.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v25.4s                              // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

@@ -105,31 +105,19 @@ L(n):
 L(m):
   ldr x9, [x0, #8*3]                                     // k
   ldr x10, [x0, #8*6]                                    // lhs_stride
-  mov x11, #1
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
-  add x12, x7, x10
-  cmp x11, #0                                            // lhs_1
-  csel x11, x7, x12, eq
-  mov x12, #2
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x10
-  cmp x12, #0                                            // lhs_2
-  csel x12, x11, x13, eq
-  mov x13, #3
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
+  add x11, x7, x10
+  cmp x8, #1                                             // lhs_1
+  csel x11, x7, x11, ls
+  add x12, x11, x10
+  cmp x8, #2                                             // lhs_2
+  csel x12, x11, x12, ls
   add x10, x12, x10
-  cmp x13, #0                                            // lhs_3
-  csel x10, x12, x10, eq
+  cmp x8, #3                                             // lhs_3
+  csel x10, x12, x10, ls
   ldr x13, [x0, #8*11]                                   // rhs_stride
-  mov x14, #8
-  subs x14, x4, x14
-  csel x14, x14, xzr, hs
   add x13, x3, x13
-  cmp x14, #0                                            // rhs_1
-  csel x13, x3, x13, eq
+  cmp x4, #8                                             // rhs_1
+  csel x13, x3, x13, ls
   movi v0.16b, #8                                        // signs
   movi v1.2d, #0                                         // acc_0_0
   movi v2.2d, #0                                         // acc_0_1
@@ -1379,24 +1367,15 @@ L(k_done):
   dup v25.4s, v25.s[0]
   mov x10, #16
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x14, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x14, eq
-  mov x14, #2
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x12, x11
-  cmp x14, #0                                            // dst_2
-  csel x14, x12, x15, eq
-  mov x15, #3
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x14, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x14, x12, x14, ls
   add x11, x14, x11
-  cmp x15, #0                                            // dst_3
-  csel x11, x14, x11, eq
+  cmp x8, #3                                             // dst_3
+  csel x11, x14, x11, ls
   lsr x9, x9, #5
   mov x15, #192
   mul x9, x9, x15
@@ -1419,100 +1398,68 @@ L(k_done):
   ldr q28, [x9, #0]                                      // bias
   ldr q29, [x9, #16]                                     // bias
   fadd v21.4s, v21.4s, v26.4s                            // out
-  fcmgt v30.4s, v0.4s, v21.4s                            // out
-  bsl v30.16b, v0.16b, v21.16b
-  fcmgt v21.4s, v30.4s, v25.4s                           // out_3_0
-  bsl v21.16b, v25.16b, v30.16b
+  fmax v21.4s, v21.4s, v0.4s                             // out
+  fmin v21.4s, v21.4s, v25.4s                            // out_3_0
   str q21, [x11, #0]                                     // out_3_0
   fadd v21.4s, v22.4s, v27.4s                            // out
-  fcmgt v22.4s, v0.4s, v21.4s                            // out
-  bsl v22.16b, v0.16b, v21.16b
-  fcmgt v21.4s, v22.4s, v25.4s                           // out_3_1
-  bsl v21.16b, v25.16b, v22.16b
+  fmax v21.4s, v21.4s, v0.4s                             // out
+  fmin v21.4s, v21.4s, v25.4s                            // out_3_1
   str q21, [x11, #16]                                    // out_3_1
   fadd v21.4s, v23.4s, v28.4s                            // out
-  fcmgt v22.4s, v0.4s, v21.4s                            // out
-  bsl v22.16b, v0.16b, v21.16b
-  fcmgt v21.4s, v22.4s, v25.4s                           // out_3_2
-  bsl v21.16b, v25.16b, v22.16b
+  fmax v21.4s, v21.4s, v0.4s                             // out
+  fmin v21.4s, v21.4s, v25.4s                            // out_3_2
   str q21, [x11, #32]                                    // out_3_2
   fadd v21.4s, v24.4s, v29.4s                            // out
-  fcmgt v22.4s, v0.4s, v21.4s                            // out
-  bsl v22.16b, v0.16b, v21.16b
-  fcmgt v21.4s, v22.4s, v25.4s                           // out_3_3
-  bsl v21.16b, v25.16b, v22.16b
+  fmax v21.4s, v21.4s, v0.4s                             // out
+  fmin v21.4s, v21.4s, v25.4s                            // out_3_3
   str q21, [x11, #48]                                    // out_3_3
   fadd v17.4s, v17.4s, v26.4s                            // out
-  fcmgt v21.4s, v0.4s, v17.4s                            // out
-  bsl v21.16b, v0.16b, v17.16b
-  fcmgt v17.4s, v21.4s, v25.4s                           // out_2_0
-  bsl v17.16b, v25.16b, v21.16b
+  fmax v17.4s, v17.4s, v0.4s                             // out
+  fmin v17.4s, v17.4s, v25.4s                            // out_2_0
   str q17, [x14, #0]                                     // out_2_0
   fadd v17.4s, v18.4s, v27.4s                            // out
-  fcmgt v18.4s, v0.4s, v17.4s                            // out
-  bsl v18.16b, v0.16b, v17.16b
-  fcmgt v17.4s, v18.4s, v25.4s                           // out_2_1
-  bsl v17.16b, v25.16b, v18.16b
+  fmax v17.4s, v17.4s, v0.4s                             // out
+  fmin v17.4s, v17.4s, v25.4s                            // out_2_1
   str q17, [x14, #16]                                    // out_2_1
   fadd v17.4s, v19.4s, v28.4s                            // out
-  fcmgt v18.4s, v0.4s, v17.4s                            // out
-  bsl v18.16b, v0.16b, v17.16b
-  fcmgt v17.4s, v18.4s, v25.4s                           // out_2_2
-  bsl v17.16b, v25.16b, v18.16b
+  fmax v17.4s, v17.4s, v0.4s                             // out
+  fmin v17.4s, v17.4s, v25.4s                            // out_2_2
   str q17, [x14, #32]                                    // out_2_2
   fadd v17.4s, v20.4s, v29.4s                            // out
-  fcmgt v18.4s, v0.4s, v17.4s                            // out
-  bsl v18.16b, v0.16b, v17.16b
-  fcmgt v17.4s, v18.4s, v25.4s                           // out_2_3
-  bsl v17.16b, v25.16b, v18.16b
+  fmax v17.4s, v17.4s, v0.4s                             // out
+  fmin v17.4s, v17.4s, v25.4s                            // out_2_3
   str q17, [x14, #48]                                    // out_2_3
   fadd v5.4s, v5.4s, v26.4s                              // out
-  fcmgt v17.4s, v0.4s, v5.4s                             // out
-  bsl v17.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v17.4s, v25.4s                            // out_1_0
-  bsl v5.16b, v25.16b, v17.16b
+  fmax v5.4s, v5.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v25.4s                              // out_1_0
   str q5, [x12, #0]                                      // out_1_0
   fadd v5.4s, v6.4s, v27.4s                              // out
-  fcmgt v6.4s, v0.4s, v5.4s                              // out
-  bsl v6.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v25.4s                             // out_1_1
-  bsl v5.16b, v25.16b, v6.16b
+  fmax v5.4s, v5.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v25.4s                              // out_1_1
   str q5, [x12, #16]                                     // out_1_1
   fadd v5.4s, v7.4s, v28.4s                              // out
-  fcmgt v6.4s, v0.4s, v5.4s                              // out
-  bsl v6.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v25.4s                             // out_1_2
-  bsl v5.16b, v25.16b, v6.16b
+  fmax v5.4s, v5.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v25.4s                              // out_1_2
   str q5, [x12, #32]                                     // out_1_2
   fadd v5.4s, v16.4s, v29.4s                             // out
-  fcmgt v6.4s, v0.4s, v5.4s                              // out
-  bsl v6.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v25.4s                             // out_1_3
-  bsl v5.16b, v25.16b, v6.16b
+  fmax v5.4s, v5.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v25.4s                              // out_1_3
   str q5, [x12, #48]                                     // out_1_3
   fadd v1.4s, v1.4s, v26.4s                              // out
-  fcmgt v5.4s, v0.4s, v1.4s                              // out
-  bsl v5.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v5.4s, v25.4s                             // out_0_0
-  bsl v1.16b, v25.16b, v5.16b
+  fmax v1.4s, v1.4s, v0.4s                               // out
+  fmin v1.4s, v1.4s, v25.4s                              // out_0_0
   str q1, [x6, #0]                                       // out_0_0
   fadd v1.4s, v2.4s, v27.4s                              // out
-  fcmgt v2.4s, v0.4s, v1.4s                              // out
-  bsl v2.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v2.4s, v25.4s                             // out_0_1
-  bsl v1.16b, v25.16b, v2.16b
+  fmax v1.4s, v1.4s, v0.4s                               // out
+  fmin v1.4s, v1.4s, v25.4s                              // out_0_1
   str q1, [x6, #16]                                      // out_0_1
   fadd v1.4s, v3.4s, v28.4s                              // out
-  fcmgt v2.4s, v0.4s, v1.4s                              // out
-  bsl v2.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v2.4s, v25.4s                             // out_0_2
-  bsl v1.16b, v25.16b, v2.16b
+  fmax v1.4s, v1.4s, v0.4s                               // out
+  fmin v1.4s, v1.4s, v25.4s                              // out_0_2
   str q1, [x6, #32]                                      // out_0_2
   fadd v1.4s, v4.4s, v29.4s                              // out
-  fcmgt v2.4s, v0.4s, v1.4s                              // out
-  bsl v2.16b, v0.16b, v1.16b
-  fcmgt v0.4s, v2.4s, v25.4s                             // out_0_3
-  bsl v0.16b, v25.16b, v2.16b
+  fmax v0.4s, v1.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v25.4s                              // out_0_3
   str q0, [x6, #48]                                      // out_0_3
   b L(if_done)
 L(if_else):
@@ -1622,85 +1569,53 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v29.s}[3], [x9]                                   // bias
   fadd v21.4s, v21.4s, v26.4s                            // out
-  fcmgt v30.4s, v0.4s, v21.4s                            // out
-  bsl v30.16b, v0.16b, v21.16b
-  fcmgt v21.4s, v30.4s, v25.4s                           // out_3_0
-  bsl v21.16b, v25.16b, v30.16b
+  fmax v21.4s, v21.4s, v0.4s                             // out
+  fmin v21.4s, v21.4s, v25.4s                            // out_3_0
   fadd v22.4s, v22.4s, v27.4s                            // out
-  fcmgt v30.4s, v0.4s, v22.4s                            // out
-  bsl v30.16b, v0.16b, v22.16b
-  fcmgt v22.4s, v30.4s, v25.4s                           // out_3_1
-  bsl v22.16b, v25.16b, v30.16b
+  fmax v22.4s, v22.4s, v0.4s                             // out
+  fmin v22.4s, v22.4s, v25.4s                            // out_3_1
   fadd v23.4s, v23.4s, v28.4s                            // out
-  fcmgt v30.4s, v0.4s, v23.4s                            // out
-  bsl v30.16b, v0.16b, v23.16b
-  fcmgt v23.4s, v30.4s, v25.4s                           // out_3_2
-  bsl v23.16b, v25.16b, v30.16b
+  fmax v23.4s, v23.4s, v0.4s                             // out
+  fmin v23.4s, v23.4s, v25.4s                            // out_3_2
   fadd v24.4s, v24.4s, v29.4s                            // out
-  fcmgt v30.4s, v0.4s, v24.4s                            // out
-  bsl v30.16b, v0.16b, v24.16b
-  fcmgt v24.4s, v30.4s, v25.4s                           // out_3_3
-  bsl v24.16b, v25.16b, v30.16b
+  fmax v24.4s, v24.4s, v0.4s                             // out
+  fmin v24.4s, v24.4s, v25.4s                            // out_3_3
   fadd v17.4s, v17.4s, v26.4s                            // out
-  fcmgt v30.4s, v0.4s, v17.4s                            // out
-  bsl v30.16b, v0.16b, v17.16b
-  fcmgt v17.4s, v30.4s, v25.4s                           // out_2_0
-  bsl v17.16b, v25.16b, v30.16b
+  fmax v17.4s, v17.4s, v0.4s                             // out
+  fmin v17.4s, v17.4s, v25.4s                            // out_2_0
   fadd v18.4s, v18.4s, v27.4s                            // out
-  fcmgt v30.4s, v0.4s, v18.4s                            // out
-  bsl v30.16b, v0.16b, v18.16b
-  fcmgt v18.4s, v30.4s, v25.4s                           // out_2_1
-  bsl v18.16b, v25.16b, v30.16b
+  fmax v18.4s, v18.4s, v0.4s                             // out
+  fmin v18.4s, v18.4s, v25.4s                            // out_2_1
   fadd v19.4s, v19.4s, v28.4s                            // out
-  fcmgt v30.4s, v0.4s, v19.4s                            // out
-  bsl v30.16b, v0.16b, v19.16b
-  fcmgt v19.4s, v30.4s, v25.4s                           // out_2_2
-  bsl v19.16b, v25.16b, v30.16b
+  fmax v19.4s, v19.4s, v0.4s                             // out
+  fmin v19.4s, v19.4s, v25.4s                            // out_2_2
   fadd v20.4s, v20.4s, v29.4s                            // out
-  fcmgt v30.4s, v0.4s, v20.4s                            // out
-  bsl v30.16b, v0.16b, v20.16b
-  fcmgt v20.4s, v30.4s, v25.4s                           // out_2_3
-  bsl v20.16b, v25.16b, v30.16b
+  fmax v20.4s, v20.4s, v0.4s                             // out
+  fmin v20.4s, v20.4s, v25.4s                            // out_2_3
   fadd v5.4s, v5.4s, v26.4s                              // out
-  fcmgt v30.4s, v0.4s, v5.4s                             // out
-  bsl v30.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v30.4s, v25.4s                            // out_1_0
-  bsl v5.16b, v25.16b, v30.16b
+  fmax v5.4s, v5.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v25.4s                              // out_1_0
   fadd v6.4s, v6.4s, v27.4s                              // out
-  fcmgt v30.4s, v0.4s, v6.4s                             // out
-  bsl v30.16b, v0.16b, v6.16b
-  fcmgt v6.4s, v30.4s, v25.4s                            // out_1_1
-  bsl v6.16b, v25.16b, v30.16b
+  fmax v6.4s, v6.4s, v0.4s                               // out
+  fmin v6.4s, v6.4s, v25.4s                              // out_1_1
   fadd v7.4s, v7.4s, v28.4s                              // out
-  fcmgt v30.4s, v0.4s, v7.4s                             // out
-  bsl v30.16b, v0.16b, v7.16b
-  fcmgt v7.4s, v30.4s, v25.4s                            // out_1_2
-  bsl v7.16b, v25.16b, v30.16b
+  fmax v7.4s, v7.4s, v0.4s                               // out
+  fmin v7.4s, v7.4s, v25.4s                              // out_1_2
   fadd v16.4s, v16.4s, v29.4s                            // out
-  fcmgt v30.4s, v0.4s, v16.4s                            // out
-  bsl v30.16b, v0.16b, v16.16b
-  fcmgt v16.4s, v30.4s, v25.4s                           // out_1_3
-  bsl v16.16b, v25.16b, v30.16b
+  fmax v16.4s, v16.4s, v0.4s                             // out
+  fmin v16.4s, v16.4s, v25.4s                            // out_1_3
   fadd v1.4s, v1.4s, v26.4s                              // out
-  fcmgt v26.4s, v0.4s, v1.4s                             // out
-  bsl v26.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v26.4s, v25.4s                            // out_0_0
-  bsl v1.16b, v25.16b, v26.16b
+  fmax v1.4s, v1.4s, v0.4s                               // out
+  fmin v1.4s, v1.4s, v25.4s                              // out_0_0
   fadd v2.4s, v2.4s, v27.4s                              // out
-  fcmgt v26.4s, v0.4s, v2.4s                             // out
-  bsl v26.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v26.4s, v25.4s                            // out_0_1
-  bsl v2.16b, v25.16b, v26.16b
+  fmax v2.4s, v2.4s, v0.4s                               // out
+  fmin v2.4s, v2.4s, v25.4s                              // out_0_1
   fadd v3.4s, v3.4s, v28.4s                              // out
-  fcmgt v26.4s, v0.4s, v3.4s                             // out
-  bsl v26.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v26.4s, v25.4s                            // out_0_2
-  bsl v3.16b, v25.16b, v26.16b
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v25.4s                              // out_0_2
   fadd v4.4s, v4.4s, v29.4s                              // out
-  fcmgt v26.4s, v0.4s, v4.4s                             // out
-  bsl v26.16b, v0.16b, v4.16b
-  fcmgt v0.4s, v26.4s, v25.4s                            // out_0_3
-  bsl v0.16b, v25.16b, v26.16b
+  fmax v0.4s, v4.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v25.4s                              // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

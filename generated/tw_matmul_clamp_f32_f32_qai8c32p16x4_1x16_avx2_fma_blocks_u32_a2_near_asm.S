@@ -138,8 +138,7 @@ L(m):
   jz L(block_done)
 L(block):
   mov r13, qword ptr [rdi + 8*4]                         // block
-  mov r14, 16
-  imul r13, r14
+  imul r13, r13, 16
   lea r13, [r12 + r13]                                   // end
   vmovdqu xmm5, xmmword ptr [r13 + 0]                    // scale
   vcvtph2ps ymm5, xmm5                                   // scale_0
@@ -612,11 +611,9 @@ L(block_done):
   vpbroadcastd ymm2, dword ptr [rax + 0]                 // min
   vpbroadcastd ymm3, dword ptr [rax + 4]                 // max
   mov rax, 16
-  mov rdx, 16
-  imul rbx, rdx
-  mov rdx, 64
-  imul rbp, rdx
-  lea rdx, [rbx + rbp]
+  imul rdx, rbx, 16
+  imul rbx, rbp, 64
+  lea rdx, [rdx + rbx]
   lea rdx, [rdx + 64]
   lea rdx, [r8 + rdx]                                    // field
   cmp r9, rax                                            // unless n_left at_least 

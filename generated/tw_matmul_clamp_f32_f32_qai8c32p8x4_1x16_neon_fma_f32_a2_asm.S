@@ -15,10 +15,9 @@
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 k  x10 rhs_1  x11 k_left  x12 lhs_panel  x13 rhs_panel  x14 rhs_1
 //  v0 acc0_0_0 ...  v1 acc0_0_1 ...  v2 acc0_0_2 ...  v3 acc0_0_3 ...  v4 acc1_0_0 ...
-//  v5 acc1_0_1 ...  v6 acc1_0_2 ...  v7 acc1_0_3 ...  v8 w_2 ...  v9 w_3 ...  v10 w_3 ...
-//  v16 w_1 ...  v17 scale_0 ...  v18 scale_1  v19 w_3  v20 scale_2  v21 scale_3  v22 zero_1
-//  v23 zero_0 ...  v24 zero_3  v25 zero_2  v26 a_0  v27 a_0 ...  v28 w_0 ...  v29 w_0  v30 w_1 ...
-//  v31 w_1 ...
+//  v5 acc1_0_1 ...  v6 acc1_0_2 ...  v7 acc1_0_3 ...  v16 scale_1 ...  v17 scale_0 ...  v18 scale_3
+//  v19 scale_2  v20 zero_1  v21 zero_0 ...  v22 zero_3  v23 zero_2  v24 a_0  v25 a_0 ...
+//  v26 w_1 ...  v27 w_0 ...  v28 w_0 ...  v29 w_2 ...  v30 w_2 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
 #if defined(__ELF__)
 #define L(name) .L##name
@@ -47,26 +46,10 @@ tw_matmul_clamp_f32_f32_qai8c32p8x4_1x16_neon_fma_f32_a2_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #32
-  .cfi_def_cfa_offset 32
-  str d8, [sp, #0]
-  .cfi_offset d8, -32
-  str d9, [sp, #8]
-  .cfi_offset d9, -24
-  str d10, [sp, #16]
-  .cfi_offset d10, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_f32_qai8c32p8x4_1x16_neon_fma_f32_a2_asm
   hint #34
   .seh_nop
-  sub sp, sp, #32
-  .seh_stackalloc 32
-  str d8, [sp, #0]
-  .seh_save_freg d8, 0
-  str d9, [sp, #8]
-  .seh_save_freg d9, 8
-  str d10, [sp, #16]
-  .seh_save_freg d10, 16
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -84,12 +67,9 @@ L(n):
 L(m):
   ldr x9, [x0, #8*3]                                     // k
   ldr x10, [x0, #8*11]                                   // rhs_stride
-  mov x11, #8
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x10, x3, x10
-  cmp x11, #0                                            // rhs_1
-  csel x10, x3, x10, eq
+  cmp x4, #8                                             // rhs_1
+  csel x10, x3, x10, ls
   movi v0.2d, #0                                         // acc0_0_0
   movi v1.2d, #0                                         // acc0_0_1
   movi v2.2d, #0                                         // acc0_0_2
@@ -107,768 +87,766 @@ L(m):
   .balign 64
 #endif
 L(k):
-  ldp q16, q17, [x13, #240]                              // w_1, scale_0
-  ldr q18, [x13, #272]                                   // scale_1
-  ldp q19, q20, [x14, #240]                              // w_3, scale_2
-  ldr q21, [x14, #272]                                   // scale_3
-  ldp q23, q22, [x13, #288]                              // zero_0, zero_1
-  ldp q25, q24, [x14, #288]                              // zero_2, zero_3
-  ldp q27, q26, [x12, #0]                                // a_0, a_0
-  ldr q28, [x13, #0]                                     // w_0
-  shl v29.4s, v28.4s, #24                                // w_0
-  sshr v29.4s, v29.4s, #24                               // w_0
-  scvtf v29.4s, v29.4s                                   // w_0
-  fsub v29.4s, v29.4s, v23.4s                            // w_0
-  fmul v29.4s, v29.4s, v17.4s                            // w_0
-  fmla v0.4s, v29.4s, v27.s[0]                           // acc
-  ldp q30, q29, [x13, #16]                               // w_1, w_0
-  shl v31.4s, v30.4s, #24                                // w_1
-  sshr v31.4s, v31.4s, #24                               // w_1
-  scvtf v31.4s, v31.4s                                   // w_1
-  fsub v31.4s, v31.4s, v22.4s                            // w_1
-  fmul v31.4s, v31.4s, v18.4s                            // w_1
-  fmla v1.4s, v31.4s, v27.s[0]                           // acc
-  ldr q31, [x14, #0]                                     // w_2
-  shl v8.4s, v31.4s, #24                                 // w_2
-  sshr v8.4s, v8.4s, #24                                 // w_2
-  scvtf v8.4s, v8.4s                                     // w_2
-  fsub v8.4s, v8.4s, v25.4s                              // w_2
-  fmul v8.4s, v8.4s, v20.4s                              // w_2
-  fmla v2.4s, v8.4s, v27.s[0]                            // acc
-  ldp q9, q8, [x14, #16]                                 // w_3, w_2
-  shl v10.4s, v9.4s, #24                                 // w_3
-  sshr v10.4s, v10.4s, #24                               // w_3
-  scvtf v10.4s, v10.4s                                   // w_3
-  fsub v10.4s, v10.4s, v24.4s                            // w_3
-  fmul v10.4s, v10.4s, v21.4s                            // w_3
-  fmla v3.4s, v10.4s, v27.s[0]                           // acc
-  shl v10.4s, v28.4s, #16                                // w_0
-  sshr v10.4s, v10.4s, #24                               // w_0
-  scvtf v10.4s, v10.4s                                   // w_0
-  fsub v10.4s, v10.4s, v23.4s                            // w_0
-  fmul v10.4s, v10.4s, v17.4s                            // w_0
-  fmla v4.4s, v10.4s, v27.s[1]                           // acc
-  shl v10.4s, v30.4s, #16                                // w_1
-  sshr v10.4s, v10.4s, #24                               // w_1
-  scvtf v10.4s, v10.4s                                   // w_1
-  fsub v10.4s, v10.4s, v22.4s                            // w_1
-  fmul v10.4s, v10.4s, v18.4s                            // w_1
-  fmla v5.4s, v10.4s, v27.s[1]                           // acc
-  shl v10.4s, v31.4s, #16                                // w_2
-  sshr v10.4s, v10.4s, #24                               // w_2
-  scvtf v10.4s, v10.4s                                   // w_2
-  fsub v10.4s, v10.4s, v25.4s                            // w_2
-  fmul v10.4s, v10.4s, v20.4s                            // w_2
-  fmla v6.4s, v10.4s, v27.s[1]                           // acc
-  shl v10.4s, v9.4s, #16                                 // w_3
-  sshr v10.4s, v10.4s, #24                               // w_3
-  scvtf v10.4s, v10.4s                                   // w_3
-  fsub v10.4s, v10.4s, v24.4s                            // w_3
-  fmul v10.4s, v10.4s, v21.4s                            // w_3
-  fmla v7.4s, v10.4s, v27.s[1]                           // acc
-  shl v10.4s, v28.4s, #8                                 // w_0
-  sshr v10.4s, v10.4s, #24                               // w_0
-  scvtf v10.4s, v10.4s                                   // w_0
-  fsub v10.4s, v10.4s, v23.4s                            // w_0
-  fmul v10.4s, v10.4s, v17.4s                            // w_0
-  fmla v0.4s, v10.4s, v27.s[2]                           // acc
-  shl v10.4s, v30.4s, #8                                 // w_1
-  sshr v10.4s, v10.4s, #24                               // w_1
-  scvtf v10.4s, v10.4s                                   // w_1
-  fsub v10.4s, v10.4s, v22.4s                            // w_1
-  fmul v10.4s, v10.4s, v18.4s                            // w_1
-  fmla v1.4s, v10.4s, v27.s[2]                           // acc
-  shl v10.4s, v31.4s, #8                                 // w_2
-  sshr v10.4s, v10.4s, #24                               // w_2
-  scvtf v10.4s, v10.4s                                   // w_2
-  fsub v10.4s, v10.4s, v25.4s                            // w_2
-  fmul v10.4s, v10.4s, v20.4s                            // w_2
-  fmla v2.4s, v10.4s, v27.s[2]                           // acc
-  shl v10.4s, v9.4s, #8                                  // w_3
-  sshr v10.4s, v10.4s, #24                               // w_3
-  scvtf v10.4s, v10.4s                                   // w_3
-  fsub v10.4s, v10.4s, v24.4s                            // w_3
-  fmul v10.4s, v10.4s, v21.4s                            // w_3
-  fmla v3.4s, v10.4s, v27.s[2]                           // acc
+  ldp q17, q16, [x13, #256]                              // scale_0, scale_1
+  ldp q19, q18, [x14, #256]                              // scale_2, scale_3
+  ldp q21, q20, [x13, #288]                              // zero_0, zero_1
+  ldp q23, q22, [x14, #288]                              // zero_2, zero_3
+  ldp q25, q24, [x12, #0]                                // a_0, a_0
+  ldp q27, q26, [x13, #0]                                // w_0, w_1
+  shl v28.4s, v27.4s, #24                                // w_0
   sshr v28.4s, v28.4s, #24                               // w_0
   scvtf v28.4s, v28.4s                                   // w_0
-  fsub v28.4s, v28.4s, v23.4s                            // w_0
+  fsub v28.4s, v28.4s, v21.4s                            // w_0
   fmul v28.4s, v28.4s, v17.4s                            // w_0
-  fmla v4.4s, v28.4s, v27.s[3]                           // acc
-  sshr v28.4s, v30.4s, #24                               // w_1
-  scvtf v28.4s, v28.4s                                   // w_1
-  fsub v28.4s, v28.4s, v22.4s                            // w_1
-  fmul v28.4s, v28.4s, v18.4s                            // w_1
-  fmla v5.4s, v28.4s, v27.s[3]                           // acc
-  sshr v28.4s, v31.4s, #24                               // w_2
-  scvtf v28.4s, v28.4s                                   // w_2
-  fsub v28.4s, v28.4s, v25.4s                            // w_2
-  fmul v28.4s, v28.4s, v20.4s                            // w_2
-  fmla v6.4s, v28.4s, v27.s[3]                           // acc
-  sshr v28.4s, v9.4s, #24                                // w_3
-  scvtf v28.4s, v28.4s                                   // w_3
-  fsub v28.4s, v28.4s, v24.4s                            // w_3
-  fmul v28.4s, v28.4s, v21.4s                            // w_3
-  fmla v7.4s, v28.4s, v27.s[3]                           // acc
-  shl v27.4s, v29.4s, #24                                // w_0
-  sshr v27.4s, v27.4s, #24                               // w_0
-  scvtf v27.4s, v27.4s                                   // w_0
-  fsub v27.4s, v27.4s, v23.4s                            // w_0
-  fmul v27.4s, v27.4s, v17.4s                            // w_0
-  fmla v0.4s, v27.4s, v26.s[0]                           // acc
-  ldp q28, q27, [x13, #48]                               // w_1, w_0
-  shl v30.4s, v28.4s, #24                                // w_1
-  sshr v30.4s, v30.4s, #24                               // w_1
-  scvtf v30.4s, v30.4s                                   // w_1
-  fsub v30.4s, v30.4s, v22.4s                            // w_1
-  fmul v30.4s, v30.4s, v18.4s                            // w_1
-  fmla v1.4s, v30.4s, v26.s[0]                           // acc
-  shl v30.4s, v8.4s, #24                                 // w_2
-  sshr v30.4s, v30.4s, #24                               // w_2
-  scvtf v30.4s, v30.4s                                   // w_2
-  fsub v30.4s, v30.4s, v25.4s                            // w_2
-  fmul v30.4s, v30.4s, v20.4s                            // w_2
-  fmla v2.4s, v30.4s, v26.s[0]                           // acc
-  ldp q31, q30, [x14, #48]                               // w_3, w_2
-  shl v9.4s, v31.4s, #24                                 // w_3
-  sshr v9.4s, v9.4s, #24                                 // w_3
-  scvtf v9.4s, v9.4s                                     // w_3
-  fsub v9.4s, v9.4s, v24.4s                              // w_3
-  fmul v9.4s, v9.4s, v21.4s                              // w_3
-  fmla v3.4s, v9.4s, v26.s[0]                            // acc
-  shl v9.4s, v29.4s, #16                                 // w_0
-  sshr v9.4s, v9.4s, #24                                 // w_0
-  scvtf v9.4s, v9.4s                                     // w_0
-  fsub v9.4s, v9.4s, v23.4s                              // w_0
-  fmul v9.4s, v9.4s, v17.4s                              // w_0
-  fmla v4.4s, v9.4s, v26.s[1]                            // acc
-  shl v9.4s, v28.4s, #16                                 // w_1
-  sshr v9.4s, v9.4s, #24                                 // w_1
-  scvtf v9.4s, v9.4s                                     // w_1
-  fsub v9.4s, v9.4s, v22.4s                              // w_1
-  fmul v9.4s, v9.4s, v18.4s                              // w_1
-  fmla v5.4s, v9.4s, v26.s[1]                            // acc
-  shl v9.4s, v8.4s, #16                                  // w_2
-  sshr v9.4s, v9.4s, #24                                 // w_2
-  scvtf v9.4s, v9.4s                                     // w_2
-  fsub v9.4s, v9.4s, v25.4s                              // w_2
-  fmul v9.4s, v9.4s, v20.4s                              // w_2
-  fmla v6.4s, v9.4s, v26.s[1]                            // acc
-  shl v9.4s, v31.4s, #16                                 // w_3
-  sshr v9.4s, v9.4s, #24                                 // w_3
-  scvtf v9.4s, v9.4s                                     // w_3
-  fsub v9.4s, v9.4s, v24.4s                              // w_3
-  fmul v9.4s, v9.4s, v21.4s                              // w_3
-  fmla v7.4s, v9.4s, v26.s[1]                            // acc
-  shl v9.4s, v29.4s, #8                                  // w_0
-  sshr v9.4s, v9.4s, #24                                 // w_0
-  scvtf v9.4s, v9.4s                                     // w_0
-  fsub v9.4s, v9.4s, v23.4s                              // w_0
-  fmul v9.4s, v9.4s, v17.4s                              // w_0
-  fmla v0.4s, v9.4s, v26.s[2]                            // acc
-  shl v9.4s, v28.4s, #8                                  // w_1
-  sshr v9.4s, v9.4s, #24                                 // w_1
-  scvtf v9.4s, v9.4s                                     // w_1
-  fsub v9.4s, v9.4s, v22.4s                              // w_1
-  fmul v9.4s, v9.4s, v18.4s                              // w_1
-  fmla v1.4s, v9.4s, v26.s[2]                            // acc
-  shl v9.4s, v8.4s, #8                                   // w_2
-  sshr v9.4s, v9.4s, #24                                 // w_2
-  scvtf v9.4s, v9.4s                                     // w_2
-  fsub v9.4s, v9.4s, v25.4s                              // w_2
-  fmul v9.4s, v9.4s, v20.4s                              // w_2
-  fmla v2.4s, v9.4s, v26.s[2]                            // acc
-  shl v9.4s, v31.4s, #8                                  // w_3
-  sshr v9.4s, v9.4s, #24                                 // w_3
-  scvtf v9.4s, v9.4s                                     // w_3
-  fsub v9.4s, v9.4s, v24.4s                              // w_3
-  fmul v9.4s, v9.4s, v21.4s                              // w_3
-  fmla v3.4s, v9.4s, v26.s[2]                            // acc
-  sshr v29.4s, v29.4s, #24                               // w_0
-  scvtf v29.4s, v29.4s                                   // w_0
-  fsub v29.4s, v29.4s, v23.4s                            // w_0
-  fmul v29.4s, v29.4s, v17.4s                            // w_0
-  fmla v4.4s, v29.4s, v26.s[3]                           // acc
+  fmla v0.4s, v28.4s, v25.s[0]                           // acc
+  shl v28.4s, v26.4s, #24                                // w_1
   sshr v28.4s, v28.4s, #24                               // w_1
   scvtf v28.4s, v28.4s                                   // w_1
-  fsub v28.4s, v28.4s, v22.4s                            // w_1
-  fmul v28.4s, v28.4s, v18.4s                            // w_1
-  fmla v5.4s, v28.4s, v26.s[3]                           // acc
-  sshr v28.4s, v8.4s, #24                                // w_2
-  scvtf v28.4s, v28.4s                                   // w_2
-  fsub v28.4s, v28.4s, v25.4s                            // w_2
-  fmul v28.4s, v28.4s, v20.4s                            // w_2
-  fmla v6.4s, v28.4s, v26.s[3]                           // acc
-  sshr v28.4s, v31.4s, #24                               // w_3
-  scvtf v28.4s, v28.4s                                   // w_3
-  fsub v28.4s, v28.4s, v24.4s                            // w_3
-  fmul v28.4s, v28.4s, v21.4s                            // w_3
-  fmla v7.4s, v28.4s, v26.s[3]                           // acc
-  ldp q28, q26, [x12, #32]                               // a_0, a_0
-  shl v29.4s, v27.4s, #24                                // w_0
-  sshr v29.4s, v29.4s, #24                               // w_0
-  scvtf v29.4s, v29.4s                                   // w_0
-  fsub v29.4s, v29.4s, v23.4s                            // w_0
-  fmul v29.4s, v29.4s, v17.4s                            // w_0
-  fmla v0.4s, v29.4s, v28.s[0]                           // acc
-  ldp q31, q29, [x13, #80]                               // w_1, w_0
-  shl v8.4s, v31.4s, #24                                 // w_1
-  sshr v8.4s, v8.4s, #24                                 // w_1
-  scvtf v8.4s, v8.4s                                     // w_1
-  fsub v8.4s, v8.4s, v22.4s                              // w_1
-  fmul v8.4s, v8.4s, v18.4s                              // w_1
-  fmla v1.4s, v8.4s, v28.s[0]                            // acc
-  shl v8.4s, v30.4s, #24                                 // w_2
-  sshr v8.4s, v8.4s, #24                                 // w_2
-  scvtf v8.4s, v8.4s                                     // w_2
-  fsub v8.4s, v8.4s, v25.4s                              // w_2
-  fmul v8.4s, v8.4s, v20.4s                              // w_2
-  fmla v2.4s, v8.4s, v28.s[0]                            // acc
-  ldp q9, q8, [x14, #80]                                 // w_3, w_2
-  shl v10.4s, v9.4s, #24                                 // w_3
-  sshr v10.4s, v10.4s, #24                               // w_3
-  scvtf v10.4s, v10.4s                                   // w_3
-  fsub v10.4s, v10.4s, v24.4s                            // w_3
-  fmul v10.4s, v10.4s, v21.4s                            // w_3
-  fmla v3.4s, v10.4s, v28.s[0]                           // acc
-  shl v10.4s, v27.4s, #16                                // w_0
-  sshr v10.4s, v10.4s, #24                               // w_0
-  scvtf v10.4s, v10.4s                                   // w_0
-  fsub v10.4s, v10.4s, v23.4s                            // w_0
-  fmul v10.4s, v10.4s, v17.4s                            // w_0
-  fmla v4.4s, v10.4s, v28.s[1]                           // acc
-  shl v10.4s, v31.4s, #16                                // w_1
-  sshr v10.4s, v10.4s, #24                               // w_1
-  scvtf v10.4s, v10.4s                                   // w_1
-  fsub v10.4s, v10.4s, v22.4s                            // w_1
-  fmul v10.4s, v10.4s, v18.4s                            // w_1
-  fmla v5.4s, v10.4s, v28.s[1]                           // acc
-  shl v10.4s, v30.4s, #16                                // w_2
-  sshr v10.4s, v10.4s, #24                               // w_2
-  scvtf v10.4s, v10.4s                                   // w_2
-  fsub v10.4s, v10.4s, v25.4s                            // w_2
-  fmul v10.4s, v10.4s, v20.4s                            // w_2
-  fmla v6.4s, v10.4s, v28.s[1]                           // acc
-  shl v10.4s, v9.4s, #16                                 // w_3
-  sshr v10.4s, v10.4s, #24                               // w_3
-  scvtf v10.4s, v10.4s                                   // w_3
-  fsub v10.4s, v10.4s, v24.4s                            // w_3
-  fmul v10.4s, v10.4s, v21.4s                            // w_3
-  fmla v7.4s, v10.4s, v28.s[1]                           // acc
-  shl v10.4s, v27.4s, #8                                 // w_0
-  sshr v10.4s, v10.4s, #24                               // w_0
-  scvtf v10.4s, v10.4s                                   // w_0
-  fsub v10.4s, v10.4s, v23.4s                            // w_0
-  fmul v10.4s, v10.4s, v17.4s                            // w_0
-  fmla v0.4s, v10.4s, v28.s[2]                           // acc
-  shl v10.4s, v31.4s, #8                                 // w_1
-  sshr v10.4s, v10.4s, #24                               // w_1
-  scvtf v10.4s, v10.4s                                   // w_1
-  fsub v10.4s, v10.4s, v22.4s                            // w_1
-  fmul v10.4s, v10.4s, v18.4s                            // w_1
-  fmla v1.4s, v10.4s, v28.s[2]                           // acc
-  shl v10.4s, v30.4s, #8                                 // w_2
-  sshr v10.4s, v10.4s, #24                               // w_2
-  scvtf v10.4s, v10.4s                                   // w_2
-  fsub v10.4s, v10.4s, v25.4s                            // w_2
-  fmul v10.4s, v10.4s, v20.4s                            // w_2
-  fmla v2.4s, v10.4s, v28.s[2]                           // acc
-  shl v10.4s, v9.4s, #8                                  // w_3
-  sshr v10.4s, v10.4s, #24                               // w_3
-  scvtf v10.4s, v10.4s                                   // w_3
-  fsub v10.4s, v10.4s, v24.4s                            // w_3
-  fmul v10.4s, v10.4s, v21.4s                            // w_3
-  fmla v3.4s, v10.4s, v28.s[2]                           // acc
-  sshr v27.4s, v27.4s, #24                               // w_0
-  scvtf v27.4s, v27.4s                                   // w_0
-  fsub v27.4s, v27.4s, v23.4s                            // w_0
-  fmul v27.4s, v27.4s, v17.4s                            // w_0
-  fmla v4.4s, v27.4s, v28.s[3]                           // acc
-  sshr v27.4s, v31.4s, #24                               // w_1
-  scvtf v27.4s, v27.4s                                   // w_1
-  fsub v27.4s, v27.4s, v22.4s                            // w_1
-  fmul v27.4s, v27.4s, v18.4s                            // w_1
-  fmla v5.4s, v27.4s, v28.s[3]                           // acc
-  sshr v27.4s, v30.4s, #24                               // w_2
-  scvtf v27.4s, v27.4s                                   // w_2
-  fsub v27.4s, v27.4s, v25.4s                            // w_2
-  fmul v27.4s, v27.4s, v20.4s                            // w_2
-  fmla v6.4s, v27.4s, v28.s[3]                           // acc
-  sshr v27.4s, v9.4s, #24                                // w_3
-  scvtf v27.4s, v27.4s                                   // w_3
-  fsub v27.4s, v27.4s, v24.4s                            // w_3
-  fmul v27.4s, v27.4s, v21.4s                            // w_3
-  fmla v7.4s, v27.4s, v28.s[3]                           // acc
-  shl v27.4s, v29.4s, #24                                // w_0
-  sshr v27.4s, v27.4s, #24                               // w_0
-  scvtf v27.4s, v27.4s                                   // w_0
-  fsub v27.4s, v27.4s, v23.4s                            // w_0
-  fmul v27.4s, v27.4s, v17.4s                            // w_0
-  fmla v0.4s, v27.4s, v26.s[0]                           // acc
-  ldp q28, q27, [x13, #112]                              // w_1, w_0
-  shl v30.4s, v28.4s, #24                                // w_1
-  sshr v30.4s, v30.4s, #24                               // w_1
-  scvtf v30.4s, v30.4s                                   // w_1
-  fsub v30.4s, v30.4s, v22.4s                            // w_1
-  fmul v30.4s, v30.4s, v18.4s                            // w_1
-  fmla v1.4s, v30.4s, v26.s[0]                           // acc
-  shl v30.4s, v8.4s, #24                                 // w_2
+  fsub v28.4s, v28.4s, v20.4s                            // w_1
+  fmul v28.4s, v28.4s, v16.4s                            // w_1
+  fmla v1.4s, v28.4s, v25.s[0]                           // acc
+  ldp q29, q28, [x14, #0]                                // w_2, w_3
+  shl v30.4s, v29.4s, #24                                // w_2
   sshr v30.4s, v30.4s, #24                               // w_2
   scvtf v30.4s, v30.4s                                   // w_2
-  fsub v30.4s, v30.4s, v25.4s                            // w_2
-  fmul v30.4s, v30.4s, v20.4s                            // w_2
-  fmla v2.4s, v30.4s, v26.s[0]                           // acc
-  ldp q31, q30, [x14, #112]                              // w_3, w_2
-  shl v9.4s, v31.4s, #24                                 // w_3
-  sshr v9.4s, v9.4s, #24                                 // w_3
-  scvtf v9.4s, v9.4s                                     // w_3
-  fsub v9.4s, v9.4s, v24.4s                              // w_3
-  fmul v9.4s, v9.4s, v21.4s                              // w_3
-  fmla v3.4s, v9.4s, v26.s[0]                            // acc
-  shl v9.4s, v29.4s, #16                                 // w_0
-  sshr v9.4s, v9.4s, #24                                 // w_0
-  scvtf v9.4s, v9.4s                                     // w_0
-  fsub v9.4s, v9.4s, v23.4s                              // w_0
-  fmul v9.4s, v9.4s, v17.4s                              // w_0
-  fmla v4.4s, v9.4s, v26.s[1]                            // acc
-  shl v9.4s, v28.4s, #16                                 // w_1
-  sshr v9.4s, v9.4s, #24                                 // w_1
-  scvtf v9.4s, v9.4s                                     // w_1
-  fsub v9.4s, v9.4s, v22.4s                              // w_1
-  fmul v9.4s, v9.4s, v18.4s                              // w_1
-  fmla v5.4s, v9.4s, v26.s[1]                            // acc
-  shl v9.4s, v8.4s, #16                                  // w_2
-  sshr v9.4s, v9.4s, #24                                 // w_2
-  scvtf v9.4s, v9.4s                                     // w_2
-  fsub v9.4s, v9.4s, v25.4s                              // w_2
-  fmul v9.4s, v9.4s, v20.4s                              // w_2
-  fmla v6.4s, v9.4s, v26.s[1]                            // acc
-  shl v9.4s, v31.4s, #16                                 // w_3
-  sshr v9.4s, v9.4s, #24                                 // w_3
-  scvtf v9.4s, v9.4s                                     // w_3
-  fsub v9.4s, v9.4s, v24.4s                              // w_3
-  fmul v9.4s, v9.4s, v21.4s                              // w_3
-  fmla v7.4s, v9.4s, v26.s[1]                            // acc
-  shl v9.4s, v29.4s, #8                                  // w_0
-  sshr v9.4s, v9.4s, #24                                 // w_0
-  scvtf v9.4s, v9.4s                                     // w_0
-  fsub v9.4s, v9.4s, v23.4s                              // w_0
-  fmul v9.4s, v9.4s, v17.4s                              // w_0
-  fmla v0.4s, v9.4s, v26.s[2]                            // acc
-  shl v9.4s, v28.4s, #8                                  // w_1
-  sshr v9.4s, v9.4s, #24                                 // w_1
-  scvtf v9.4s, v9.4s                                     // w_1
-  fsub v9.4s, v9.4s, v22.4s                              // w_1
-  fmul v9.4s, v9.4s, v18.4s                              // w_1
-  fmla v1.4s, v9.4s, v26.s[2]                            // acc
-  shl v9.4s, v8.4s, #8                                   // w_2
-  sshr v9.4s, v9.4s, #24                                 // w_2
-  scvtf v9.4s, v9.4s                                     // w_2
-  fsub v9.4s, v9.4s, v25.4s                              // w_2
-  fmul v9.4s, v9.4s, v20.4s                              // w_2
-  fmla v2.4s, v9.4s, v26.s[2]                            // acc
-  shl v9.4s, v31.4s, #8                                  // w_3
-  sshr v9.4s, v9.4s, #24                                 // w_3
-  scvtf v9.4s, v9.4s                                     // w_3
-  fsub v9.4s, v9.4s, v24.4s                              // w_3
-  fmul v9.4s, v9.4s, v21.4s                              // w_3
-  fmla v3.4s, v9.4s, v26.s[2]                            // acc
-  sshr v29.4s, v29.4s, #24                               // w_0
-  scvtf v29.4s, v29.4s                                   // w_0
-  fsub v29.4s, v29.4s, v23.4s                            // w_0
-  fmul v29.4s, v29.4s, v17.4s                            // w_0
-  fmla v4.4s, v29.4s, v26.s[3]                           // acc
-  sshr v28.4s, v28.4s, #24                               // w_1
-  scvtf v28.4s, v28.4s                                   // w_1
-  fsub v28.4s, v28.4s, v22.4s                            // w_1
-  fmul v28.4s, v28.4s, v18.4s                            // w_1
-  fmla v5.4s, v28.4s, v26.s[3]                           // acc
-  sshr v28.4s, v8.4s, #24                                // w_2
-  scvtf v28.4s, v28.4s                                   // w_2
-  fsub v28.4s, v28.4s, v25.4s                            // w_2
-  fmul v28.4s, v28.4s, v20.4s                            // w_2
-  fmla v6.4s, v28.4s, v26.s[3]                           // acc
-  sshr v28.4s, v31.4s, #24                               // w_3
-  scvtf v28.4s, v28.4s                                   // w_3
-  fsub v28.4s, v28.4s, v24.4s                            // w_3
-  fmul v28.4s, v28.4s, v21.4s                            // w_3
-  fmla v7.4s, v28.4s, v26.s[3]                           // acc
-  ldp q28, q26, [x12, #64]                               // a_0, a_0
-  shl v29.4s, v27.4s, #24                                // w_0
-  sshr v29.4s, v29.4s, #24                               // w_0
-  scvtf v29.4s, v29.4s                                   // w_0
-  fsub v29.4s, v29.4s, v23.4s                            // w_0
-  fmul v29.4s, v29.4s, v17.4s                            // w_0
-  fmla v0.4s, v29.4s, v28.s[0]                           // acc
-  ldp q31, q29, [x13, #144]                              // w_1, w_0
-  shl v8.4s, v31.4s, #24                                 // w_1
-  sshr v8.4s, v8.4s, #24                                 // w_1
-  scvtf v8.4s, v8.4s                                     // w_1
-  fsub v8.4s, v8.4s, v22.4s                              // w_1
-  fmul v8.4s, v8.4s, v18.4s                              // w_1
-  fmla v1.4s, v8.4s, v28.s[0]                            // acc
-  shl v8.4s, v30.4s, #24                                 // w_2
-  sshr v8.4s, v8.4s, #24                                 // w_2
-  scvtf v8.4s, v8.4s                                     // w_2
-  fsub v8.4s, v8.4s, v25.4s                              // w_2
-  fmul v8.4s, v8.4s, v20.4s                              // w_2
-  fmla v2.4s, v8.4s, v28.s[0]                            // acc
-  ldp q9, q8, [x14, #144]                                // w_3, w_2
-  shl v10.4s, v9.4s, #24                                 // w_3
-  sshr v10.4s, v10.4s, #24                               // w_3
-  scvtf v10.4s, v10.4s                                   // w_3
-  fsub v10.4s, v10.4s, v24.4s                            // w_3
-  fmul v10.4s, v10.4s, v21.4s                            // w_3
-  fmla v3.4s, v10.4s, v28.s[0]                           // acc
-  shl v10.4s, v27.4s, #16                                // w_0
-  sshr v10.4s, v10.4s, #24                               // w_0
-  scvtf v10.4s, v10.4s                                   // w_0
-  fsub v10.4s, v10.4s, v23.4s                            // w_0
-  fmul v10.4s, v10.4s, v17.4s                            // w_0
-  fmla v4.4s, v10.4s, v28.s[1]                           // acc
-  shl v10.4s, v31.4s, #16                                // w_1
-  sshr v10.4s, v10.4s, #24                               // w_1
-  scvtf v10.4s, v10.4s                                   // w_1
-  fsub v10.4s, v10.4s, v22.4s                            // w_1
-  fmul v10.4s, v10.4s, v18.4s                            // w_1
-  fmla v5.4s, v10.4s, v28.s[1]                           // acc
-  shl v10.4s, v30.4s, #16                                // w_2
-  sshr v10.4s, v10.4s, #24                               // w_2
-  scvtf v10.4s, v10.4s                                   // w_2
-  fsub v10.4s, v10.4s, v25.4s                            // w_2
-  fmul v10.4s, v10.4s, v20.4s                            // w_2
-  fmla v6.4s, v10.4s, v28.s[1]                           // acc
-  shl v10.4s, v9.4s, #16                                 // w_3
-  sshr v10.4s, v10.4s, #24                               // w_3
-  scvtf v10.4s, v10.4s                                   // w_3
-  fsub v10.4s, v10.4s, v24.4s                            // w_3
-  fmul v10.4s, v10.4s, v21.4s                            // w_3
-  fmla v7.4s, v10.4s, v28.s[1]                           // acc
-  shl v10.4s, v27.4s, #8                                 // w_0
-  sshr v10.4s, v10.4s, #24                               // w_0
-  scvtf v10.4s, v10.4s                                   // w_0
-  fsub v10.4s, v10.4s, v23.4s                            // w_0
-  fmul v10.4s, v10.4s, v17.4s                            // w_0
-  fmla v0.4s, v10.4s, v28.s[2]                           // acc
-  shl v10.4s, v31.4s, #8                                 // w_1
-  sshr v10.4s, v10.4s, #24                               // w_1
-  scvtf v10.4s, v10.4s                                   // w_1
-  fsub v10.4s, v10.4s, v22.4s                            // w_1
-  fmul v10.4s, v10.4s, v18.4s                            // w_1
-  fmla v1.4s, v10.4s, v28.s[2]                           // acc
-  shl v10.4s, v30.4s, #8                                 // w_2
-  sshr v10.4s, v10.4s, #24                               // w_2
-  scvtf v10.4s, v10.4s                                   // w_2
-  fsub v10.4s, v10.4s, v25.4s                            // w_2
-  fmul v10.4s, v10.4s, v20.4s                            // w_2
-  fmla v2.4s, v10.4s, v28.s[2]                           // acc
-  shl v10.4s, v9.4s, #8                                  // w_3
-  sshr v10.4s, v10.4s, #24                               // w_3
-  scvtf v10.4s, v10.4s                                   // w_3
-  fsub v10.4s, v10.4s, v24.4s                            // w_3
-  fmul v10.4s, v10.4s, v21.4s                            // w_3
-  fmla v3.4s, v10.4s, v28.s[2]                           // acc
-  sshr v27.4s, v27.4s, #24                               // w_0
-  scvtf v27.4s, v27.4s                                   // w_0
-  fsub v27.4s, v27.4s, v23.4s                            // w_0
-  fmul v27.4s, v27.4s, v17.4s                            // w_0
-  fmla v4.4s, v27.4s, v28.s[3]                           // acc
-  sshr v27.4s, v31.4s, #24                               // w_1
-  scvtf v27.4s, v27.4s                                   // w_1
-  fsub v27.4s, v27.4s, v22.4s                            // w_1
-  fmul v27.4s, v27.4s, v18.4s                            // w_1
-  fmla v5.4s, v27.4s, v28.s[3]                           // acc
-  sshr v27.4s, v30.4s, #24                               // w_2
-  scvtf v27.4s, v27.4s                                   // w_2
-  fsub v27.4s, v27.4s, v25.4s                            // w_2
-  fmul v27.4s, v27.4s, v20.4s                            // w_2
-  fmla v6.4s, v27.4s, v28.s[3]                           // acc
-  sshr v27.4s, v9.4s, #24                                // w_3
-  scvtf v27.4s, v27.4s                                   // w_3
-  fsub v27.4s, v27.4s, v24.4s                            // w_3
-  fmul v27.4s, v27.4s, v21.4s                            // w_3
-  fmla v7.4s, v27.4s, v28.s[3]                           // acc
-  shl v27.4s, v29.4s, #24                                // w_0
-  sshr v27.4s, v27.4s, #24                               // w_0
-  scvtf v27.4s, v27.4s                                   // w_0
-  fsub v27.4s, v27.4s, v23.4s                            // w_0
-  fmul v27.4s, v27.4s, v17.4s                            // w_0
-  fmla v0.4s, v27.4s, v26.s[0]                           // acc
-  ldp q28, q27, [x13, #176]                              // w_1, w_0
-  shl v30.4s, v28.4s, #24                                // w_1
+  fsub v30.4s, v30.4s, v23.4s                            // w_2
+  fmul v30.4s, v30.4s, v19.4s                            // w_2
+  fmla v2.4s, v30.4s, v25.s[0]                           // acc
+  shl v30.4s, v28.4s, #24                                // w_3
+  sshr v30.4s, v30.4s, #24                               // w_3
+  scvtf v30.4s, v30.4s                                   // w_3
+  fsub v30.4s, v30.4s, v22.4s                            // w_3
+  fmul v30.4s, v30.4s, v18.4s                            // w_3
+  fmla v3.4s, v30.4s, v25.s[0]                           // acc
+  shl v30.4s, v27.4s, #16                                // w_0
+  sshr v30.4s, v30.4s, #24                               // w_0
+  scvtf v30.4s, v30.4s                                   // w_0
+  fsub v30.4s, v30.4s, v21.4s                            // w_0
+  fmul v30.4s, v30.4s, v17.4s                            // w_0
+  fmla v4.4s, v30.4s, v25.s[1]                           // acc
+  shl v30.4s, v26.4s, #16                                // w_1
   sshr v30.4s, v30.4s, #24                               // w_1
   scvtf v30.4s, v30.4s                                   // w_1
-  fsub v30.4s, v30.4s, v22.4s                            // w_1
-  fmul v30.4s, v30.4s, v18.4s                            // w_1
-  fmla v1.4s, v30.4s, v26.s[0]                           // acc
-  shl v30.4s, v8.4s, #24                                 // w_2
+  fsub v30.4s, v30.4s, v20.4s                            // w_1
+  fmul v30.4s, v30.4s, v16.4s                            // w_1
+  fmla v5.4s, v30.4s, v25.s[1]                           // acc
+  shl v30.4s, v29.4s, #16                                // w_2
   sshr v30.4s, v30.4s, #24                               // w_2
   scvtf v30.4s, v30.4s                                   // w_2
-  fsub v30.4s, v30.4s, v25.4s                            // w_2
-  fmul v30.4s, v30.4s, v20.4s                            // w_2
-  fmla v2.4s, v30.4s, v26.s[0]                           // acc
-  ldp q31, q30, [x14, #176]                              // w_3, w_2
-  shl v9.4s, v31.4s, #24                                 // w_3
-  sshr v9.4s, v9.4s, #24                                 // w_3
-  scvtf v9.4s, v9.4s                                     // w_3
-  fsub v9.4s, v9.4s, v24.4s                              // w_3
-  fmul v9.4s, v9.4s, v21.4s                              // w_3
-  fmla v3.4s, v9.4s, v26.s[0]                            // acc
-  shl v9.4s, v29.4s, #16                                 // w_0
-  sshr v9.4s, v9.4s, #24                                 // w_0
-  scvtf v9.4s, v9.4s                                     // w_0
-  fsub v9.4s, v9.4s, v23.4s                              // w_0
-  fmul v9.4s, v9.4s, v17.4s                              // w_0
-  fmla v4.4s, v9.4s, v26.s[1]                            // acc
-  shl v9.4s, v28.4s, #16                                 // w_1
-  sshr v9.4s, v9.4s, #24                                 // w_1
-  scvtf v9.4s, v9.4s                                     // w_1
-  fsub v9.4s, v9.4s, v22.4s                              // w_1
-  fmul v9.4s, v9.4s, v18.4s                              // w_1
-  fmla v5.4s, v9.4s, v26.s[1]                            // acc
-  shl v9.4s, v8.4s, #16                                  // w_2
-  sshr v9.4s, v9.4s, #24                                 // w_2
-  scvtf v9.4s, v9.4s                                     // w_2
-  fsub v9.4s, v9.4s, v25.4s                              // w_2
-  fmul v9.4s, v9.4s, v20.4s                              // w_2
-  fmla v6.4s, v9.4s, v26.s[1]                            // acc
-  shl v9.4s, v31.4s, #16                                 // w_3
-  sshr v9.4s, v9.4s, #24                                 // w_3
-  scvtf v9.4s, v9.4s                                     // w_3
-  fsub v9.4s, v9.4s, v24.4s                              // w_3
-  fmul v9.4s, v9.4s, v21.4s                              // w_3
-  fmla v7.4s, v9.4s, v26.s[1]                            // acc
-  shl v9.4s, v29.4s, #8                                  // w_0
-  sshr v9.4s, v9.4s, #24                                 // w_0
-  scvtf v9.4s, v9.4s                                     // w_0
-  fsub v9.4s, v9.4s, v23.4s                              // w_0
-  fmul v9.4s, v9.4s, v17.4s                              // w_0
-  fmla v0.4s, v9.4s, v26.s[2]                            // acc
-  shl v9.4s, v28.4s, #8                                  // w_1
-  sshr v9.4s, v9.4s, #24                                 // w_1
-  scvtf v9.4s, v9.4s                                     // w_1
-  fsub v9.4s, v9.4s, v22.4s                              // w_1
-  fmul v9.4s, v9.4s, v18.4s                              // w_1
-  fmla v1.4s, v9.4s, v26.s[2]                            // acc
-  shl v9.4s, v8.4s, #8                                   // w_2
-  sshr v9.4s, v9.4s, #24                                 // w_2
-  scvtf v9.4s, v9.4s                                     // w_2
-  fsub v9.4s, v9.4s, v25.4s                              // w_2
-  fmul v9.4s, v9.4s, v20.4s                              // w_2
-  fmla v2.4s, v9.4s, v26.s[2]                            // acc
-  shl v9.4s, v31.4s, #8                                  // w_3
-  sshr v9.4s, v9.4s, #24                                 // w_3
-  scvtf v9.4s, v9.4s                                     // w_3
-  fsub v9.4s, v9.4s, v24.4s                              // w_3
-  fmul v9.4s, v9.4s, v21.4s                              // w_3
-  fmla v3.4s, v9.4s, v26.s[2]                            // acc
+  fsub v30.4s, v30.4s, v23.4s                            // w_2
+  fmul v30.4s, v30.4s, v19.4s                            // w_2
+  fmla v6.4s, v30.4s, v25.s[1]                           // acc
+  shl v30.4s, v28.4s, #16                                // w_3
+  sshr v30.4s, v30.4s, #24                               // w_3
+  scvtf v30.4s, v30.4s                                   // w_3
+  fsub v30.4s, v30.4s, v22.4s                            // w_3
+  fmul v30.4s, v30.4s, v18.4s                            // w_3
+  fmla v7.4s, v30.4s, v25.s[1]                           // acc
+  shl v30.4s, v27.4s, #8                                 // w_0
+  sshr v30.4s, v30.4s, #24                               // w_0
+  scvtf v30.4s, v30.4s                                   // w_0
+  fsub v30.4s, v30.4s, v21.4s                            // w_0
+  fmul v30.4s, v30.4s, v17.4s                            // w_0
+  fmla v0.4s, v30.4s, v25.s[2]                           // acc
+  shl v30.4s, v26.4s, #8                                 // w_1
+  sshr v30.4s, v30.4s, #24                               // w_1
+  scvtf v30.4s, v30.4s                                   // w_1
+  fsub v30.4s, v30.4s, v20.4s                            // w_1
+  fmul v30.4s, v30.4s, v16.4s                            // w_1
+  fmla v1.4s, v30.4s, v25.s[2]                           // acc
+  shl v30.4s, v29.4s, #8                                 // w_2
+  sshr v30.4s, v30.4s, #24                               // w_2
+  scvtf v30.4s, v30.4s                                   // w_2
+  fsub v30.4s, v30.4s, v23.4s                            // w_2
+  fmul v30.4s, v30.4s, v19.4s                            // w_2
+  fmla v2.4s, v30.4s, v25.s[2]                           // acc
+  shl v30.4s, v28.4s, #8                                 // w_3
+  sshr v30.4s, v30.4s, #24                               // w_3
+  scvtf v30.4s, v30.4s                                   // w_3
+  fsub v30.4s, v30.4s, v22.4s                            // w_3
+  fmul v30.4s, v30.4s, v18.4s                            // w_3
+  fmla v3.4s, v30.4s, v25.s[2]                           // acc
+  sshr v27.4s, v27.4s, #24                               // w_0
+  scvtf v27.4s, v27.4s                                   // w_0
+  fsub v27.4s, v27.4s, v21.4s                            // w_0
+  fmul v27.4s, v27.4s, v17.4s                            // w_0
+  fmla v4.4s, v27.4s, v25.s[3]                           // acc
+  sshr v26.4s, v26.4s, #24                               // w_1
+  scvtf v26.4s, v26.4s                                   // w_1
+  fsub v26.4s, v26.4s, v20.4s                            // w_1
+  fmul v26.4s, v26.4s, v16.4s                            // w_1
+  fmla v5.4s, v26.4s, v25.s[3]                           // acc
+  sshr v26.4s, v29.4s, #24                               // w_2
+  scvtf v26.4s, v26.4s                                   // w_2
+  fsub v26.4s, v26.4s, v23.4s                            // w_2
+  fmul v26.4s, v26.4s, v19.4s                            // w_2
+  fmla v6.4s, v26.4s, v25.s[3]                           // acc
+  sshr v26.4s, v28.4s, #24                               // w_3
+  scvtf v26.4s, v26.4s                                   // w_3
+  fsub v26.4s, v26.4s, v22.4s                            // w_3
+  fmul v26.4s, v26.4s, v18.4s                            // w_3
+  fmla v7.4s, v26.4s, v25.s[3]                           // acc
+  ldp q26, q25, [x13, #32]                               // w_0, w_1
+  shl v27.4s, v26.4s, #24                                // w_0
+  sshr v27.4s, v27.4s, #24                               // w_0
+  scvtf v27.4s, v27.4s                                   // w_0
+  fsub v27.4s, v27.4s, v21.4s                            // w_0
+  fmul v27.4s, v27.4s, v17.4s                            // w_0
+  fmla v0.4s, v27.4s, v24.s[0]                           // acc
+  shl v27.4s, v25.4s, #24                                // w_1
+  sshr v27.4s, v27.4s, #24                               // w_1
+  scvtf v27.4s, v27.4s                                   // w_1
+  fsub v27.4s, v27.4s, v20.4s                            // w_1
+  fmul v27.4s, v27.4s, v16.4s                            // w_1
+  fmla v1.4s, v27.4s, v24.s[0]                           // acc
+  ldp q28, q27, [x14, #32]                               // w_2, w_3
+  shl v29.4s, v28.4s, #24                                // w_2
+  sshr v29.4s, v29.4s, #24                               // w_2
+  scvtf v29.4s, v29.4s                                   // w_2
+  fsub v29.4s, v29.4s, v23.4s                            // w_2
+  fmul v29.4s, v29.4s, v19.4s                            // w_2
+  fmla v2.4s, v29.4s, v24.s[0]                           // acc
+  shl v29.4s, v27.4s, #24                                // w_3
+  sshr v29.4s, v29.4s, #24                               // w_3
+  scvtf v29.4s, v29.4s                                   // w_3
+  fsub v29.4s, v29.4s, v22.4s                            // w_3
+  fmul v29.4s, v29.4s, v18.4s                            // w_3
+  fmla v3.4s, v29.4s, v24.s[0]                           // acc
+  shl v29.4s, v26.4s, #16                                // w_0
   sshr v29.4s, v29.4s, #24                               // w_0
   scvtf v29.4s, v29.4s                                   // w_0
-  fsub v29.4s, v29.4s, v23.4s                            // w_0
+  fsub v29.4s, v29.4s, v21.4s                            // w_0
   fmul v29.4s, v29.4s, v17.4s                            // w_0
-  fmla v4.4s, v29.4s, v26.s[3]                           // acc
+  fmla v4.4s, v29.4s, v24.s[1]                           // acc
+  shl v29.4s, v25.4s, #16                                // w_1
+  sshr v29.4s, v29.4s, #24                               // w_1
+  scvtf v29.4s, v29.4s                                   // w_1
+  fsub v29.4s, v29.4s, v20.4s                            // w_1
+  fmul v29.4s, v29.4s, v16.4s                            // w_1
+  fmla v5.4s, v29.4s, v24.s[1]                           // acc
+  shl v29.4s, v28.4s, #16                                // w_2
+  sshr v29.4s, v29.4s, #24                               // w_2
+  scvtf v29.4s, v29.4s                                   // w_2
+  fsub v29.4s, v29.4s, v23.4s                            // w_2
+  fmul v29.4s, v29.4s, v19.4s                            // w_2
+  fmla v6.4s, v29.4s, v24.s[1]                           // acc
+  shl v29.4s, v27.4s, #16                                // w_3
+  sshr v29.4s, v29.4s, #24                               // w_3
+  scvtf v29.4s, v29.4s                                   // w_3
+  fsub v29.4s, v29.4s, v22.4s                            // w_3
+  fmul v29.4s, v29.4s, v18.4s                            // w_3
+  fmla v7.4s, v29.4s, v24.s[1]                           // acc
+  shl v29.4s, v26.4s, #8                                 // w_0
+  sshr v29.4s, v29.4s, #24                               // w_0
+  scvtf v29.4s, v29.4s                                   // w_0
+  fsub v29.4s, v29.4s, v21.4s                            // w_0
+  fmul v29.4s, v29.4s, v17.4s                            // w_0
+  fmla v0.4s, v29.4s, v24.s[2]                           // acc
+  shl v29.4s, v25.4s, #8                                 // w_1
+  sshr v29.4s, v29.4s, #24                               // w_1
+  scvtf v29.4s, v29.4s                                   // w_1
+  fsub v29.4s, v29.4s, v20.4s                            // w_1
+  fmul v29.4s, v29.4s, v16.4s                            // w_1
+  fmla v1.4s, v29.4s, v24.s[2]                           // acc
+  shl v29.4s, v28.4s, #8                                 // w_2
+  sshr v29.4s, v29.4s, #24                               // w_2
+  scvtf v29.4s, v29.4s                                   // w_2
+  fsub v29.4s, v29.4s, v23.4s                            // w_2
+  fmul v29.4s, v29.4s, v19.4s                            // w_2
+  fmla v2.4s, v29.4s, v24.s[2]                           // acc
+  shl v29.4s, v27.4s, #8                                 // w_3
+  sshr v29.4s, v29.4s, #24                               // w_3
+  scvtf v29.4s, v29.4s                                   // w_3
+  fsub v29.4s, v29.4s, v22.4s                            // w_3
+  fmul v29.4s, v29.4s, v18.4s                            // w_3
+  fmla v3.4s, v29.4s, v24.s[2]                           // acc
+  sshr v26.4s, v26.4s, #24                               // w_0
+  scvtf v26.4s, v26.4s                                   // w_0
+  fsub v26.4s, v26.4s, v21.4s                            // w_0
+  fmul v26.4s, v26.4s, v17.4s                            // w_0
+  fmla v4.4s, v26.4s, v24.s[3]                           // acc
+  sshr v25.4s, v25.4s, #24                               // w_1
+  scvtf v25.4s, v25.4s                                   // w_1
+  fsub v25.4s, v25.4s, v20.4s                            // w_1
+  fmul v25.4s, v25.4s, v16.4s                            // w_1
+  fmla v5.4s, v25.4s, v24.s[3]                           // acc
+  sshr v25.4s, v28.4s, #24                               // w_2
+  scvtf v25.4s, v25.4s                                   // w_2
+  fsub v25.4s, v25.4s, v23.4s                            // w_2
+  fmul v25.4s, v25.4s, v19.4s                            // w_2
+  fmla v6.4s, v25.4s, v24.s[3]                           // acc
+  sshr v25.4s, v27.4s, #24                               // w_3
+  scvtf v25.4s, v25.4s                                   // w_3
+  fsub v25.4s, v25.4s, v22.4s                            // w_3
+  fmul v25.4s, v25.4s, v18.4s                            // w_3
+  fmla v7.4s, v25.4s, v24.s[3]                           // acc
+  ldp q25, q24, [x12, #32]                               // a_0, a_0
+  ldp q27, q26, [x13, #64]                               // w_0, w_1
+  shl v28.4s, v27.4s, #24                                // w_0
+  sshr v28.4s, v28.4s, #24                               // w_0
+  scvtf v28.4s, v28.4s                                   // w_0
+  fsub v28.4s, v28.4s, v21.4s                            // w_0
+  fmul v28.4s, v28.4s, v17.4s                            // w_0
+  fmla v0.4s, v28.4s, v25.s[0]                           // acc
+  shl v28.4s, v26.4s, #24                                // w_1
   sshr v28.4s, v28.4s, #24                               // w_1
   scvtf v28.4s, v28.4s                                   // w_1
-  fsub v28.4s, v28.4s, v22.4s                            // w_1
-  fmul v28.4s, v28.4s, v18.4s                            // w_1
-  fmla v5.4s, v28.4s, v26.s[3]                           // acc
-  sshr v28.4s, v8.4s, #24                                // w_2
-  scvtf v28.4s, v28.4s                                   // w_2
-  fsub v28.4s, v28.4s, v25.4s                            // w_2
-  fmul v28.4s, v28.4s, v20.4s                            // w_2
-  fmla v6.4s, v28.4s, v26.s[3]                           // acc
-  sshr v28.4s, v31.4s, #24                               // w_3
-  scvtf v28.4s, v28.4s                                   // w_3
-  fsub v28.4s, v28.4s, v24.4s                            // w_3
-  fmul v28.4s, v28.4s, v21.4s                            // w_3
-  fmla v7.4s, v28.4s, v26.s[3]                           // acc
-  ldp q28, q26, [x12, #96]                               // a_0, a_0
-  shl v29.4s, v27.4s, #24                                // w_0
+  fsub v28.4s, v28.4s, v20.4s                            // w_1
+  fmul v28.4s, v28.4s, v16.4s                            // w_1
+  fmla v1.4s, v28.4s, v25.s[0]                           // acc
+  ldp q29, q28, [x14, #64]                               // w_2, w_3
+  shl v30.4s, v29.4s, #24                                // w_2
+  sshr v30.4s, v30.4s, #24                               // w_2
+  scvtf v30.4s, v30.4s                                   // w_2
+  fsub v30.4s, v30.4s, v23.4s                            // w_2
+  fmul v30.4s, v30.4s, v19.4s                            // w_2
+  fmla v2.4s, v30.4s, v25.s[0]                           // acc
+  shl v30.4s, v28.4s, #24                                // w_3
+  sshr v30.4s, v30.4s, #24                               // w_3
+  scvtf v30.4s, v30.4s                                   // w_3
+  fsub v30.4s, v30.4s, v22.4s                            // w_3
+  fmul v30.4s, v30.4s, v18.4s                            // w_3
+  fmla v3.4s, v30.4s, v25.s[0]                           // acc
+  shl v30.4s, v27.4s, #16                                // w_0
+  sshr v30.4s, v30.4s, #24                               // w_0
+  scvtf v30.4s, v30.4s                                   // w_0
+  fsub v30.4s, v30.4s, v21.4s                            // w_0
+  fmul v30.4s, v30.4s, v17.4s                            // w_0
+  fmla v4.4s, v30.4s, v25.s[1]                           // acc
+  shl v30.4s, v26.4s, #16                                // w_1
+  sshr v30.4s, v30.4s, #24                               // w_1
+  scvtf v30.4s, v30.4s                                   // w_1
+  fsub v30.4s, v30.4s, v20.4s                            // w_1
+  fmul v30.4s, v30.4s, v16.4s                            // w_1
+  fmla v5.4s, v30.4s, v25.s[1]                           // acc
+  shl v30.4s, v29.4s, #16                                // w_2
+  sshr v30.4s, v30.4s, #24                               // w_2
+  scvtf v30.4s, v30.4s                                   // w_2
+  fsub v30.4s, v30.4s, v23.4s                            // w_2
+  fmul v30.4s, v30.4s, v19.4s                            // w_2
+  fmla v6.4s, v30.4s, v25.s[1]                           // acc
+  shl v30.4s, v28.4s, #16                                // w_3
+  sshr v30.4s, v30.4s, #24                               // w_3
+  scvtf v30.4s, v30.4s                                   // w_3
+  fsub v30.4s, v30.4s, v22.4s                            // w_3
+  fmul v30.4s, v30.4s, v18.4s                            // w_3
+  fmla v7.4s, v30.4s, v25.s[1]                           // acc
+  shl v30.4s, v27.4s, #8                                 // w_0
+  sshr v30.4s, v30.4s, #24                               // w_0
+  scvtf v30.4s, v30.4s                                   // w_0
+  fsub v30.4s, v30.4s, v21.4s                            // w_0
+  fmul v30.4s, v30.4s, v17.4s                            // w_0
+  fmla v0.4s, v30.4s, v25.s[2]                           // acc
+  shl v30.4s, v26.4s, #8                                 // w_1
+  sshr v30.4s, v30.4s, #24                               // w_1
+  scvtf v30.4s, v30.4s                                   // w_1
+  fsub v30.4s, v30.4s, v20.4s                            // w_1
+  fmul v30.4s, v30.4s, v16.4s                            // w_1
+  fmla v1.4s, v30.4s, v25.s[2]                           // acc
+  shl v30.4s, v29.4s, #8                                 // w_2
+  sshr v30.4s, v30.4s, #24                               // w_2
+  scvtf v30.4s, v30.4s                                   // w_2
+  fsub v30.4s, v30.4s, v23.4s                            // w_2
+  fmul v30.4s, v30.4s, v19.4s                            // w_2
+  fmla v2.4s, v30.4s, v25.s[2]                           // acc
+  shl v30.4s, v28.4s, #8                                 // w_3
+  sshr v30.4s, v30.4s, #24                               // w_3
+  scvtf v30.4s, v30.4s                                   // w_3
+  fsub v30.4s, v30.4s, v22.4s                            // w_3
+  fmul v30.4s, v30.4s, v18.4s                            // w_3
+  fmla v3.4s, v30.4s, v25.s[2]                           // acc
+  sshr v27.4s, v27.4s, #24                               // w_0
+  scvtf v27.4s, v27.4s                                   // w_0
+  fsub v27.4s, v27.4s, v21.4s                            // w_0
+  fmul v27.4s, v27.4s, v17.4s                            // w_0
+  fmla v4.4s, v27.4s, v25.s[3]                           // acc
+  sshr v26.4s, v26.4s, #24                               // w_1
+  scvtf v26.4s, v26.4s                                   // w_1
+  fsub v26.4s, v26.4s, v20.4s                            // w_1
+  fmul v26.4s, v26.4s, v16.4s                            // w_1
+  fmla v5.4s, v26.4s, v25.s[3]                           // acc
+  sshr v26.4s, v29.4s, #24                               // w_2
+  scvtf v26.4s, v26.4s                                   // w_2
+  fsub v26.4s, v26.4s, v23.4s                            // w_2
+  fmul v26.4s, v26.4s, v19.4s                            // w_2
+  fmla v6.4s, v26.4s, v25.s[3]                           // acc
+  sshr v26.4s, v28.4s, #24                               // w_3
+  scvtf v26.4s, v26.4s                                   // w_3
+  fsub v26.4s, v26.4s, v22.4s                            // w_3
+  fmul v26.4s, v26.4s, v18.4s                            // w_3
+  fmla v7.4s, v26.4s, v25.s[3]                           // acc
+  ldp q26, q25, [x13, #96]                               // w_0, w_1
+  shl v27.4s, v26.4s, #24                                // w_0
+  sshr v27.4s, v27.4s, #24                               // w_0
+  scvtf v27.4s, v27.4s                                   // w_0
+  fsub v27.4s, v27.4s, v21.4s                            // w_0
+  fmul v27.4s, v27.4s, v17.4s                            // w_0
+  fmla v0.4s, v27.4s, v24.s[0]                           // acc
+  shl v27.4s, v25.4s, #24                                // w_1
+  sshr v27.4s, v27.4s, #24                               // w_1
+  scvtf v27.4s, v27.4s                                   // w_1
+  fsub v27.4s, v27.4s, v20.4s                            // w_1
+  fmul v27.4s, v27.4s, v16.4s                            // w_1
+  fmla v1.4s, v27.4s, v24.s[0]                           // acc
+  ldp q28, q27, [x14, #96]                               // w_2, w_3
+  shl v29.4s, v28.4s, #24                                // w_2
+  sshr v29.4s, v29.4s, #24                               // w_2
+  scvtf v29.4s, v29.4s                                   // w_2
+  fsub v29.4s, v29.4s, v23.4s                            // w_2
+  fmul v29.4s, v29.4s, v19.4s                            // w_2
+  fmla v2.4s, v29.4s, v24.s[0]                           // acc
+  shl v29.4s, v27.4s, #24                                // w_3
+  sshr v29.4s, v29.4s, #24                               // w_3
+  scvtf v29.4s, v29.4s                                   // w_3
+  fsub v29.4s, v29.4s, v22.4s                            // w_3
+  fmul v29.4s, v29.4s, v18.4s                            // w_3
+  fmla v3.4s, v29.4s, v24.s[0]                           // acc
+  shl v29.4s, v26.4s, #16                                // w_0
   sshr v29.4s, v29.4s, #24                               // w_0
   scvtf v29.4s, v29.4s                                   // w_0
-  fsub v29.4s, v29.4s, v23.4s                            // w_0
+  fsub v29.4s, v29.4s, v21.4s                            // w_0
   fmul v29.4s, v29.4s, v17.4s                            // w_0
-  fmla v0.4s, v29.4s, v28.s[0]                           // acc
-  ldp q31, q29, [x13, #208]                              // w_1, w_0
-  shl v8.4s, v31.4s, #24                                 // w_1
-  sshr v8.4s, v8.4s, #24                                 // w_1
-  scvtf v8.4s, v8.4s                                     // w_1
-  fsub v8.4s, v8.4s, v22.4s                              // w_1
-  fmul v8.4s, v8.4s, v18.4s                              // w_1
-  fmla v1.4s, v8.4s, v28.s[0]                            // acc
-  shl v8.4s, v30.4s, #24                                 // w_2
-  sshr v8.4s, v8.4s, #24                                 // w_2
-  scvtf v8.4s, v8.4s                                     // w_2
-  fsub v8.4s, v8.4s, v25.4s                              // w_2
-  fmul v8.4s, v8.4s, v20.4s                              // w_2
-  fmla v2.4s, v8.4s, v28.s[0]                            // acc
-  ldp q9, q8, [x14, #208]                                // w_3, w_2
-  shl v10.4s, v9.4s, #24                                 // w_3
-  sshr v10.4s, v10.4s, #24                               // w_3
-  scvtf v10.4s, v10.4s                                   // w_3
-  fsub v10.4s, v10.4s, v24.4s                            // w_3
-  fmul v10.4s, v10.4s, v21.4s                            // w_3
-  fmla v3.4s, v10.4s, v28.s[0]                           // acc
-  shl v10.4s, v27.4s, #16                                // w_0
-  sshr v10.4s, v10.4s, #24                               // w_0
-  scvtf v10.4s, v10.4s                                   // w_0
-  fsub v10.4s, v10.4s, v23.4s                            // w_0
-  fmul v10.4s, v10.4s, v17.4s                            // w_0
-  fmla v4.4s, v10.4s, v28.s[1]                           // acc
-  shl v10.4s, v31.4s, #16                                // w_1
-  sshr v10.4s, v10.4s, #24                               // w_1
-  scvtf v10.4s, v10.4s                                   // w_1
-  fsub v10.4s, v10.4s, v22.4s                            // w_1
-  fmul v10.4s, v10.4s, v18.4s                            // w_1
-  fmla v5.4s, v10.4s, v28.s[1]                           // acc
-  shl v10.4s, v30.4s, #16                                // w_2
-  sshr v10.4s, v10.4s, #24                               // w_2
-  scvtf v10.4s, v10.4s                                   // w_2
-  fsub v10.4s, v10.4s, v25.4s                            // w_2
-  fmul v10.4s, v10.4s, v20.4s                            // w_2
-  fmla v6.4s, v10.4s, v28.s[1]                           // acc
-  shl v10.4s, v9.4s, #16                                 // w_3
-  sshr v10.4s, v10.4s, #24                               // w_3
-  scvtf v10.4s, v10.4s                                   // w_3
-  fsub v10.4s, v10.4s, v24.4s                            // w_3
-  fmul v10.4s, v10.4s, v21.4s                            // w_3
-  fmla v7.4s, v10.4s, v28.s[1]                           // acc
-  shl v10.4s, v27.4s, #8                                 // w_0
-  sshr v10.4s, v10.4s, #24                               // w_0
-  scvtf v10.4s, v10.4s                                   // w_0
-  fsub v10.4s, v10.4s, v23.4s                            // w_0
-  fmul v10.4s, v10.4s, v17.4s                            // w_0
-  fmla v0.4s, v10.4s, v28.s[2]                           // acc
-  shl v10.4s, v31.4s, #8                                 // w_1
-  sshr v10.4s, v10.4s, #24                               // w_1
-  scvtf v10.4s, v10.4s                                   // w_1
-  fsub v10.4s, v10.4s, v22.4s                            // w_1
-  fmul v10.4s, v10.4s, v18.4s                            // w_1
-  fmla v1.4s, v10.4s, v28.s[2]                           // acc
-  shl v10.4s, v30.4s, #8                                 // w_2
-  sshr v10.4s, v10.4s, #24                               // w_2
-  scvtf v10.4s, v10.4s                                   // w_2
-  fsub v10.4s, v10.4s, v25.4s                            // w_2
-  fmul v10.4s, v10.4s, v20.4s                            // w_2
-  fmla v2.4s, v10.4s, v28.s[2]                           // acc
-  shl v10.4s, v9.4s, #8                                  // w_3
-  sshr v10.4s, v10.4s, #24                               // w_3
-  scvtf v10.4s, v10.4s                                   // w_3
-  fsub v10.4s, v10.4s, v24.4s                            // w_3
-  fmul v10.4s, v10.4s, v21.4s                            // w_3
-  fmla v3.4s, v10.4s, v28.s[2]                           // acc
+  fmla v4.4s, v29.4s, v24.s[1]                           // acc
+  shl v29.4s, v25.4s, #16                                // w_1
+  sshr v29.4s, v29.4s, #24                               // w_1
+  scvtf v29.4s, v29.4s                                   // w_1
+  fsub v29.4s, v29.4s, v20.4s                            // w_1
+  fmul v29.4s, v29.4s, v16.4s                            // w_1
+  fmla v5.4s, v29.4s, v24.s[1]                           // acc
+  shl v29.4s, v28.4s, #16                                // w_2
+  sshr v29.4s, v29.4s, #24                               // w_2
+  scvtf v29.4s, v29.4s                                   // w_2
+  fsub v29.4s, v29.4s, v23.4s                            // w_2
+  fmul v29.4s, v29.4s, v19.4s                            // w_2
+  fmla v6.4s, v29.4s, v24.s[1]                           // acc
+  shl v29.4s, v27.4s, #16                                // w_3
+  sshr v29.4s, v29.4s, #24                               // w_3
+  scvtf v29.4s, v29.4s                                   // w_3
+  fsub v29.4s, v29.4s, v22.4s                            // w_3
+  fmul v29.4s, v29.4s, v18.4s                            // w_3
+  fmla v7.4s, v29.4s, v24.s[1]                           // acc
+  shl v29.4s, v26.4s, #8                                 // w_0
+  sshr v29.4s, v29.4s, #24                               // w_0
+  scvtf v29.4s, v29.4s                                   // w_0
+  fsub v29.4s, v29.4s, v21.4s                            // w_0
+  fmul v29.4s, v29.4s, v17.4s                            // w_0
+  fmla v0.4s, v29.4s, v24.s[2]                           // acc
+  shl v29.4s, v25.4s, #8                                 // w_1
+  sshr v29.4s, v29.4s, #24                               // w_1
+  scvtf v29.4s, v29.4s                                   // w_1
+  fsub v29.4s, v29.4s, v20.4s                            // w_1
+  fmul v29.4s, v29.4s, v16.4s                            // w_1
+  fmla v1.4s, v29.4s, v24.s[2]                           // acc
+  shl v29.4s, v28.4s, #8                                 // w_2
+  sshr v29.4s, v29.4s, #24                               // w_2
+  scvtf v29.4s, v29.4s                                   // w_2
+  fsub v29.4s, v29.4s, v23.4s                            // w_2
+  fmul v29.4s, v29.4s, v19.4s                            // w_2
+  fmla v2.4s, v29.4s, v24.s[2]                           // acc
+  shl v29.4s, v27.4s, #8                                 // w_3
+  sshr v29.4s, v29.4s, #24                               // w_3
+  scvtf v29.4s, v29.4s                                   // w_3
+  fsub v29.4s, v29.4s, v22.4s                            // w_3
+  fmul v29.4s, v29.4s, v18.4s                            // w_3
+  fmla v3.4s, v29.4s, v24.s[2]                           // acc
+  sshr v26.4s, v26.4s, #24                               // w_0
+  scvtf v26.4s, v26.4s                                   // w_0
+  fsub v26.4s, v26.4s, v21.4s                            // w_0
+  fmul v26.4s, v26.4s, v17.4s                            // w_0
+  fmla v4.4s, v26.4s, v24.s[3]                           // acc
+  sshr v25.4s, v25.4s, #24                               // w_1
+  scvtf v25.4s, v25.4s                                   // w_1
+  fsub v25.4s, v25.4s, v20.4s                            // w_1
+  fmul v25.4s, v25.4s, v16.4s                            // w_1
+  fmla v5.4s, v25.4s, v24.s[3]                           // acc
+  sshr v25.4s, v28.4s, #24                               // w_2
+  scvtf v25.4s, v25.4s                                   // w_2
+  fsub v25.4s, v25.4s, v23.4s                            // w_2
+  fmul v25.4s, v25.4s, v19.4s                            // w_2
+  fmla v6.4s, v25.4s, v24.s[3]                           // acc
+  sshr v25.4s, v27.4s, #24                               // w_3
+  scvtf v25.4s, v25.4s                                   // w_3
+  fsub v25.4s, v25.4s, v22.4s                            // w_3
+  fmul v25.4s, v25.4s, v18.4s                            // w_3
+  fmla v7.4s, v25.4s, v24.s[3]                           // acc
+  ldp q25, q24, [x12, #64]                               // a_0, a_0
+  ldp q27, q26, [x13, #128]                              // w_0, w_1
+  shl v28.4s, v27.4s, #24                                // w_0
+  sshr v28.4s, v28.4s, #24                               // w_0
+  scvtf v28.4s, v28.4s                                   // w_0
+  fsub v28.4s, v28.4s, v21.4s                            // w_0
+  fmul v28.4s, v28.4s, v17.4s                            // w_0
+  fmla v0.4s, v28.4s, v25.s[0]                           // acc
+  shl v28.4s, v26.4s, #24                                // w_1
+  sshr v28.4s, v28.4s, #24                               // w_1
+  scvtf v28.4s, v28.4s                                   // w_1
+  fsub v28.4s, v28.4s, v20.4s                            // w_1
+  fmul v28.4s, v28.4s, v16.4s                            // w_1
+  fmla v1.4s, v28.4s, v25.s[0]                           // acc
+  ldp q29, q28, [x14, #128]                              // w_2, w_3
+  shl v30.4s, v29.4s, #24                                // w_2
+  sshr v30.4s, v30.4s, #24                               // w_2
+  scvtf v30.4s, v30.4s                                   // w_2
+  fsub v30.4s, v30.4s, v23.4s                            // w_2
+  fmul v30.4s, v30.4s, v19.4s                            // w_2
+  fmla v2.4s, v30.4s, v25.s[0]                           // acc
+  shl v30.4s, v28.4s, #24                                // w_3
+  sshr v30.4s, v30.4s, #24                               // w_3
+  scvtf v30.4s, v30.4s                                   // w_3
+  fsub v30.4s, v30.4s, v22.4s                            // w_3
+  fmul v30.4s, v30.4s, v18.4s                            // w_3
+  fmla v3.4s, v30.4s, v25.s[0]                           // acc
+  shl v30.4s, v27.4s, #16                                // w_0
+  sshr v30.4s, v30.4s, #24                               // w_0
+  scvtf v30.4s, v30.4s                                   // w_0
+  fsub v30.4s, v30.4s, v21.4s                            // w_0
+  fmul v30.4s, v30.4s, v17.4s                            // w_0
+  fmla v4.4s, v30.4s, v25.s[1]                           // acc
+  shl v30.4s, v26.4s, #16                                // w_1
+  sshr v30.4s, v30.4s, #24                               // w_1
+  scvtf v30.4s, v30.4s                                   // w_1
+  fsub v30.4s, v30.4s, v20.4s                            // w_1
+  fmul v30.4s, v30.4s, v16.4s                            // w_1
+  fmla v5.4s, v30.4s, v25.s[1]                           // acc
+  shl v30.4s, v29.4s, #16                                // w_2
+  sshr v30.4s, v30.4s, #24                               // w_2
+  scvtf v30.4s, v30.4s                                   // w_2
+  fsub v30.4s, v30.4s, v23.4s                            // w_2
+  fmul v30.4s, v30.4s, v19.4s                            // w_2
+  fmla v6.4s, v30.4s, v25.s[1]                           // acc
+  shl v30.4s, v28.4s, #16                                // w_3
+  sshr v30.4s, v30.4s, #24                               // w_3
+  scvtf v30.4s, v30.4s                                   // w_3
+  fsub v30.4s, v30.4s, v22.4s                            // w_3
+  fmul v30.4s, v30.4s, v18.4s                            // w_3
+  fmla v7.4s, v30.4s, v25.s[1]                           // acc
+  shl v30.4s, v27.4s, #8                                 // w_0
+  sshr v30.4s, v30.4s, #24                               // w_0
+  scvtf v30.4s, v30.4s                                   // w_0
+  fsub v30.4s, v30.4s, v21.4s                            // w_0
+  fmul v30.4s, v30.4s, v17.4s                            // w_0
+  fmla v0.4s, v30.4s, v25.s[2]                           // acc
+  shl v30.4s, v26.4s, #8                                 // w_1
+  sshr v30.4s, v30.4s, #24                               // w_1
+  scvtf v30.4s, v30.4s                                   // w_1
+  fsub v30.4s, v30.4s, v20.4s                            // w_1
+  fmul v30.4s, v30.4s, v16.4s                            // w_1
+  fmla v1.4s, v30.4s, v25.s[2]                           // acc
+  shl v30.4s, v29.4s, #8                                 // w_2
+  sshr v30.4s, v30.4s, #24                               // w_2
+  scvtf v30.4s, v30.4s                                   // w_2
+  fsub v30.4s, v30.4s, v23.4s                            // w_2
+  fmul v30.4s, v30.4s, v19.4s                            // w_2
+  fmla v2.4s, v30.4s, v25.s[2]                           // acc
+  shl v30.4s, v28.4s, #8                                 // w_3
+  sshr v30.4s, v30.4s, #24                               // w_3
+  scvtf v30.4s, v30.4s                                   // w_3
+  fsub v30.4s, v30.4s, v22.4s                            // w_3
+  fmul v30.4s, v30.4s, v18.4s                            // w_3
+  fmla v3.4s, v30.4s, v25.s[2]                           // acc
   sshr v27.4s, v27.4s, #24                               // w_0
   scvtf v27.4s, v27.4s                                   // w_0
-  fsub v27.4s, v27.4s, v23.4s                            // w_0
+  fsub v27.4s, v27.4s, v21.4s                            // w_0
   fmul v27.4s, v27.4s, v17.4s                            // w_0
-  fmla v4.4s, v27.4s, v28.s[3]                           // acc
-  sshr v27.4s, v31.4s, #24                               // w_1
-  scvtf v27.4s, v27.4s                                   // w_1
-  fsub v27.4s, v27.4s, v22.4s                            // w_1
-  fmul v27.4s, v27.4s, v18.4s                            // w_1
-  fmla v5.4s, v27.4s, v28.s[3]                           // acc
-  sshr v27.4s, v30.4s, #24                               // w_2
-  scvtf v27.4s, v27.4s                                   // w_2
-  fsub v27.4s, v27.4s, v25.4s                            // w_2
-  fmul v27.4s, v27.4s, v20.4s                            // w_2
-  fmla v6.4s, v27.4s, v28.s[3]                           // acc
-  sshr v27.4s, v9.4s, #24                                // w_3
-  scvtf v27.4s, v27.4s                                   // w_3
-  fsub v27.4s, v27.4s, v24.4s                            // w_3
-  fmul v27.4s, v27.4s, v21.4s                            // w_3
-  fmla v7.4s, v27.4s, v28.s[3]                           // acc
-  shl v27.4s, v29.4s, #24                                // w_0
+  fmla v4.4s, v27.4s, v25.s[3]                           // acc
+  sshr v26.4s, v26.4s, #24                               // w_1
+  scvtf v26.4s, v26.4s                                   // w_1
+  fsub v26.4s, v26.4s, v20.4s                            // w_1
+  fmul v26.4s, v26.4s, v16.4s                            // w_1
+  fmla v5.4s, v26.4s, v25.s[3]                           // acc
+  sshr v26.4s, v29.4s, #24                               // w_2
+  scvtf v26.4s, v26.4s                                   // w_2
+  fsub v26.4s, v26.4s, v23.4s                            // w_2
+  fmul v26.4s, v26.4s, v19.4s                            // w_2
+  fmla v6.4s, v26.4s, v25.s[3]                           // acc
+  sshr v26.4s, v28.4s, #24                               // w_3
+  scvtf v26.4s, v26.4s                                   // w_3
+  fsub v26.4s, v26.4s, v22.4s                            // w_3
+  fmul v26.4s, v26.4s, v18.4s                            // w_3
+  fmla v7.4s, v26.4s, v25.s[3]                           // acc
+  ldp q26, q25, [x13, #160]                              // w_0, w_1
+  shl v27.4s, v26.4s, #24                                // w_0
   sshr v27.4s, v27.4s, #24                               // w_0
   scvtf v27.4s, v27.4s                                   // w_0
-  fsub v27.4s, v27.4s, v23.4s                            // w_0
+  fsub v27.4s, v27.4s, v21.4s                            // w_0
   fmul v27.4s, v27.4s, v17.4s                            // w_0
-  fmla v0.4s, v27.4s, v26.s[0]                           // acc
-  shl v27.4s, v16.4s, #24                                // w_1
+  fmla v0.4s, v27.4s, v24.s[0]                           // acc
+  shl v27.4s, v25.4s, #24                                // w_1
   sshr v27.4s, v27.4s, #24                               // w_1
   scvtf v27.4s, v27.4s                                   // w_1
-  fsub v27.4s, v27.4s, v22.4s                            // w_1
-  fmul v27.4s, v27.4s, v18.4s                            // w_1
-  fmla v1.4s, v27.4s, v26.s[0]                           // acc
-  shl v27.4s, v8.4s, #24                                 // w_2
-  sshr v27.4s, v27.4s, #24                               // w_2
-  scvtf v27.4s, v27.4s                                   // w_2
-  fsub v27.4s, v27.4s, v25.4s                            // w_2
-  fmul v27.4s, v27.4s, v20.4s                            // w_2
-  fmla v2.4s, v27.4s, v26.s[0]                           // acc
-  shl v27.4s, v19.4s, #24                                // w_3
-  sshr v27.4s, v27.4s, #24                               // w_3
-  scvtf v27.4s, v27.4s                                   // w_3
-  fsub v27.4s, v27.4s, v24.4s                            // w_3
-  fmul v27.4s, v27.4s, v21.4s                            // w_3
-  fmla v3.4s, v27.4s, v26.s[0]                           // acc
-  shl v27.4s, v29.4s, #16                                // w_0
+  fsub v27.4s, v27.4s, v20.4s                            // w_1
+  fmul v27.4s, v27.4s, v16.4s                            // w_1
+  fmla v1.4s, v27.4s, v24.s[0]                           // acc
+  ldp q28, q27, [x14, #160]                              // w_2, w_3
+  shl v29.4s, v28.4s, #24                                // w_2
+  sshr v29.4s, v29.4s, #24                               // w_2
+  scvtf v29.4s, v29.4s                                   // w_2
+  fsub v29.4s, v29.4s, v23.4s                            // w_2
+  fmul v29.4s, v29.4s, v19.4s                            // w_2
+  fmla v2.4s, v29.4s, v24.s[0]                           // acc
+  shl v29.4s, v27.4s, #24                                // w_3
+  sshr v29.4s, v29.4s, #24                               // w_3
+  scvtf v29.4s, v29.4s                                   // w_3
+  fsub v29.4s, v29.4s, v22.4s                            // w_3
+  fmul v29.4s, v29.4s, v18.4s                            // w_3
+  fmla v3.4s, v29.4s, v24.s[0]                           // acc
+  shl v29.4s, v26.4s, #16                                // w_0
+  sshr v29.4s, v29.4s, #24                               // w_0
+  scvtf v29.4s, v29.4s                                   // w_0
+  fsub v29.4s, v29.4s, v21.4s                            // w_0
+  fmul v29.4s, v29.4s, v17.4s                            // w_0
+  fmla v4.4s, v29.4s, v24.s[1]                           // acc
+  shl v29.4s, v25.4s, #16                                // w_1
+  sshr v29.4s, v29.4s, #24                               // w_1
+  scvtf v29.4s, v29.4s                                   // w_1
+  fsub v29.4s, v29.4s, v20.4s                            // w_1
+  fmul v29.4s, v29.4s, v16.4s                            // w_1
+  fmla v5.4s, v29.4s, v24.s[1]                           // acc
+  shl v29.4s, v28.4s, #16                                // w_2
+  sshr v29.4s, v29.4s, #24                               // w_2
+  scvtf v29.4s, v29.4s                                   // w_2
+  fsub v29.4s, v29.4s, v23.4s                            // w_2
+  fmul v29.4s, v29.4s, v19.4s                            // w_2
+  fmla v6.4s, v29.4s, v24.s[1]                           // acc
+  shl v29.4s, v27.4s, #16                                // w_3
+  sshr v29.4s, v29.4s, #24                               // w_3
+  scvtf v29.4s, v29.4s                                   // w_3
+  fsub v29.4s, v29.4s, v22.4s                            // w_3
+  fmul v29.4s, v29.4s, v18.4s                            // w_3
+  fmla v7.4s, v29.4s, v24.s[1]                           // acc
+  shl v29.4s, v26.4s, #8                                 // w_0
+  sshr v29.4s, v29.4s, #24                               // w_0
+  scvtf v29.4s, v29.4s                                   // w_0
+  fsub v29.4s, v29.4s, v21.4s                            // w_0
+  fmul v29.4s, v29.4s, v17.4s                            // w_0
+  fmla v0.4s, v29.4s, v24.s[2]                           // acc
+  shl v29.4s, v25.4s, #8                                 // w_1
+  sshr v29.4s, v29.4s, #24                               // w_1
+  scvtf v29.4s, v29.4s                                   // w_1
+  fsub v29.4s, v29.4s, v20.4s                            // w_1
+  fmul v29.4s, v29.4s, v16.4s                            // w_1
+  fmla v1.4s, v29.4s, v24.s[2]                           // acc
+  shl v29.4s, v28.4s, #8                                 // w_2
+  sshr v29.4s, v29.4s, #24                               // w_2
+  scvtf v29.4s, v29.4s                                   // w_2
+  fsub v29.4s, v29.4s, v23.4s                            // w_2
+  fmul v29.4s, v29.4s, v19.4s                            // w_2
+  fmla v2.4s, v29.4s, v24.s[2]                           // acc
+  shl v29.4s, v27.4s, #8                                 // w_3
+  sshr v29.4s, v29.4s, #24                               // w_3
+  scvtf v29.4s, v29.4s                                   // w_3
+  fsub v29.4s, v29.4s, v22.4s                            // w_3
+  fmul v29.4s, v29.4s, v18.4s                            // w_3
+  fmla v3.4s, v29.4s, v24.s[2]                           // acc
+  sshr v26.4s, v26.4s, #24                               // w_0
+  scvtf v26.4s, v26.4s                                   // w_0
+  fsub v26.4s, v26.4s, v21.4s                            // w_0
+  fmul v26.4s, v26.4s, v17.4s                            // w_0
+  fmla v4.4s, v26.4s, v24.s[3]                           // acc
+  sshr v25.4s, v25.4s, #24                               // w_1
+  scvtf v25.4s, v25.4s                                   // w_1
+  fsub v25.4s, v25.4s, v20.4s                            // w_1
+  fmul v25.4s, v25.4s, v16.4s                            // w_1
+  fmla v5.4s, v25.4s, v24.s[3]                           // acc
+  sshr v25.4s, v28.4s, #24                               // w_2
+  scvtf v25.4s, v25.4s                                   // w_2
+  fsub v25.4s, v25.4s, v23.4s                            // w_2
+  fmul v25.4s, v25.4s, v19.4s                            // w_2
+  fmla v6.4s, v25.4s, v24.s[3]                           // acc
+  sshr v25.4s, v27.4s, #24                               // w_3
+  scvtf v25.4s, v25.4s                                   // w_3
+  fsub v25.4s, v25.4s, v22.4s                            // w_3
+  fmul v25.4s, v25.4s, v18.4s                            // w_3
+  fmla v7.4s, v25.4s, v24.s[3]                           // acc
+  ldp q25, q24, [x12, #96]                               // a_0, a_0
+  ldp q27, q26, [x13, #192]                              // w_0, w_1
+  shl v28.4s, v27.4s, #24                                // w_0
+  sshr v28.4s, v28.4s, #24                               // w_0
+  scvtf v28.4s, v28.4s                                   // w_0
+  fsub v28.4s, v28.4s, v21.4s                            // w_0
+  fmul v28.4s, v28.4s, v17.4s                            // w_0
+  fmla v0.4s, v28.4s, v25.s[0]                           // acc
+  shl v28.4s, v26.4s, #24                                // w_1
+  sshr v28.4s, v28.4s, #24                               // w_1
+  scvtf v28.4s, v28.4s                                   // w_1
+  fsub v28.4s, v28.4s, v20.4s                            // w_1
+  fmul v28.4s, v28.4s, v16.4s                            // w_1
+  fmla v1.4s, v28.4s, v25.s[0]                           // acc
+  ldp q29, q28, [x14, #192]                              // w_2, w_3
+  shl v30.4s, v29.4s, #24                                // w_2
+  sshr v30.4s, v30.4s, #24                               // w_2
+  scvtf v30.4s, v30.4s                                   // w_2
+  fsub v30.4s, v30.4s, v23.4s                            // w_2
+  fmul v30.4s, v30.4s, v19.4s                            // w_2
+  fmla v2.4s, v30.4s, v25.s[0]                           // acc
+  shl v30.4s, v28.4s, #24                                // w_3
+  sshr v30.4s, v30.4s, #24                               // w_3
+  scvtf v30.4s, v30.4s                                   // w_3
+  fsub v30.4s, v30.4s, v22.4s                            // w_3
+  fmul v30.4s, v30.4s, v18.4s                            // w_3
+  fmla v3.4s, v30.4s, v25.s[0]                           // acc
+  shl v30.4s, v27.4s, #16                                // w_0
+  sshr v30.4s, v30.4s, #24                               // w_0
+  scvtf v30.4s, v30.4s                                   // w_0
+  fsub v30.4s, v30.4s, v21.4s                            // w_0
+  fmul v30.4s, v30.4s, v17.4s                            // w_0
+  fmla v4.4s, v30.4s, v25.s[1]                           // acc
+  shl v30.4s, v26.4s, #16                                // w_1
+  sshr v30.4s, v30.4s, #24                               // w_1
+  scvtf v30.4s, v30.4s                                   // w_1
+  fsub v30.4s, v30.4s, v20.4s                            // w_1
+  fmul v30.4s, v30.4s, v16.4s                            // w_1
+  fmla v5.4s, v30.4s, v25.s[1]                           // acc
+  shl v30.4s, v29.4s, #16                                // w_2
+  sshr v30.4s, v30.4s, #24                               // w_2
+  scvtf v30.4s, v30.4s                                   // w_2
+  fsub v30.4s, v30.4s, v23.4s                            // w_2
+  fmul v30.4s, v30.4s, v19.4s                            // w_2
+  fmla v6.4s, v30.4s, v25.s[1]                           // acc
+  shl v30.4s, v28.4s, #16                                // w_3
+  sshr v30.4s, v30.4s, #24                               // w_3
+  scvtf v30.4s, v30.4s                                   // w_3
+  fsub v30.4s, v30.4s, v22.4s                            // w_3
+  fmul v30.4s, v30.4s, v18.4s                            // w_3
+  fmla v7.4s, v30.4s, v25.s[1]                           // acc
+  shl v30.4s, v27.4s, #8                                 // w_0
+  sshr v30.4s, v30.4s, #24                               // w_0
+  scvtf v30.4s, v30.4s                                   // w_0
+  fsub v30.4s, v30.4s, v21.4s                            // w_0
+  fmul v30.4s, v30.4s, v17.4s                            // w_0
+  fmla v0.4s, v30.4s, v25.s[2]                           // acc
+  shl v30.4s, v26.4s, #8                                 // w_1
+  sshr v30.4s, v30.4s, #24                               // w_1
+  scvtf v30.4s, v30.4s                                   // w_1
+  fsub v30.4s, v30.4s, v20.4s                            // w_1
+  fmul v30.4s, v30.4s, v16.4s                            // w_1
+  fmla v1.4s, v30.4s, v25.s[2]                           // acc
+  shl v30.4s, v29.4s, #8                                 // w_2
+  sshr v30.4s, v30.4s, #24                               // w_2
+  scvtf v30.4s, v30.4s                                   // w_2
+  fsub v30.4s, v30.4s, v23.4s                            // w_2
+  fmul v30.4s, v30.4s, v19.4s                            // w_2
+  fmla v2.4s, v30.4s, v25.s[2]                           // acc
+  shl v30.4s, v28.4s, #8                                 // w_3
+  sshr v30.4s, v30.4s, #24                               // w_3
+  scvtf v30.4s, v30.4s                                   // w_3
+  fsub v30.4s, v30.4s, v22.4s                            // w_3
+  fmul v30.4s, v30.4s, v18.4s                            // w_3
+  fmla v3.4s, v30.4s, v25.s[2]                           // acc
   sshr v27.4s, v27.4s, #24                               // w_0
   scvtf v27.4s, v27.4s                                   // w_0
-  fsub v27.4s, v27.4s, v23.4s                            // w_0
+  fsub v27.4s, v27.4s, v21.4s                            // w_0
   fmul v27.4s, v27.4s, v17.4s                            // w_0
-  fmla v4.4s, v27.4s, v26.s[1]                           // acc
-  shl v27.4s, v16.4s, #16                                // w_1
-  sshr v27.4s, v27.4s, #24                               // w_1
-  scvtf v27.4s, v27.4s                                   // w_1
-  fsub v27.4s, v27.4s, v22.4s                            // w_1
-  fmul v27.4s, v27.4s, v18.4s                            // w_1
-  fmla v5.4s, v27.4s, v26.s[1]                           // acc
-  shl v27.4s, v8.4s, #16                                 // w_2
-  sshr v27.4s, v27.4s, #24                               // w_2
-  scvtf v27.4s, v27.4s                                   // w_2
-  fsub v27.4s, v27.4s, v25.4s                            // w_2
-  fmul v27.4s, v27.4s, v20.4s                            // w_2
-  fmla v6.4s, v27.4s, v26.s[1]                           // acc
-  shl v27.4s, v19.4s, #16                                // w_3
-  sshr v27.4s, v27.4s, #24                               // w_3
-  scvtf v27.4s, v27.4s                                   // w_3
-  fsub v27.4s, v27.4s, v24.4s                            // w_3
-  fmul v27.4s, v27.4s, v21.4s                            // w_3
-  fmla v7.4s, v27.4s, v26.s[1]                           // acc
-  shl v27.4s, v29.4s, #8                                 // w_0
+  fmla v4.4s, v27.4s, v25.s[3]                           // acc
+  sshr v26.4s, v26.4s, #24                               // w_1
+  scvtf v26.4s, v26.4s                                   // w_1
+  fsub v26.4s, v26.4s, v20.4s                            // w_1
+  fmul v26.4s, v26.4s, v16.4s                            // w_1
+  fmla v5.4s, v26.4s, v25.s[3]                           // acc
+  sshr v26.4s, v29.4s, #24                               // w_2
+  scvtf v26.4s, v26.4s                                   // w_2
+  fsub v26.4s, v26.4s, v23.4s                            // w_2
+  fmul v26.4s, v26.4s, v19.4s                            // w_2
+  fmla v6.4s, v26.4s, v25.s[3]                           // acc
+  sshr v26.4s, v28.4s, #24                               // w_3
+  scvtf v26.4s, v26.4s                                   // w_3
+  fsub v26.4s, v26.4s, v22.4s                            // w_3
+  fmul v26.4s, v26.4s, v18.4s                            // w_3
+  fmla v7.4s, v26.4s, v25.s[3]                           // acc
+  ldp q26, q25, [x13, #224]                              // w_0, w_1
+  shl v27.4s, v26.4s, #24                                // w_0
   sshr v27.4s, v27.4s, #24                               // w_0
   scvtf v27.4s, v27.4s                                   // w_0
-  fsub v27.4s, v27.4s, v23.4s                            // w_0
+  fsub v27.4s, v27.4s, v21.4s                            // w_0
   fmul v27.4s, v27.4s, v17.4s                            // w_0
-  fmla v0.4s, v27.4s, v26.s[2]                           // acc
-  shl v27.4s, v16.4s, #8                                 // w_1
+  fmla v0.4s, v27.4s, v24.s[0]                           // acc
+  shl v27.4s, v25.4s, #24                                // w_1
   sshr v27.4s, v27.4s, #24                               // w_1
   scvtf v27.4s, v27.4s                                   // w_1
-  fsub v27.4s, v27.4s, v22.4s                            // w_1
-  fmul v27.4s, v27.4s, v18.4s                            // w_1
-  fmla v1.4s, v27.4s, v26.s[2]                           // acc
-  shl v27.4s, v8.4s, #8                                  // w_2
-  sshr v27.4s, v27.4s, #24                               // w_2
-  scvtf v27.4s, v27.4s                                   // w_2
-  fsub v27.4s, v27.4s, v25.4s                            // w_2
-  fmul v27.4s, v27.4s, v20.4s                            // w_2
-  fmla v2.4s, v27.4s, v26.s[2]                           // acc
-  shl v27.4s, v19.4s, #8                                 // w_3
-  sshr v27.4s, v27.4s, #24                               // w_3
-  scvtf v27.4s, v27.4s                                   // w_3
-  fsub v27.4s, v27.4s, v24.4s                            // w_3
-  fmul v27.4s, v27.4s, v21.4s                            // w_3
-  fmla v3.4s, v27.4s, v26.s[2]                           // acc
-  sshr v27.4s, v29.4s, #24                               // w_0
-  scvtf v27.4s, v27.4s                                   // w_0
-  fsub v23.4s, v27.4s, v23.4s                            // w_0
-  fmul v17.4s, v23.4s, v17.4s                            // w_0
-  fmla v4.4s, v17.4s, v26.s[3]                           // acc
-  sshr v16.4s, v16.4s, #24                               // w_1
-  scvtf v16.4s, v16.4s                                   // w_1
-  fsub v16.4s, v16.4s, v22.4s                            // w_1
-  fmul v16.4s, v16.4s, v18.4s                            // w_1
-  fmla v5.4s, v16.4s, v26.s[3]                           // acc
-  sshr v16.4s, v8.4s, #24                                // w_2
+  fsub v27.4s, v27.4s, v20.4s                            // w_1
+  fmul v27.4s, v27.4s, v16.4s                            // w_1
+  fmla v1.4s, v27.4s, v24.s[0]                           // acc
+  ldp q28, q27, [x14, #224]                              // w_2, w_3
+  shl v29.4s, v28.4s, #24                                // w_2
+  sshr v29.4s, v29.4s, #24                               // w_2
+  scvtf v29.4s, v29.4s                                   // w_2
+  fsub v29.4s, v29.4s, v23.4s                            // w_2
+  fmul v29.4s, v29.4s, v19.4s                            // w_2
+  fmla v2.4s, v29.4s, v24.s[0]                           // acc
+  shl v29.4s, v27.4s, #24                                // w_3
+  sshr v29.4s, v29.4s, #24                               // w_3
+  scvtf v29.4s, v29.4s                                   // w_3
+  fsub v29.4s, v29.4s, v22.4s                            // w_3
+  fmul v29.4s, v29.4s, v18.4s                            // w_3
+  fmla v3.4s, v29.4s, v24.s[0]                           // acc
+  shl v29.4s, v26.4s, #16                                // w_0
+  sshr v29.4s, v29.4s, #24                               // w_0
+  scvtf v29.4s, v29.4s                                   // w_0
+  fsub v29.4s, v29.4s, v21.4s                            // w_0
+  fmul v29.4s, v29.4s, v17.4s                            // w_0
+  fmla v4.4s, v29.4s, v24.s[1]                           // acc
+  shl v29.4s, v25.4s, #16                                // w_1
+  sshr v29.4s, v29.4s, #24                               // w_1
+  scvtf v29.4s, v29.4s                                   // w_1
+  fsub v29.4s, v29.4s, v20.4s                            // w_1
+  fmul v29.4s, v29.4s, v16.4s                            // w_1
+  fmla v5.4s, v29.4s, v24.s[1]                           // acc
+  shl v29.4s, v28.4s, #16                                // w_2
+  sshr v29.4s, v29.4s, #24                               // w_2
+  scvtf v29.4s, v29.4s                                   // w_2
+  fsub v29.4s, v29.4s, v23.4s                            // w_2
+  fmul v29.4s, v29.4s, v19.4s                            // w_2
+  fmla v6.4s, v29.4s, v24.s[1]                           // acc
+  shl v29.4s, v27.4s, #16                                // w_3
+  sshr v29.4s, v29.4s, #24                               // w_3
+  scvtf v29.4s, v29.4s                                   // w_3
+  fsub v29.4s, v29.4s, v22.4s                            // w_3
+  fmul v29.4s, v29.4s, v18.4s                            // w_3
+  fmla v7.4s, v29.4s, v24.s[1]                           // acc
+  shl v29.4s, v26.4s, #8                                 // w_0
+  sshr v29.4s, v29.4s, #24                               // w_0
+  scvtf v29.4s, v29.4s                                   // w_0
+  fsub v29.4s, v29.4s, v21.4s                            // w_0
+  fmul v29.4s, v29.4s, v17.4s                            // w_0
+  fmla v0.4s, v29.4s, v24.s[2]                           // acc
+  shl v29.4s, v25.4s, #8                                 // w_1
+  sshr v29.4s, v29.4s, #24                               // w_1
+  scvtf v29.4s, v29.4s                                   // w_1
+  fsub v29.4s, v29.4s, v20.4s                            // w_1
+  fmul v29.4s, v29.4s, v16.4s                            // w_1
+  fmla v1.4s, v29.4s, v24.s[2]                           // acc
+  shl v29.4s, v28.4s, #8                                 // w_2
+  sshr v29.4s, v29.4s, #24                               // w_2
+  scvtf v29.4s, v29.4s                                   // w_2
+  fsub v29.4s, v29.4s, v23.4s                            // w_2
+  fmul v29.4s, v29.4s, v19.4s                            // w_2
+  fmla v2.4s, v29.4s, v24.s[2]                           // acc
+  shl v29.4s, v27.4s, #8                                 // w_3
+  sshr v29.4s, v29.4s, #24                               // w_3
+  scvtf v29.4s, v29.4s                                   // w_3
+  fsub v29.4s, v29.4s, v22.4s                            // w_3
+  fmul v29.4s, v29.4s, v18.4s                            // w_3
+  fmla v3.4s, v29.4s, v24.s[2]                           // acc
+  sshr v26.4s, v26.4s, #24                               // w_0
+  scvtf v26.4s, v26.4s                                   // w_0
+  fsub v21.4s, v26.4s, v21.4s                            // w_0
+  fmul v17.4s, v21.4s, v17.4s                            // w_0
+  fmla v4.4s, v17.4s, v24.s[3]                           // acc
+  sshr v17.4s, v25.4s, #24                               // w_1
+  scvtf v17.4s, v17.4s                                   // w_1
+  fsub v17.4s, v17.4s, v20.4s                            // w_1
+  fmul v16.4s, v17.4s, v16.4s                            // w_1
+  fmla v5.4s, v16.4s, v24.s[3]                           // acc
+  sshr v16.4s, v28.4s, #24                               // w_2
   scvtf v16.4s, v16.4s                                   // w_2
-  fsub v16.4s, v16.4s, v25.4s                            // w_2
-  fmul v16.4s, v16.4s, v20.4s                            // w_2
-  fmla v6.4s, v16.4s, v26.s[3]                           // acc
-  sshr v16.4s, v19.4s, #24                               // w_3
+  fsub v16.4s, v16.4s, v23.4s                            // w_2
+  fmul v16.4s, v16.4s, v19.4s                            // w_2
+  fmla v6.4s, v16.4s, v24.s[3]                           // acc
+  sshr v16.4s, v27.4s, #24                               // w_3
   scvtf v16.4s, v16.4s                                   // w_3
-  fsub v16.4s, v16.4s, v24.4s                            // w_3
-  fmul v16.4s, v16.4s, v21.4s                            // w_3
-  fmla v7.4s, v16.4s, v26.s[3]                           // acc
+  fsub v16.4s, v16.4s, v22.4s                            // w_3
+  fmul v16.4s, v16.4s, v18.4s                            // w_3
+  fmla v7.4s, v16.4s, v24.s[3]                           // acc
   add x12, x12, #128
   add x13, x13, #320
   add x14, x14, #320
@@ -904,28 +882,20 @@ L(k_done):
   ldp q7, q6, [x10, #0]                                  // bias, bias
   ldp q17, q16, [x9, #0]                                 // bias, bias
   fadd v0.4s, v0.4s, v7.4s                               // out
-  fcmgt v7.4s, v4.4s, v0.4s                              // out
-  bsl v7.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v7.4s, v5.4s                              // out_0_0
-  bsl v0.16b, v5.16b, v7.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_0
   str q0, [x6, #0]                                       // out_0_0
   fadd v0.4s, v1.4s, v6.4s                               // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out_0_1
-  bsl v0.16b, v5.16b, v1.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   fadd v0.4s, v2.4s, v17.4s                              // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out_0_2
-  bsl v0.16b, v5.16b, v1.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_2
   str q0, [x6, #32]                                      // out_0_2
   fadd v0.4s, v3.4s, v16.4s                              // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out_0_3
-  bsl v0.16b, v5.16b, v1.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_3
   str q0, [x6, #48]                                      // out_0_3
   b L(if_done)
 L(if_else):
@@ -1035,25 +1005,17 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v17.s}[3], [x9]                                   // bias
   fadd v0.4s, v0.4s, v6.4s                               // out
-  fcmgt v6.4s, v4.4s, v0.4s                              // out
-  bsl v6.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v6.4s, v5.4s                              // out_0_0
-  bsl v0.16b, v5.16b, v6.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_0
   fadd v1.4s, v1.4s, v7.4s                               // out
-  fcmgt v6.4s, v4.4s, v1.4s                              // out
-  bsl v6.16b, v4.16b, v1.16b
-  fcmgt v1.4s, v6.4s, v5.4s                              // out_0_1
-  bsl v1.16b, v5.16b, v6.16b
+  fmax v1.4s, v1.4s, v4.4s                               // out
+  fmin v1.4s, v1.4s, v5.4s                               // out_0_1
   fadd v2.4s, v2.4s, v16.4s                              // out
-  fcmgt v6.4s, v4.4s, v2.4s                              // out
-  bsl v6.16b, v4.16b, v2.16b
-  fcmgt v2.4s, v6.4s, v5.4s                              // out_0_2
-  bsl v2.16b, v5.16b, v6.16b
+  fmax v2.4s, v2.4s, v4.4s                               // out
+  fmin v2.4s, v2.4s, v5.4s                               // out_0_2
   fadd v3.4s, v3.4s, v17.4s                              // out
-  fcmgt v6.4s, v4.4s, v3.4s                              // out
-  bsl v6.16b, v4.16b, v3.16b
-  fcmgt v3.4s, v6.4s, v5.4s                              // out_0_3
-  bsl v3.16b, v5.16b, v6.16b
+  fmax v3.4s, v3.4s, v4.4s                               // out
+  fmin v3.4s, v3.4s, v5.4s                               // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
@@ -1168,24 +1130,9 @@ L(m_done):
   b.hi L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  ldr d8, [sp, #0]
-  ldr d9, [sp, #8]
-  ldr d10, [sp, #16]
-  add sp, sp, #32
-  .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
 #elif defined(_WIN32)
-  .seh_startepilogue
-  ldr d8, [sp, #0]
-  .seh_save_freg d8, 0
-  ldr d9, [sp, #8]
-  .seh_save_freg d9, 8
-  ldr d10, [sp, #16]
-  .seh_save_freg d10, 16
-  add sp, sp, #32
-  .seh_stackalloc 32
-  .seh_endepilogue
   ret
   .seh_endproc
 #endif

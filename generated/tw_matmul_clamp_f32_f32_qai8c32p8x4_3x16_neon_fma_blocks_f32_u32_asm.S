@@ -112,25 +112,16 @@ L(m):
   ldr x10, [x0, #8*4]                                    // block
   udiv x10, x9, x10                                      // blocks
   ldr x11, [x0, #8*6]                                    // lhs_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x7, x11
-  cmp x12, #0                                            // lhs_1
-  csel x12, x7, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
+  add x12, x7, x11
+  cmp x8, #1                                             // lhs_1
+  csel x12, x7, x12, ls
   add x11, x12, x11
-  cmp x13, #0                                            // lhs_2
-  csel x11, x12, x11, eq
+  cmp x8, #2                                             // lhs_2
+  csel x11, x12, x11, ls
   ldr x13, [x0, #8*11]                                   // rhs_stride
-  mov x14, #8
-  subs x14, x4, x14
-  csel x14, x14, xzr, hs
   add x13, x3, x13
-  cmp x14, #0                                            // rhs_1
-  csel x13, x3, x13, eq
+  cmp x4, #8                                             // rhs_1
+  csel x13, x3, x13, ls
   movi v0.2d, #0                                         // acc_0_0
   movi v1.2d, #0                                         // acc_0_1
   movi v2.2d, #0                                         // acc_0_2
@@ -150,8 +141,7 @@ L(m):
   cbz x14, L(block_done)
 L(block):
   ldr x19, [x0, #8*4]                                    // block
-  mov x20, #8
-  mul x19, x19, x20
+  lsl x19, x19, #3
   add x20, x16, x19                                      // end
   add x19, x17, x19                                      // end
   ldp q20, q21, [x20, #0]                                // scale_0, scale_1
@@ -1204,20 +1194,13 @@ L(block_done):
   dup v21.4s, v21.s[0]
   mov x11, #16
   ldr x12, [x0, #8*13]                                   // dst_stride
-  mov x14, #1
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x6, x12
-  cmp x14, #0                                            // dst_1
-  csel x14, x6, x15, eq
-  mov x15, #2
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
+  add x14, x6, x12
+  cmp x8, #1                                             // dst_1
+  csel x14, x6, x14, ls
   add x12, x14, x12
-  cmp x15, #0                                            // dst_2
-  csel x12, x14, x12, eq
-  mov x15, #8
-  mul x9, x9, x15
+  cmp x8, #2                                             // dst_2
+  csel x12, x14, x12, ls
+  lsl x9, x9, #3
   mov x15, #64
   mul x10, x10, x15
   add x9, x9, x10
@@ -1238,76 +1221,52 @@ L(block_done):
   ldp q23, q22, [x10, #0]                                // bias, bias
   ldp q25, q24, [x9, #0]                                 // bias, bias
   fadd v16.4s, v16.4s, v23.4s                            // out
-  fcmgt v26.4s, v20.4s, v16.4s                           // out
-  bsl v26.16b, v20.16b, v16.16b
-  fcmgt v16.4s, v26.4s, v21.4s                           // out_2_0
-  bsl v16.16b, v21.16b, v26.16b
+  fmax v16.4s, v16.4s, v20.4s                            // out
+  fmin v16.4s, v16.4s, v21.4s                            // out_2_0
   str q16, [x12, #0]                                     // out_2_0
   fadd v16.4s, v17.4s, v22.4s                            // out
-  fcmgt v17.4s, v20.4s, v16.4s                           // out
-  bsl v17.16b, v20.16b, v16.16b
-  fcmgt v16.4s, v17.4s, v21.4s                           // out_2_1
-  bsl v16.16b, v21.16b, v17.16b
+  fmax v16.4s, v16.4s, v20.4s                            // out
+  fmin v16.4s, v16.4s, v21.4s                            // out_2_1
   str q16, [x12, #16]                                    // out_2_1
   fadd v16.4s, v18.4s, v25.4s                            // out
-  fcmgt v17.4s, v20.4s, v16.4s                           // out
-  bsl v17.16b, v20.16b, v16.16b
-  fcmgt v16.4s, v17.4s, v21.4s                           // out_2_2
-  bsl v16.16b, v21.16b, v17.16b
+  fmax v16.4s, v16.4s, v20.4s                            // out
+  fmin v16.4s, v16.4s, v21.4s                            // out_2_2
   str q16, [x12, #32]                                    // out_2_2
   fadd v16.4s, v19.4s, v24.4s                            // out
-  fcmgt v17.4s, v20.4s, v16.4s                           // out
-  bsl v17.16b, v20.16b, v16.16b
-  fcmgt v16.4s, v17.4s, v21.4s                           // out_2_3
-  bsl v16.16b, v21.16b, v17.16b
+  fmax v16.4s, v16.4s, v20.4s                            // out
+  fmin v16.4s, v16.4s, v21.4s                            // out_2_3
   str q16, [x12, #48]                                    // out_2_3
   fadd v4.4s, v4.4s, v23.4s                              // out
-  fcmgt v16.4s, v20.4s, v4.4s                            // out
-  bsl v16.16b, v20.16b, v4.16b
-  fcmgt v4.4s, v16.4s, v21.4s                            // out_1_0
-  bsl v4.16b, v21.16b, v16.16b
+  fmax v4.4s, v4.4s, v20.4s                              // out
+  fmin v4.4s, v4.4s, v21.4s                              // out_1_0
   str q4, [x14, #0]                                      // out_1_0
   fadd v4.4s, v5.4s, v22.4s                              // out
-  fcmgt v5.4s, v20.4s, v4.4s                             // out
-  bsl v5.16b, v20.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v21.4s                             // out_1_1
-  bsl v4.16b, v21.16b, v5.16b
+  fmax v4.4s, v4.4s, v20.4s                              // out
+  fmin v4.4s, v4.4s, v21.4s                              // out_1_1
   str q4, [x14, #16]                                     // out_1_1
   fadd v4.4s, v6.4s, v25.4s                              // out
-  fcmgt v5.4s, v20.4s, v4.4s                             // out
-  bsl v5.16b, v20.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v21.4s                             // out_1_2
-  bsl v4.16b, v21.16b, v5.16b
+  fmax v4.4s, v4.4s, v20.4s                              // out
+  fmin v4.4s, v4.4s, v21.4s                              // out_1_2
   str q4, [x14, #32]                                     // out_1_2
   fadd v4.4s, v7.4s, v24.4s                              // out
-  fcmgt v5.4s, v20.4s, v4.4s                             // out
-  bsl v5.16b, v20.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v21.4s                             // out_1_3
-  bsl v4.16b, v21.16b, v5.16b
+  fmax v4.4s, v4.4s, v20.4s                              // out
+  fmin v4.4s, v4.4s, v21.4s                              // out_1_3
   str q4, [x14, #48]                                     // out_1_3
   fadd v0.4s, v0.4s, v23.4s                              // out
-  fcmgt v4.4s, v20.4s, v0.4s                             // out
-  bsl v4.16b, v20.16b, v0.16b
-  fcmgt v0.4s, v4.4s, v21.4s                             // out_0_0
-  bsl v0.16b, v21.16b, v4.16b
+  fmax v0.4s, v0.4s, v20.4s                              // out
+  fmin v0.4s, v0.4s, v21.4s                              // out_0_0
   str q0, [x6, #0]                                       // out_0_0
   fadd v0.4s, v1.4s, v22.4s                              // out
-  fcmgt v1.4s, v20.4s, v0.4s                             // out
-  bsl v1.16b, v20.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v21.4s                             // out_0_1
-  bsl v0.16b, v21.16b, v1.16b
+  fmax v0.4s, v0.4s, v20.4s                              // out
+  fmin v0.4s, v0.4s, v21.4s                              // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   fadd v0.4s, v2.4s, v25.4s                              // out
-  fcmgt v1.4s, v20.4s, v0.4s                             // out
-  bsl v1.16b, v20.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v21.4s                             // out_0_2
-  bsl v0.16b, v21.16b, v1.16b
+  fmax v0.4s, v0.4s, v20.4s                              // out
+  fmin v0.4s, v0.4s, v21.4s                              // out_0_2
   str q0, [x6, #32]                                      // out_0_2
   fadd v0.4s, v3.4s, v24.4s                              // out
-  fcmgt v1.4s, v20.4s, v0.4s                             // out
-  bsl v1.16b, v20.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v21.4s                             // out_0_3
-  bsl v0.16b, v21.16b, v1.16b
+  fmax v0.4s, v0.4s, v20.4s                              // out
+  fmin v0.4s, v0.4s, v21.4s                              // out_0_3
   str q0, [x6, #48]                                      // out_0_3
   b L(if_done)
 L(if_else):
@@ -1417,65 +1376,41 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v25.s}[3], [x9]                                   // bias
   fadd v16.4s, v16.4s, v22.4s                            // out
-  fcmgt v26.4s, v20.4s, v16.4s                           // out
-  bsl v26.16b, v20.16b, v16.16b
-  fcmgt v16.4s, v26.4s, v21.4s                           // out_2_0
-  bsl v16.16b, v21.16b, v26.16b
+  fmax v16.4s, v16.4s, v20.4s                            // out
+  fmin v16.4s, v16.4s, v21.4s                            // out_2_0
   fadd v17.4s, v17.4s, v23.4s                            // out
-  fcmgt v26.4s, v20.4s, v17.4s                           // out
-  bsl v26.16b, v20.16b, v17.16b
-  fcmgt v17.4s, v26.4s, v21.4s                           // out_2_1
-  bsl v17.16b, v21.16b, v26.16b
+  fmax v17.4s, v17.4s, v20.4s                            // out
+  fmin v17.4s, v17.4s, v21.4s                            // out_2_1
   fadd v18.4s, v18.4s, v24.4s                            // out
-  fcmgt v26.4s, v20.4s, v18.4s                           // out
-  bsl v26.16b, v20.16b, v18.16b
-  fcmgt v18.4s, v26.4s, v21.4s                           // out_2_2
-  bsl v18.16b, v21.16b, v26.16b
+  fmax v18.4s, v18.4s, v20.4s                            // out
+  fmin v18.4s, v18.4s, v21.4s                            // out_2_2
   fadd v19.4s, v19.4s, v25.4s                            // out
-  fcmgt v26.4s, v20.4s, v19.4s                           // out
-  bsl v26.16b, v20.16b, v19.16b
-  fcmgt v19.4s, v26.4s, v21.4s                           // out_2_3
-  bsl v19.16b, v21.16b, v26.16b
+  fmax v19.4s, v19.4s, v20.4s                            // out
+  fmin v19.4s, v19.4s, v21.4s                            // out_2_3
   fadd v4.4s, v4.4s, v22.4s                              // out
-  fcmgt v26.4s, v20.4s, v4.4s                            // out
-  bsl v26.16b, v20.16b, v4.16b
-  fcmgt v4.4s, v26.4s, v21.4s                            // out_1_0
-  bsl v4.16b, v21.16b, v26.16b
+  fmax v4.4s, v4.4s, v20.4s                              // out
+  fmin v4.4s, v4.4s, v21.4s                              // out_1_0
   fadd v5.4s, v5.4s, v23.4s                              // out
-  fcmgt v26.4s, v20.4s, v5.4s                            // out
-  bsl v26.16b, v20.16b, v5.16b
-  fcmgt v5.4s, v26.4s, v21.4s                            // out_1_1
-  bsl v5.16b, v21.16b, v26.16b
+  fmax v5.4s, v5.4s, v20.4s                              // out
+  fmin v5.4s, v5.4s, v21.4s                              // out_1_1
   fadd v6.4s, v6.4s, v24.4s                              // out
-  fcmgt v26.4s, v20.4s, v6.4s                            // out
-  bsl v26.16b, v20.16b, v6.16b
-  fcmgt v6.4s, v26.4s, v21.4s                            // out_1_2
-  bsl v6.16b, v21.16b, v26.16b
+  fmax v6.4s, v6.4s, v20.4s                              // out
+  fmin v6.4s, v6.4s, v21.4s                              // out_1_2
   fadd v7.4s, v7.4s, v25.4s                              // out
-  fcmgt v26.4s, v20.4s, v7.4s                            // out
-  bsl v26.16b, v20.16b, v7.16b
-  fcmgt v7.4s, v26.4s, v21.4s                            // out_1_3
-  bsl v7.16b, v21.16b, v26.16b
+  fmax v7.4s, v7.4s, v20.4s                              // out
+  fmin v7.4s, v7.4s, v21.4s                              // out_1_3
   fadd v0.4s, v0.4s, v22.4s                              // out
-  fcmgt v22.4s, v20.4s, v0.4s                            // out
-  bsl v22.16b, v20.16b, v0.16b
-  fcmgt v0.4s, v22.4s, v21.4s                            // out_0_0
-  bsl v0.16b, v21.16b, v22.16b
+  fmax v0.4s, v0.4s, v20.4s                              // out
+  fmin v0.4s, v0.4s, v21.4s                              // out_0_0
   fadd v1.4s, v1.4s, v23.4s                              // out
-  fcmgt v22.4s, v20.4s, v1.4s                            // out
-  bsl v22.16b, v20.16b, v1.16b
-  fcmgt v1.4s, v22.4s, v21.4s                            // out_0_1
-  bsl v1.16b, v21.16b, v22.16b
+  fmax v1.4s, v1.4s, v20.4s                              // out
+  fmin v1.4s, v1.4s, v21.4s                              // out_0_1
   fadd v2.4s, v2.4s, v24.4s                              // out
-  fcmgt v22.4s, v20.4s, v2.4s                            // out
-  bsl v22.16b, v20.16b, v2.16b
-  fcmgt v2.4s, v22.4s, v21.4s                            // out_0_2
-  bsl v2.16b, v21.16b, v22.16b
+  fmax v2.4s, v2.4s, v20.4s                              // out
+  fmin v2.4s, v2.4s, v21.4s                              // out_0_2
   fadd v3.4s, v3.4s, v25.4s                              // out
-  fcmgt v22.4s, v20.4s, v3.4s                            // out
-  bsl v22.16b, v20.16b, v3.16b
-  fcmgt v3.4s, v22.4s, v21.4s                            // out_0_3
-  bsl v3.16b, v21.16b, v22.16b
+  fmax v3.4s, v3.4s, v20.4s                              // out
+  fmin v3.4s, v3.4s, v21.4s                              // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

@@ -15,10 +15,10 @@
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 k  x10 lhs_2  x11 lhs_1  x12 rhs_1  x13 k_left  x14 lhs_panel
 //  x15 rhs_panel  x16 rhs_1  v0 acc_0_0 ...  v1 acc_0_1 ...  v2 acc_0_2 ...  v3 acc_0_3 ...
-//  v4 acc_1_0 ...  v5 acc_1_1 ...  v6 acc_1_2 ...  v7 acc_1_3 ...  v8 w_0 ...  v9 w_1 ...
-//  v10 w_2 ...  v11 w_3 ...  v16 acc_2_0 ...  v17 acc_2_1 ...  v18 acc_2_2 ...  v19 acc_2_3 ...
-//  v20 scale_0 ...  v21 scale_1  v22 scale_2  v23 scale_3  v24 zero_0 ...  v25 zero_1  v26 zero_2
-//  v27 zero_3  v28 a_0  v29 a_1  v30 a_2  v31 w_0 ...
+//  v4 acc_1_0 ...  v5 acc_1_1 ...  v6 acc_1_2 ...  v7 acc_1_3 ...  v8 a_2  v9 a_2 ...  v10 w_1 ...
+//  v11 w_0 ...  v12 w_0 ...  v13 w_2  v14 w_2 ...  v16 acc_2_0 ...  v17 acc_2_1 ...
+//  v18 acc_2_2 ...  v19 acc_2_3 ...  v20 scale_1 ...  v21 scale_0 ...  v22 scale_3  v23 scale_2
+//  v24 zero_1  v25 zero_0 ...  v26 zero_3  v27 zero_2  v28 a_0  v29 a_0 ...  v30 a_1  v31 a_1 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
 #if defined(__ELF__)
 #define L(name) .L##name
@@ -47,22 +47,28 @@ tw_matmul_clamp_f32_f32_qai8c32p8x4_3x16_neon_fma_f32_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #32
-  .cfi_def_cfa_offset 32
+  sub sp, sp, #64
+  .cfi_def_cfa_offset 64
   str d8, [sp, #0]
-  .cfi_offset d8, -32
+  .cfi_offset d8, -64
   str d9, [sp, #8]
-  .cfi_offset d9, -24
+  .cfi_offset d9, -56
   str d10, [sp, #16]
-  .cfi_offset d10, -16
+  .cfi_offset d10, -48
   str d11, [sp, #24]
-  .cfi_offset d11, -8
+  .cfi_offset d11, -40
+  str d12, [sp, #32]
+  .cfi_offset d12, -32
+  str d13, [sp, #40]
+  .cfi_offset d13, -24
+  str d14, [sp, #48]
+  .cfi_offset d14, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_f32_qai8c32p8x4_3x16_neon_fma_f32_asm
   hint #34
   .seh_nop
-  sub sp, sp, #32
-  .seh_stackalloc 32
+  sub sp, sp, #64
+  .seh_stackalloc 64
   str d8, [sp, #0]
   .seh_save_freg d8, 0
   str d9, [sp, #8]
@@ -71,6 +77,12 @@ tw_matmul_clamp_f32_f32_qai8c32p8x4_3x16_neon_fma_f32_asm:
   .seh_save_freg d10, 16
   str d11, [sp, #24]
   .seh_save_freg d11, 24
+  str d12, [sp, #32]
+  .seh_save_freg d12, 32
+  str d13, [sp, #40]
+  .seh_save_freg d13, 40
+  str d14, [sp, #48]
+  .seh_save_freg d14, 48
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -88,25 +100,16 @@ L(n):
 L(m):
   ldr x9, [x0, #8*3]                                     // k
   ldr x10, [x0, #8*6]                                    // lhs_stride
-  mov x11, #1
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
-  add x12, x7, x10
-  cmp x11, #0                                            // lhs_1
-  csel x11, x7, x12, eq
-  mov x12, #2
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
+  add x11, x7, x10
+  cmp x8, #1                                             // lhs_1
+  csel x11, x7, x11, ls
   add x10, x11, x10
-  cmp x12, #0                                            // lhs_2
-  csel x10, x11, x10, eq
+  cmp x8, #2                                             // lhs_2
+  csel x10, x11, x10, ls
   ldr x12, [x0, #8*11]                                   // rhs_stride
-  mov x13, #8
-  subs x13, x4, x13
-  csel x13, x13, xzr, hs
   add x12, x3, x12
-  cmp x13, #0                                            // rhs_1
-  csel x12, x3, x12, eq
+  cmp x4, #8                                             // rhs_1
+  csel x12, x3, x12, ls
   movi v0.2d, #0                                         // acc_0_0
   movi v1.2d, #0                                         // acc_0_1
   movi v2.2d, #0                                         // acc_0_2
@@ -128,1062 +131,1030 @@ L(m):
   .balign 64
 #endif
 L(k):
-  ldr q20, [x15, #256]                                   // scale_0
-  ldr q21, [x15, #272]                                   // scale_1
-  ldr q22, [x16, #256]                                   // scale_2
-  ldr q23, [x16, #272]                                   // scale_3
-  ldr q24, [x15, #288]                                   // zero_0
-  ldr q25, [x15, #304]                                   // zero_1
-  ldr q26, [x16, #288]                                   // zero_2
-  ldr q27, [x16, #304]                                   // zero_3
-  ldr q28, [x14, #0]                                     // a_0
-  ldr q29, [x11, #0]                                     // a_1
-  ldr q30, [x10, #0]                                     // a_2
-  ldr q31, [x15, #0]                                     // w_0
-  shl v8.4s, v31.4s, #24                                 // w_0
-  sshr v8.4s, v8.4s, #24                                 // w_0
-  scvtf v8.4s, v8.4s                                     // w_0
-  fsub v8.4s, v8.4s, v24.4s                              // w_0
-  fmul v8.4s, v8.4s, v20.4s                              // w_0
-  fmla v0.4s, v8.4s, v28.s[0]                            // acc
-  fmla v4.4s, v8.4s, v29.s[0]                            // acc
-  fmla v16.4s, v8.4s, v30.s[0]                           // acc
-  ldr q8, [x15, #16]                                     // w_1
-  shl v9.4s, v8.4s, #24                                  // w_1
+  ldp q21, q20, [x15, #256]                              // scale_0, scale_1
+  ldp q23, q22, [x16, #256]                              // scale_2, scale_3
+  ldp q25, q24, [x15, #288]                              // zero_0, zero_1
+  ldp q27, q26, [x16, #288]                              // zero_2, zero_3
+  ldp q29, q28, [x14, #0]                                // a_0, a_0
+  ldp q31, q30, [x11, #0]                                // a_1, a_1
+  ldp q9, q8, [x10, #0]                                  // a_2, a_2
+  ldp q11, q10, [x15, #0]                                // w_0, w_1
+  shl v12.4s, v11.4s, #24                                // w_0
+  sshr v12.4s, v12.4s, #24                               // w_0
+  scvtf v12.4s, v12.4s                                   // w_0
+  fsub v12.4s, v12.4s, v25.4s                            // w_0
+  fmul v12.4s, v12.4s, v21.4s                            // w_0
+  fmla v0.4s, v12.4s, v29.s[0]                           // acc
+  fmla v4.4s, v12.4s, v31.s[0]                           // acc
+  fmla v16.4s, v12.4s, v9.s[0]                           // acc
+  shl v12.4s, v10.4s, #24                                // w_1
+  sshr v12.4s, v12.4s, #24                               // w_1
+  scvtf v12.4s, v12.4s                                   // w_1
+  fsub v12.4s, v12.4s, v24.4s                            // w_1
+  fmul v12.4s, v12.4s, v20.4s                            // w_1
+  fmla v1.4s, v12.4s, v29.s[0]                           // acc
+  fmla v5.4s, v12.4s, v31.s[0]                           // acc
+  fmla v17.4s, v12.4s, v9.s[0]                           // acc
+  ldp q13, q12, [x16, #0]                                // w_2, w_3
+  shl v14.4s, v13.4s, #24                                // w_2
+  sshr v14.4s, v14.4s, #24                               // w_2
+  scvtf v14.4s, v14.4s                                   // w_2
+  fsub v14.4s, v14.4s, v27.4s                            // w_2
+  fmul v14.4s, v14.4s, v23.4s                            // w_2
+  fmla v2.4s, v14.4s, v29.s[0]                           // acc
+  fmla v6.4s, v14.4s, v31.s[0]                           // acc
+  fmla v18.4s, v14.4s, v9.s[0]                           // acc
+  shl v14.4s, v12.4s, #24                                // w_3
+  sshr v14.4s, v14.4s, #24                               // w_3
+  scvtf v14.4s, v14.4s                                   // w_3
+  fsub v14.4s, v14.4s, v26.4s                            // w_3
+  fmul v14.4s, v14.4s, v22.4s                            // w_3
+  fmla v3.4s, v14.4s, v29.s[0]                           // acc
+  fmla v7.4s, v14.4s, v31.s[0]                           // acc
+  fmla v19.4s, v14.4s, v9.s[0]                           // acc
+  shl v14.4s, v11.4s, #16                                // w_0
+  sshr v14.4s, v14.4s, #24                               // w_0
+  scvtf v14.4s, v14.4s                                   // w_0
+  fsub v14.4s, v14.4s, v25.4s                            // w_0
+  fmul v14.4s, v14.4s, v21.4s                            // w_0
+  fmla v0.4s, v14.4s, v29.s[1]                           // acc
+  fmla v4.4s, v14.4s, v31.s[1]                           // acc
+  fmla v16.4s, v14.4s, v9.s[1]                           // acc
+  shl v14.4s, v10.4s, #16                                // w_1
+  sshr v14.4s, v14.4s, #24                               // w_1
+  scvtf v14.4s, v14.4s                                   // w_1
+  fsub v14.4s, v14.4s, v24.4s                            // w_1
+  fmul v14.4s, v14.4s, v20.4s                            // w_1
+  fmla v1.4s, v14.4s, v29.s[1]                           // acc
+  fmla v5.4s, v14.4s, v31.s[1]                           // acc
+  fmla v17.4s, v14.4s, v9.s[1]                           // acc
+  shl v14.4s, v13.4s, #16                                // w_2
+  sshr v14.4s, v14.4s, #24                               // w_2
+  scvtf v14.4s, v14.4s                                   // w_2
+  fsub v14.4s, v14.4s, v27.4s                            // w_2
+  fmul v14.4s, v14.4s, v23.4s                            // w_2
+  fmla v2.4s, v14.4s, v29.s[1]                           // acc
+  fmla v6.4s, v14.4s, v31.s[1]                           // acc
+  fmla v18.4s, v14.4s, v9.s[1]                           // acc
+  shl v14.4s, v12.4s, #16                                // w_3
+  sshr v14.4s, v14.4s, #24                               // w_3
+  scvtf v14.4s, v14.4s                                   // w_3
+  fsub v14.4s, v14.4s, v26.4s                            // w_3
+  fmul v14.4s, v14.4s, v22.4s                            // w_3
+  fmla v3.4s, v14.4s, v29.s[1]                           // acc
+  fmla v7.4s, v14.4s, v31.s[1]                           // acc
+  fmla v19.4s, v14.4s, v9.s[1]                           // acc
+  shl v14.4s, v11.4s, #8                                 // w_0
+  sshr v14.4s, v14.4s, #24                               // w_0
+  scvtf v14.4s, v14.4s                                   // w_0
+  fsub v14.4s, v14.4s, v25.4s                            // w_0
+  fmul v14.4s, v14.4s, v21.4s                            // w_0
+  fmla v0.4s, v14.4s, v29.s[2]                           // acc
+  fmla v4.4s, v14.4s, v31.s[2]                           // acc
+  fmla v16.4s, v14.4s, v9.s[2]                           // acc
+  shl v14.4s, v10.4s, #8                                 // w_1
+  sshr v14.4s, v14.4s, #24                               // w_1
+  scvtf v14.4s, v14.4s                                   // w_1
+  fsub v14.4s, v14.4s, v24.4s                            // w_1
+  fmul v14.4s, v14.4s, v20.4s                            // w_1
+  fmla v1.4s, v14.4s, v29.s[2]                           // acc
+  fmla v5.4s, v14.4s, v31.s[2]                           // acc
+  fmla v17.4s, v14.4s, v9.s[2]                           // acc
+  shl v14.4s, v13.4s, #8                                 // w_2
+  sshr v14.4s, v14.4s, #24                               // w_2
+  scvtf v14.4s, v14.4s                                   // w_2
+  fsub v14.4s, v14.4s, v27.4s                            // w_2
+  fmul v14.4s, v14.4s, v23.4s                            // w_2
+  fmla v2.4s, v14.4s, v29.s[2]                           // acc
+  fmla v6.4s, v14.4s, v31.s[2]                           // acc
+  fmla v18.4s, v14.4s, v9.s[2]                           // acc
+  shl v14.4s, v12.4s, #8                                 // w_3
+  sshr v14.4s, v14.4s, #24                               // w_3
+  scvtf v14.4s, v14.4s                                   // w_3
+  fsub v14.4s, v14.4s, v26.4s                            // w_3
+  fmul v14.4s, v14.4s, v22.4s                            // w_3
+  fmla v3.4s, v14.4s, v29.s[2]                           // acc
+  fmla v7.4s, v14.4s, v31.s[2]                           // acc
+  fmla v19.4s, v14.4s, v9.s[2]                           // acc
+  sshr v11.4s, v11.4s, #24                               // w_0
+  scvtf v11.4s, v11.4s                                   // w_0
+  fsub v11.4s, v11.4s, v25.4s                            // w_0
+  fmul v11.4s, v11.4s, v21.4s                            // w_0
+  fmla v0.4s, v11.4s, v29.s[3]                           // acc
+  fmla v4.4s, v11.4s, v31.s[3]                           // acc
+  fmla v16.4s, v11.4s, v9.s[3]                           // acc
+  sshr v10.4s, v10.4s, #24                               // w_1
+  scvtf v10.4s, v10.4s                                   // w_1
+  fsub v10.4s, v10.4s, v24.4s                            // w_1
+  fmul v10.4s, v10.4s, v20.4s                            // w_1
+  fmla v1.4s, v10.4s, v29.s[3]                           // acc
+  fmla v5.4s, v10.4s, v31.s[3]                           // acc
+  fmla v17.4s, v10.4s, v9.s[3]                           // acc
+  sshr v10.4s, v13.4s, #24                               // w_2
+  scvtf v10.4s, v10.4s                                   // w_2
+  fsub v10.4s, v10.4s, v27.4s                            // w_2
+  fmul v10.4s, v10.4s, v23.4s                            // w_2
+  fmla v2.4s, v10.4s, v29.s[3]                           // acc
+  fmla v6.4s, v10.4s, v31.s[3]                           // acc
+  fmla v18.4s, v10.4s, v9.s[3]                           // acc
+  sshr v10.4s, v12.4s, #24                               // w_3
+  scvtf v10.4s, v10.4s                                   // w_3
+  fsub v10.4s, v10.4s, v26.4s                            // w_3
+  fmul v10.4s, v10.4s, v22.4s                            // w_3
+  fmla v3.4s, v10.4s, v29.s[3]                           // acc
+  fmla v7.4s, v10.4s, v31.s[3]                           // acc
+  fmla v19.4s, v10.4s, v9.s[3]                           // acc
+  ldp q31, q29, [x15, #32]                               // w_0, w_1
+  shl v9.4s, v31.4s, #24                                 // w_0
+  sshr v9.4s, v9.4s, #24                                 // w_0
+  scvtf v9.4s, v9.4s                                     // w_0
+  fsub v9.4s, v9.4s, v25.4s                              // w_0
+  fmul v9.4s, v9.4s, v21.4s                              // w_0
+  fmla v0.4s, v9.4s, v28.s[0]                            // acc
+  fmla v4.4s, v9.4s, v30.s[0]                            // acc
+  fmla v16.4s, v9.4s, v8.s[0]                            // acc
+  shl v9.4s, v29.4s, #24                                 // w_1
   sshr v9.4s, v9.4s, #24                                 // w_1
   scvtf v9.4s, v9.4s                                     // w_1
-  fsub v9.4s, v9.4s, v25.4s                              // w_1
-  fmul v9.4s, v9.4s, v21.4s                              // w_1
+  fsub v9.4s, v9.4s, v24.4s                              // w_1
+  fmul v9.4s, v9.4s, v20.4s                              // w_1
   fmla v1.4s, v9.4s, v28.s[0]                            // acc
-  fmla v5.4s, v9.4s, v29.s[0]                            // acc
-  fmla v17.4s, v9.4s, v30.s[0]                           // acc
-  ldr q9, [x16, #0]                                      // w_2
-  shl v10.4s, v9.4s, #24                                 // w_2
-  sshr v10.4s, v10.4s, #24                               // w_2
-  scvtf v10.4s, v10.4s                                   // w_2
-  fsub v10.4s, v10.4s, v26.4s                            // w_2
-  fmul v10.4s, v10.4s, v22.4s                            // w_2
-  fmla v2.4s, v10.4s, v28.s[0]                           // acc
-  fmla v6.4s, v10.4s, v29.s[0]                           // acc
-  fmla v18.4s, v10.4s, v30.s[0]                          // acc
-  ldr q10, [x16, #16]                                    // w_3
-  shl v11.4s, v10.4s, #24                                // w_3
+  fmla v5.4s, v9.4s, v30.s[0]                            // acc
+  fmla v17.4s, v9.4s, v8.s[0]                            // acc
+  ldp q10, q9, [x16, #32]                                // w_2, w_3
+  shl v11.4s, v10.4s, #24                                // w_2
+  sshr v11.4s, v11.4s, #24                               // w_2
+  scvtf v11.4s, v11.4s                                   // w_2
+  fsub v11.4s, v11.4s, v27.4s                            // w_2
+  fmul v11.4s, v11.4s, v23.4s                            // w_2
+  fmla v2.4s, v11.4s, v28.s[0]                           // acc
+  fmla v6.4s, v11.4s, v30.s[0]                           // acc
+  fmla v18.4s, v11.4s, v8.s[0]                           // acc
+  shl v11.4s, v9.4s, #24                                 // w_3
   sshr v11.4s, v11.4s, #24                               // w_3
   scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
+  fsub v11.4s, v11.4s, v26.4s                            // w_3
+  fmul v11.4s, v11.4s, v22.4s                            // w_3
   fmla v3.4s, v11.4s, v28.s[0]                           // acc
-  fmla v7.4s, v11.4s, v29.s[0]                           // acc
-  fmla v19.4s, v11.4s, v30.s[0]                          // acc
+  fmla v7.4s, v11.4s, v30.s[0]                           // acc
+  fmla v19.4s, v11.4s, v8.s[0]                           // acc
   shl v11.4s, v31.4s, #16                                // w_0
   sshr v11.4s, v11.4s, #24                               // w_0
   scvtf v11.4s, v11.4s                                   // w_0
-  fsub v11.4s, v11.4s, v24.4s                            // w_0
-  fmul v11.4s, v11.4s, v20.4s                            // w_0
+  fsub v11.4s, v11.4s, v25.4s                            // w_0
+  fmul v11.4s, v11.4s, v21.4s                            // w_0
   fmla v0.4s, v11.4s, v28.s[1]                           // acc
-  fmla v4.4s, v11.4s, v29.s[1]                           // acc
-  fmla v16.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v8.4s, #16                                 // w_1
+  fmla v4.4s, v11.4s, v30.s[1]                           // acc
+  fmla v16.4s, v11.4s, v8.s[1]                           // acc
+  shl v11.4s, v29.4s, #16                                // w_1
   sshr v11.4s, v11.4s, #24                               // w_1
   scvtf v11.4s, v11.4s                                   // w_1
-  fsub v11.4s, v11.4s, v25.4s                            // w_1
-  fmul v11.4s, v11.4s, v21.4s                            // w_1
+  fsub v11.4s, v11.4s, v24.4s                            // w_1
+  fmul v11.4s, v11.4s, v20.4s                            // w_1
   fmla v1.4s, v11.4s, v28.s[1]                           // acc
-  fmla v5.4s, v11.4s, v29.s[1]                           // acc
-  fmla v17.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v9.4s, #16                                 // w_2
+  fmla v5.4s, v11.4s, v30.s[1]                           // acc
+  fmla v17.4s, v11.4s, v8.s[1]                           // acc
+  shl v11.4s, v10.4s, #16                                // w_2
   sshr v11.4s, v11.4s, #24                               // w_2
   scvtf v11.4s, v11.4s                                   // w_2
-  fsub v11.4s, v11.4s, v26.4s                            // w_2
-  fmul v11.4s, v11.4s, v22.4s                            // w_2
+  fsub v11.4s, v11.4s, v27.4s                            // w_2
+  fmul v11.4s, v11.4s, v23.4s                            // w_2
   fmla v2.4s, v11.4s, v28.s[1]                           // acc
-  fmla v6.4s, v11.4s, v29.s[1]                           // acc
-  fmla v18.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v10.4s, #16                                // w_3
+  fmla v6.4s, v11.4s, v30.s[1]                           // acc
+  fmla v18.4s, v11.4s, v8.s[1]                           // acc
+  shl v11.4s, v9.4s, #16                                 // w_3
   sshr v11.4s, v11.4s, #24                               // w_3
   scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
+  fsub v11.4s, v11.4s, v26.4s                            // w_3
+  fmul v11.4s, v11.4s, v22.4s                            // w_3
   fmla v3.4s, v11.4s, v28.s[1]                           // acc
-  fmla v7.4s, v11.4s, v29.s[1]                           // acc
-  fmla v19.4s, v11.4s, v30.s[1]                          // acc
+  fmla v7.4s, v11.4s, v30.s[1]                           // acc
+  fmla v19.4s, v11.4s, v8.s[1]                           // acc
   shl v11.4s, v31.4s, #8                                 // w_0
   sshr v11.4s, v11.4s, #24                               // w_0
   scvtf v11.4s, v11.4s                                   // w_0
-  fsub v11.4s, v11.4s, v24.4s                            // w_0
-  fmul v11.4s, v11.4s, v20.4s                            // w_0
+  fsub v11.4s, v11.4s, v25.4s                            // w_0
+  fmul v11.4s, v11.4s, v21.4s                            // w_0
   fmla v0.4s, v11.4s, v28.s[2]                           // acc
-  fmla v4.4s, v11.4s, v29.s[2]                           // acc
-  fmla v16.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v8.4s, #8                                  // w_1
+  fmla v4.4s, v11.4s, v30.s[2]                           // acc
+  fmla v16.4s, v11.4s, v8.s[2]                           // acc
+  shl v11.4s, v29.4s, #8                                 // w_1
   sshr v11.4s, v11.4s, #24                               // w_1
   scvtf v11.4s, v11.4s                                   // w_1
-  fsub v11.4s, v11.4s, v25.4s                            // w_1
-  fmul v11.4s, v11.4s, v21.4s                            // w_1
+  fsub v11.4s, v11.4s, v24.4s                            // w_1
+  fmul v11.4s, v11.4s, v20.4s                            // w_1
   fmla v1.4s, v11.4s, v28.s[2]                           // acc
-  fmla v5.4s, v11.4s, v29.s[2]                           // acc
-  fmla v17.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v9.4s, #8                                  // w_2
+  fmla v5.4s, v11.4s, v30.s[2]                           // acc
+  fmla v17.4s, v11.4s, v8.s[2]                           // acc
+  shl v11.4s, v10.4s, #8                                 // w_2
   sshr v11.4s, v11.4s, #24                               // w_2
   scvtf v11.4s, v11.4s                                   // w_2
-  fsub v11.4s, v11.4s, v26.4s                            // w_2
-  fmul v11.4s, v11.4s, v22.4s                            // w_2
+  fsub v11.4s, v11.4s, v27.4s                            // w_2
+  fmul v11.4s, v11.4s, v23.4s                            // w_2
   fmla v2.4s, v11.4s, v28.s[2]                           // acc
-  fmla v6.4s, v11.4s, v29.s[2]                           // acc
-  fmla v18.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v10.4s, #8                                 // w_3
+  fmla v6.4s, v11.4s, v30.s[2]                           // acc
+  fmla v18.4s, v11.4s, v8.s[2]                           // acc
+  shl v11.4s, v9.4s, #8                                  // w_3
   sshr v11.4s, v11.4s, #24                               // w_3
   scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
+  fsub v11.4s, v11.4s, v26.4s                            // w_3
+  fmul v11.4s, v11.4s, v22.4s                            // w_3
   fmla v3.4s, v11.4s, v28.s[2]                           // acc
-  fmla v7.4s, v11.4s, v29.s[2]                           // acc
-  fmla v19.4s, v11.4s, v30.s[2]                          // acc
+  fmla v7.4s, v11.4s, v30.s[2]                           // acc
+  fmla v19.4s, v11.4s, v8.s[2]                           // acc
   sshr v31.4s, v31.4s, #24                               // w_0
   scvtf v31.4s, v31.4s                                   // w_0
-  fsub v31.4s, v31.4s, v24.4s                            // w_0
-  fmul v31.4s, v31.4s, v20.4s                            // w_0
+  fsub v31.4s, v31.4s, v25.4s                            // w_0
+  fmul v31.4s, v31.4s, v21.4s                            // w_0
   fmla v0.4s, v31.4s, v28.s[3]                           // acc
-  fmla v4.4s, v31.4s, v29.s[3]                           // acc
-  fmla v16.4s, v31.4s, v30.s[3]                          // acc
-  sshr v31.4s, v8.4s, #24                                // w_1
-  scvtf v31.4s, v31.4s                                   // w_1
-  fsub v31.4s, v31.4s, v25.4s                            // w_1
-  fmul v31.4s, v31.4s, v21.4s                            // w_1
-  fmla v1.4s, v31.4s, v28.s[3]                           // acc
-  fmla v5.4s, v31.4s, v29.s[3]                           // acc
-  fmla v17.4s, v31.4s, v30.s[3]                          // acc
-  sshr v31.4s, v9.4s, #24                                // w_2
-  scvtf v31.4s, v31.4s                                   // w_2
-  fsub v31.4s, v31.4s, v26.4s                            // w_2
-  fmul v31.4s, v31.4s, v22.4s                            // w_2
-  fmla v2.4s, v31.4s, v28.s[3]                           // acc
-  fmla v6.4s, v31.4s, v29.s[3]                           // acc
-  fmla v18.4s, v31.4s, v30.s[3]                          // acc
-  sshr v31.4s, v10.4s, #24                               // w_3
-  scvtf v31.4s, v31.4s                                   // w_3
-  fsub v31.4s, v31.4s, v27.4s                            // w_3
-  fmul v31.4s, v31.4s, v23.4s                            // w_3
-  fmla v3.4s, v31.4s, v28.s[3]                           // acc
-  fmla v7.4s, v31.4s, v29.s[3]                           // acc
-  fmla v19.4s, v31.4s, v30.s[3]                          // acc
-  ldr q28, [x14, #16]                                    // a_0
-  ldr q29, [x11, #16]                                    // a_1
-  ldr q30, [x10, #16]                                    // a_2
-  ldr q31, [x15, #32]                                    // w_0
-  shl v8.4s, v31.4s, #24                                 // w_0
-  sshr v8.4s, v8.4s, #24                                 // w_0
-  scvtf v8.4s, v8.4s                                     // w_0
-  fsub v8.4s, v8.4s, v24.4s                              // w_0
-  fmul v8.4s, v8.4s, v20.4s                              // w_0
-  fmla v0.4s, v8.4s, v28.s[0]                            // acc
-  fmla v4.4s, v8.4s, v29.s[0]                            // acc
-  fmla v16.4s, v8.4s, v30.s[0]                           // acc
-  ldr q8, [x15, #48]                                     // w_1
-  shl v9.4s, v8.4s, #24                                  // w_1
+  fmla v4.4s, v31.4s, v30.s[3]                           // acc
+  fmla v16.4s, v31.4s, v8.s[3]                           // acc
+  sshr v29.4s, v29.4s, #24                               // w_1
+  scvtf v29.4s, v29.4s                                   // w_1
+  fsub v29.4s, v29.4s, v24.4s                            // w_1
+  fmul v29.4s, v29.4s, v20.4s                            // w_1
+  fmla v1.4s, v29.4s, v28.s[3]                           // acc
+  fmla v5.4s, v29.4s, v30.s[3]                           // acc
+  fmla v17.4s, v29.4s, v8.s[3]                           // acc
+  sshr v29.4s, v10.4s, #24                               // w_2
+  scvtf v29.4s, v29.4s                                   // w_2
+  fsub v29.4s, v29.4s, v27.4s                            // w_2
+  fmul v29.4s, v29.4s, v23.4s                            // w_2
+  fmla v2.4s, v29.4s, v28.s[3]                           // acc
+  fmla v6.4s, v29.4s, v30.s[3]                           // acc
+  fmla v18.4s, v29.4s, v8.s[3]                           // acc
+  sshr v29.4s, v9.4s, #24                                // w_3
+  scvtf v29.4s, v29.4s                                   // w_3
+  fsub v29.4s, v29.4s, v26.4s                            // w_3
+  fmul v29.4s, v29.4s, v22.4s                            // w_3
+  fmla v3.4s, v29.4s, v28.s[3]                           // acc
+  fmla v7.4s, v29.4s, v30.s[3]                           // acc
+  fmla v19.4s, v29.4s, v8.s[3]                           // acc
+  ldp q29, q28, [x14, #32]                               // a_0, a_0
+  ldp q31, q30, [x11, #32]                               // a_1, a_1
+  ldp q9, q8, [x10, #32]                                 // a_2, a_2
+  ldp q11, q10, [x15, #64]                               // w_0, w_1
+  shl v12.4s, v11.4s, #24                                // w_0
+  sshr v12.4s, v12.4s, #24                               // w_0
+  scvtf v12.4s, v12.4s                                   // w_0
+  fsub v12.4s, v12.4s, v25.4s                            // w_0
+  fmul v12.4s, v12.4s, v21.4s                            // w_0
+  fmla v0.4s, v12.4s, v29.s[0]                           // acc
+  fmla v4.4s, v12.4s, v31.s[0]                           // acc
+  fmla v16.4s, v12.4s, v9.s[0]                           // acc
+  shl v12.4s, v10.4s, #24                                // w_1
+  sshr v12.4s, v12.4s, #24                               // w_1
+  scvtf v12.4s, v12.4s                                   // w_1
+  fsub v12.4s, v12.4s, v24.4s                            // w_1
+  fmul v12.4s, v12.4s, v20.4s                            // w_1
+  fmla v1.4s, v12.4s, v29.s[0]                           // acc
+  fmla v5.4s, v12.4s, v31.s[0]                           // acc
+  fmla v17.4s, v12.4s, v9.s[0]                           // acc
+  ldp q13, q12, [x16, #64]                               // w_2, w_3
+  shl v14.4s, v13.4s, #24                                // w_2
+  sshr v14.4s, v14.4s, #24                               // w_2
+  scvtf v14.4s, v14.4s                                   // w_2
+  fsub v14.4s, v14.4s, v27.4s                            // w_2
+  fmul v14.4s, v14.4s, v23.4s                            // w_2
+  fmla v2.4s, v14.4s, v29.s[0]                           // acc
+  fmla v6.4s, v14.4s, v31.s[0]                           // acc
+  fmla v18.4s, v14.4s, v9.s[0]                           // acc
+  shl v14.4s, v12.4s, #24                                // w_3
+  sshr v14.4s, v14.4s, #24                               // w_3
+  scvtf v14.4s, v14.4s                                   // w_3
+  fsub v14.4s, v14.4s, v26.4s                            // w_3
+  fmul v14.4s, v14.4s, v22.4s                            // w_3
+  fmla v3.4s, v14.4s, v29.s[0]                           // acc
+  fmla v7.4s, v14.4s, v31.s[0]                           // acc
+  fmla v19.4s, v14.4s, v9.s[0]                           // acc
+  shl v14.4s, v11.4s, #16                                // w_0
+  sshr v14.4s, v14.4s, #24                               // w_0
+  scvtf v14.4s, v14.4s                                   // w_0
+  fsub v14.4s, v14.4s, v25.4s                            // w_0
+  fmul v14.4s, v14.4s, v21.4s                            // w_0
+  fmla v0.4s, v14.4s, v29.s[1]                           // acc
+  fmla v4.4s, v14.4s, v31.s[1]                           // acc
+  fmla v16.4s, v14.4s, v9.s[1]                           // acc
+  shl v14.4s, v10.4s, #16                                // w_1
+  sshr v14.4s, v14.4s, #24                               // w_1
+  scvtf v14.4s, v14.4s                                   // w_1
+  fsub v14.4s, v14.4s, v24.4s                            // w_1
+  fmul v14.4s, v14.4s, v20.4s                            // w_1
+  fmla v1.4s, v14.4s, v29.s[1]                           // acc
+  fmla v5.4s, v14.4s, v31.s[1]                           // acc
+  fmla v17.4s, v14.4s, v9.s[1]                           // acc
+  shl v14.4s, v13.4s, #16                                // w_2
+  sshr v14.4s, v14.4s, #24                               // w_2
+  scvtf v14.4s, v14.4s                                   // w_2
+  fsub v14.4s, v14.4s, v27.4s                            // w_2
+  fmul v14.4s, v14.4s, v23.4s                            // w_2
+  fmla v2.4s, v14.4s, v29.s[1]                           // acc
+  fmla v6.4s, v14.4s, v31.s[1]                           // acc
+  fmla v18.4s, v14.4s, v9.s[1]                           // acc
+  shl v14.4s, v12.4s, #16                                // w_3
+  sshr v14.4s, v14.4s, #24                               // w_3
+  scvtf v14.4s, v14.4s                                   // w_3
+  fsub v14.4s, v14.4s, v26.4s                            // w_3
+  fmul v14.4s, v14.4s, v22.4s                            // w_3
+  fmla v3.4s, v14.4s, v29.s[1]                           // acc
+  fmla v7.4s, v14.4s, v31.s[1]                           // acc
+  fmla v19.4s, v14.4s, v9.s[1]                           // acc
+  shl v14.4s, v11.4s, #8                                 // w_0
+  sshr v14.4s, v14.4s, #24                               // w_0
+  scvtf v14.4s, v14.4s                                   // w_0
+  fsub v14.4s, v14.4s, v25.4s                            // w_0
+  fmul v14.4s, v14.4s, v21.4s                            // w_0
+  fmla v0.4s, v14.4s, v29.s[2]                           // acc
+  fmla v4.4s, v14.4s, v31.s[2]                           // acc
+  fmla v16.4s, v14.4s, v9.s[2]                           // acc
+  shl v14.4s, v10.4s, #8                                 // w_1
+  sshr v14.4s, v14.4s, #24                               // w_1
+  scvtf v14.4s, v14.4s                                   // w_1
+  fsub v14.4s, v14.4s, v24.4s                            // w_1
+  fmul v14.4s, v14.4s, v20.4s                            // w_1
+  fmla v1.4s, v14.4s, v29.s[2]                           // acc
+  fmla v5.4s, v14.4s, v31.s[2]                           // acc
+  fmla v17.4s, v14.4s, v9.s[2]                           // acc
+  shl v14.4s, v13.4s, #8                                 // w_2
+  sshr v14.4s, v14.4s, #24                               // w_2
+  scvtf v14.4s, v14.4s                                   // w_2
+  fsub v14.4s, v14.4s, v27.4s                            // w_2
+  fmul v14.4s, v14.4s, v23.4s                            // w_2
+  fmla v2.4s, v14.4s, v29.s[2]                           // acc
+  fmla v6.4s, v14.4s, v31.s[2]                           // acc
+  fmla v18.4s, v14.4s, v9.s[2]                           // acc
+  shl v14.4s, v12.4s, #8                                 // w_3
+  sshr v14.4s, v14.4s, #24                               // w_3
+  scvtf v14.4s, v14.4s                                   // w_3
+  fsub v14.4s, v14.4s, v26.4s                            // w_3
+  fmul v14.4s, v14.4s, v22.4s                            // w_3
+  fmla v3.4s, v14.4s, v29.s[2]                           // acc
+  fmla v7.4s, v14.4s, v31.s[2]                           // acc
+  fmla v19.4s, v14.4s, v9.s[2]                           // acc
+  sshr v11.4s, v11.4s, #24                               // w_0
+  scvtf v11.4s, v11.4s                                   // w_0
+  fsub v11.4s, v11.4s, v25.4s                            // w_0
+  fmul v11.4s, v11.4s, v21.4s                            // w_0
+  fmla v0.4s, v11.4s, v29.s[3]                           // acc
+  fmla v4.4s, v11.4s, v31.s[3]                           // acc
+  fmla v16.4s, v11.4s, v9.s[3]                           // acc
+  sshr v10.4s, v10.4s, #24                               // w_1
+  scvtf v10.4s, v10.4s                                   // w_1
+  fsub v10.4s, v10.4s, v24.4s                            // w_1
+  fmul v10.4s, v10.4s, v20.4s                            // w_1
+  fmla v1.4s, v10.4s, v29.s[3]                           // acc
+  fmla v5.4s, v10.4s, v31.s[3]                           // acc
+  fmla v17.4s, v10.4s, v9.s[3]                           // acc
+  sshr v10.4s, v13.4s, #24                               // w_2
+  scvtf v10.4s, v10.4s                                   // w_2
+  fsub v10.4s, v10.4s, v27.4s                            // w_2
+  fmul v10.4s, v10.4s, v23.4s                            // w_2
+  fmla v2.4s, v10.4s, v29.s[3]                           // acc
+  fmla v6.4s, v10.4s, v31.s[3]                           // acc
+  fmla v18.4s, v10.4s, v9.s[3]                           // acc
+  sshr v10.4s, v12.4s, #24                               // w_3
+  scvtf v10.4s, v10.4s                                   // w_3
+  fsub v10.4s, v10.4s, v26.4s                            // w_3
+  fmul v10.4s, v10.4s, v22.4s                            // w_3
+  fmla v3.4s, v10.4s, v29.s[3]                           // acc
+  fmla v7.4s, v10.4s, v31.s[3]                           // acc
+  fmla v19.4s, v10.4s, v9.s[3]                           // acc
+  ldp q31, q29, [x15, #96]                               // w_0, w_1
+  shl v9.4s, v31.4s, #24                                 // w_0
+  sshr v9.4s, v9.4s, #24                                 // w_0
+  scvtf v9.4s, v9.4s                                     // w_0
+  fsub v9.4s, v9.4s, v25.4s                              // w_0
+  fmul v9.4s, v9.4s, v21.4s                              // w_0
+  fmla v0.4s, v9.4s, v28.s[0]                            // acc
+  fmla v4.4s, v9.4s, v30.s[0]                            // acc
+  fmla v16.4s, v9.4s, v8.s[0]                            // acc
+  shl v9.4s, v29.4s, #24                                 // w_1
   sshr v9.4s, v9.4s, #24                                 // w_1
   scvtf v9.4s, v9.4s                                     // w_1
-  fsub v9.4s, v9.4s, v25.4s                              // w_1
-  fmul v9.4s, v9.4s, v21.4s                              // w_1
+  fsub v9.4s, v9.4s, v24.4s                              // w_1
+  fmul v9.4s, v9.4s, v20.4s                              // w_1
   fmla v1.4s, v9.4s, v28.s[0]                            // acc
-  fmla v5.4s, v9.4s, v29.s[0]                            // acc
-  fmla v17.4s, v9.4s, v30.s[0]                           // acc
-  ldr q9, [x16, #32]                                     // w_2
-  shl v10.4s, v9.4s, #24                                 // w_2
-  sshr v10.4s, v10.4s, #24                               // w_2
-  scvtf v10.4s, v10.4s                                   // w_2
-  fsub v10.4s, v10.4s, v26.4s                            // w_2
-  fmul v10.4s, v10.4s, v22.4s                            // w_2
-  fmla v2.4s, v10.4s, v28.s[0]                           // acc
-  fmla v6.4s, v10.4s, v29.s[0]                           // acc
-  fmla v18.4s, v10.4s, v30.s[0]                          // acc
-  ldr q10, [x16, #48]                                    // w_3
-  shl v11.4s, v10.4s, #24                                // w_3
+  fmla v5.4s, v9.4s, v30.s[0]                            // acc
+  fmla v17.4s, v9.4s, v8.s[0]                            // acc
+  ldp q10, q9, [x16, #96]                                // w_2, w_3
+  shl v11.4s, v10.4s, #24                                // w_2
+  sshr v11.4s, v11.4s, #24                               // w_2
+  scvtf v11.4s, v11.4s                                   // w_2
+  fsub v11.4s, v11.4s, v27.4s                            // w_2
+  fmul v11.4s, v11.4s, v23.4s                            // w_2
+  fmla v2.4s, v11.4s, v28.s[0]                           // acc
+  fmla v6.4s, v11.4s, v30.s[0]                           // acc
+  fmla v18.4s, v11.4s, v8.s[0]                           // acc
+  shl v11.4s, v9.4s, #24                                 // w_3
   sshr v11.4s, v11.4s, #24                               // w_3
   scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
+  fsub v11.4s, v11.4s, v26.4s                            // w_3
+  fmul v11.4s, v11.4s, v22.4s                            // w_3
   fmla v3.4s, v11.4s, v28.s[0]                           // acc
-  fmla v7.4s, v11.4s, v29.s[0]                           // acc
-  fmla v19.4s, v11.4s, v30.s[0]                          // acc
+  fmla v7.4s, v11.4s, v30.s[0]                           // acc
+  fmla v19.4s, v11.4s, v8.s[0]                           // acc
   shl v11.4s, v31.4s, #16                                // w_0
   sshr v11.4s, v11.4s, #24                               // w_0
   scvtf v11.4s, v11.4s                                   // w_0
-  fsub v11.4s, v11.4s, v24.4s                            // w_0
-  fmul v11.4s, v11.4s, v20.4s                            // w_0
+  fsub v11.4s, v11.4s, v25.4s                            // w_0
+  fmul v11.4s, v11.4s, v21.4s                            // w_0
   fmla v0.4s, v11.4s, v28.s[1]                           // acc
-  fmla v4.4s, v11.4s, v29.s[1]                           // acc
-  fmla v16.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v8.4s, #16                                 // w_1
+  fmla v4.4s, v11.4s, v30.s[1]                           // acc
+  fmla v16.4s, v11.4s, v8.s[1]                           // acc
+  shl v11.4s, v29.4s, #16                                // w_1
   sshr v11.4s, v11.4s, #24                               // w_1
   scvtf v11.4s, v11.4s                                   // w_1
-  fsub v11.4s, v11.4s, v25.4s                            // w_1
-  fmul v11.4s, v11.4s, v21.4s                            // w_1
+  fsub v11.4s, v11.4s, v24.4s                            // w_1
+  fmul v11.4s, v11.4s, v20.4s                            // w_1
   fmla v1.4s, v11.4s, v28.s[1]                           // acc
-  fmla v5.4s, v11.4s, v29.s[1]                           // acc
-  fmla v17.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v9.4s, #16                                 // w_2
+  fmla v5.4s, v11.4s, v30.s[1]                           // acc
+  fmla v17.4s, v11.4s, v8.s[1]                           // acc
+  shl v11.4s, v10.4s, #16                                // w_2
   sshr v11.4s, v11.4s, #24                               // w_2
   scvtf v11.4s, v11.4s                                   // w_2
-  fsub v11.4s, v11.4s, v26.4s                            // w_2
-  fmul v11.4s, v11.4s, v22.4s                            // w_2
+  fsub v11.4s, v11.4s, v27.4s                            // w_2
+  fmul v11.4s, v11.4s, v23.4s                            // w_2
   fmla v2.4s, v11.4s, v28.s[1]                           // acc
-  fmla v6.4s, v11.4s, v29.s[1]                           // acc
-  fmla v18.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v10.4s, #16                                // w_3
+  fmla v6.4s, v11.4s, v30.s[1]                           // acc
+  fmla v18.4s, v11.4s, v8.s[1]                           // acc
+  shl v11.4s, v9.4s, #16                                 // w_3
   sshr v11.4s, v11.4s, #24                               // w_3
   scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
+  fsub v11.4s, v11.4s, v26.4s                            // w_3
+  fmul v11.4s, v11.4s, v22.4s                            // w_3
   fmla v3.4s, v11.4s, v28.s[1]                           // acc
-  fmla v7.4s, v11.4s, v29.s[1]                           // acc
-  fmla v19.4s, v11.4s, v30.s[1]                          // acc
+  fmla v7.4s, v11.4s, v30.s[1]                           // acc
+  fmla v19.4s, v11.4s, v8.s[1]                           // acc
   shl v11.4s, v31.4s, #8                                 // w_0
   sshr v11.4s, v11.4s, #24                               // w_0
   scvtf v11.4s, v11.4s                                   // w_0
-  fsub v11.4s, v11.4s, v24.4s                            // w_0
-  fmul v11.4s, v11.4s, v20.4s                            // w_0
+  fsub v11.4s, v11.4s, v25.4s                            // w_0
+  fmul v11.4s, v11.4s, v21.4s                            // w_0
   fmla v0.4s, v11.4s, v28.s[2]                           // acc
-  fmla v4.4s, v11.4s, v29.s[2]                           // acc
-  fmla v16.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v8.4s, #8                                  // w_1
+  fmla v4.4s, v11.4s, v30.s[2]                           // acc
+  fmla v16.4s, v11.4s, v8.s[2]                           // acc
+  shl v11.4s, v29.4s, #8                                 // w_1
   sshr v11.4s, v11.4s, #24                               // w_1
   scvtf v11.4s, v11.4s                                   // w_1
-  fsub v11.4s, v11.4s, v25.4s                            // w_1
-  fmul v11.4s, v11.4s, v21.4s                            // w_1
+  fsub v11.4s, v11.4s, v24.4s                            // w_1
+  fmul v11.4s, v11.4s, v20.4s                            // w_1
   fmla v1.4s, v11.4s, v28.s[2]                           // acc
-  fmla v5.4s, v11.4s, v29.s[2]                           // acc
-  fmla v17.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v9.4s, #8                                  // w_2
+  fmla v5.4s, v11.4s, v30.s[2]                           // acc
+  fmla v17.4s, v11.4s, v8.s[2]                           // acc
+  shl v11.4s, v10.4s, #8                                 // w_2
   sshr v11.4s, v11.4s, #24                               // w_2
   scvtf v11.4s, v11.4s                                   // w_2
-  fsub v11.4s, v11.4s, v26.4s                            // w_2
-  fmul v11.4s, v11.4s, v22.4s                            // w_2
+  fsub v11.4s, v11.4s, v27.4s                            // w_2
+  fmul v11.4s, v11.4s, v23.4s                            // w_2
   fmla v2.4s, v11.4s, v28.s[2]                           // acc
-  fmla v6.4s, v11.4s, v29.s[2]                           // acc
-  fmla v18.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v10.4s, #8                                 // w_3
+  fmla v6.4s, v11.4s, v30.s[2]                           // acc
+  fmla v18.4s, v11.4s, v8.s[2]                           // acc
+  shl v11.4s, v9.4s, #8                                  // w_3
   sshr v11.4s, v11.4s, #24                               // w_3
   scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
+  fsub v11.4s, v11.4s, v26.4s                            // w_3
+  fmul v11.4s, v11.4s, v22.4s                            // w_3
   fmla v3.4s, v11.4s, v28.s[2]                           // acc
-  fmla v7.4s, v11.4s, v29.s[2]                           // acc
-  fmla v19.4s, v11.4s, v30.s[2]                          // acc
+  fmla v7.4s, v11.4s, v30.s[2]                           // acc
+  fmla v19.4s, v11.4s, v8.s[2]                           // acc
   sshr v31.4s, v31.4s, #24                               // w_0
   scvtf v31.4s, v31.4s                                   // w_0
-  fsub v31.4s, v31.4s, v24.4s                            // w_0
-  fmul v31.4s, v31.4s, v20.4s                            // w_0
+  fsub v31.4s, v31.4s, v25.4s                            // w_0
+  fmul v31.4s, v31.4s, v21.4s                            // w_0
   fmla v0.4s, v31.4s, v28.s[3]                           // acc
-  fmla v4.4s, v31.4s, v29.s[3]                           // acc
-  fmla v16.4s, v31.4s, v30.s[3]                          // acc
-  sshr v31.4s, v8.4s, #24                                // w_1
-  scvtf v31.4s, v31.4s                                   // w_1
-  fsub v31.4s, v31.4s, v25.4s                            // w_1
-  fmul v31.4s, v31.4s, v21.4s                            // w_1
-  fmla v1.4s, v31.4s, v28.s[3]                           // acc
-  fmla v5.4s, v31.4s, v29.s[3]                           // acc
-  fmla v17.4s, v31.4s, v30.s[3]                          // acc
-  sshr v31.4s, v9.4s, #24                                // w_2
-  scvtf v31.4s, v31.4s                                   // w_2
-  fsub v31.4s, v31.4s, v26.4s                            // w_2
-  fmul v31.4s, v31.4s, v22.4s                            // w_2
-  fmla v2.4s, v31.4s, v28.s[3]                           // acc
-  fmla v6.4s, v31.4s, v29.s[3]                           // acc
-  fmla v18.4s, v31.4s, v30.s[3]                          // acc
-  sshr v31.4s, v10.4s, #24                               // w_3
-  scvtf v31.4s, v31.4s                                   // w_3
-  fsub v31.4s, v31.4s, v27.4s                            // w_3
-  fmul v31.4s, v31.4s, v23.4s                            // w_3
-  fmla v3.4s, v31.4s, v28.s[3]                           // acc
-  fmla v7.4s, v31.4s, v29.s[3]                           // acc
-  fmla v19.4s, v31.4s, v30.s[3]                          // acc
-  ldr q28, [x14, #32]                                    // a_0
-  ldr q29, [x11, #32]                                    // a_1
-  ldr q30, [x10, #32]                                    // a_2
-  ldr q31, [x15, #64]                                    // w_0
-  shl v8.4s, v31.4s, #24                                 // w_0
-  sshr v8.4s, v8.4s, #24                                 // w_0
-  scvtf v8.4s, v8.4s                                     // w_0
-  fsub v8.4s, v8.4s, v24.4s                              // w_0
-  fmul v8.4s, v8.4s, v20.4s                              // w_0
-  fmla v0.4s, v8.4s, v28.s[0]                            // acc
-  fmla v4.4s, v8.4s, v29.s[0]                            // acc
-  fmla v16.4s, v8.4s, v30.s[0]                           // acc
-  ldr q8, [x15, #80]                                     // w_1
-  shl v9.4s, v8.4s, #24                                  // w_1
+  fmla v4.4s, v31.4s, v30.s[3]                           // acc
+  fmla v16.4s, v31.4s, v8.s[3]                           // acc
+  sshr v29.4s, v29.4s, #24                               // w_1
+  scvtf v29.4s, v29.4s                                   // w_1
+  fsub v29.4s, v29.4s, v24.4s                            // w_1
+  fmul v29.4s, v29.4s, v20.4s                            // w_1
+  fmla v1.4s, v29.4s, v28.s[3]                           // acc
+  fmla v5.4s, v29.4s, v30.s[3]                           // acc
+  fmla v17.4s, v29.4s, v8.s[3]                           // acc
+  sshr v29.4s, v10.4s, #24                               // w_2
+  scvtf v29.4s, v29.4s                                   // w_2
+  fsub v29.4s, v29.4s, v27.4s                            // w_2
+  fmul v29.4s, v29.4s, v23.4s                            // w_2
+  fmla v2.4s, v29.4s, v28.s[3]                           // acc
+  fmla v6.4s, v29.4s, v30.s[3]                           // acc
+  fmla v18.4s, v29.4s, v8.s[3]                           // acc
+  sshr v29.4s, v9.4s, #24                                // w_3
+  scvtf v29.4s, v29.4s                                   // w_3
+  fsub v29.4s, v29.4s, v26.4s                            // w_3
+  fmul v29.4s, v29.4s, v22.4s                            // w_3
+  fmla v3.4s, v29.4s, v28.s[3]                           // acc
+  fmla v7.4s, v29.4s, v30.s[3]                           // acc
+  fmla v19.4s, v29.4s, v8.s[3]                           // acc
+  ldp q29, q28, [x14, #64]                               // a_0, a_0
+  ldp q31, q30, [x11, #64]                               // a_1, a_1
+  ldp q9, q8, [x10, #64]                                 // a_2, a_2
+  ldp q11, q10, [x15, #128]                              // w_0, w_1
+  shl v12.4s, v11.4s, #24                                // w_0
+  sshr v12.4s, v12.4s, #24                               // w_0
+  scvtf v12.4s, v12.4s                                   // w_0
+  fsub v12.4s, v12.4s, v25.4s                            // w_0
+  fmul v12.4s, v12.4s, v21.4s                            // w_0
+  fmla v0.4s, v12.4s, v29.s[0]                           // acc
+  fmla v4.4s, v12.4s, v31.s[0]                           // acc
+  fmla v16.4s, v12.4s, v9.s[0]                           // acc
+  shl v12.4s, v10.4s, #24                                // w_1
+  sshr v12.4s, v12.4s, #24                               // w_1
+  scvtf v12.4s, v12.4s                                   // w_1
+  fsub v12.4s, v12.4s, v24.4s                            // w_1
+  fmul v12.4s, v12.4s, v20.4s                            // w_1
+  fmla v1.4s, v12.4s, v29.s[0]                           // acc
+  fmla v5.4s, v12.4s, v31.s[0]                           // acc
+  fmla v17.4s, v12.4s, v9.s[0]                           // acc
+  ldp q13, q12, [x16, #128]                              // w_2, w_3
+  shl v14.4s, v13.4s, #24                                // w_2
+  sshr v14.4s, v14.4s, #24                               // w_2
+  scvtf v14.4s, v14.4s                                   // w_2
+  fsub v14.4s, v14.4s, v27.4s                            // w_2
+  fmul v14.4s, v14.4s, v23.4s                            // w_2
+  fmla v2.4s, v14.4s, v29.s[0]                           // acc
+  fmla v6.4s, v14.4s, v31.s[0]                           // acc
+  fmla v18.4s, v14.4s, v9.s[0]                           // acc
+  shl v14.4s, v12.4s, #24                                // w_3
+  sshr v14.4s, v14.4s, #24                               // w_3
+  scvtf v14.4s, v14.4s                                   // w_3
+  fsub v14.4s, v14.4s, v26.4s                            // w_3
+  fmul v14.4s, v14.4s, v22.4s                            // w_3
+  fmla v3.4s, v14.4s, v29.s[0]                           // acc
+  fmla v7.4s, v14.4s, v31.s[0]                           // acc
+  fmla v19.4s, v14.4s, v9.s[0]                           // acc
+  shl v14.4s, v11.4s, #16                                // w_0
+  sshr v14.4s, v14.4s, #24                               // w_0
+  scvtf v14.4s, v14.4s                                   // w_0
+  fsub v14.4s, v14.4s, v25.4s                            // w_0
+  fmul v14.4s, v14.4s, v21.4s                            // w_0
+  fmla v0.4s, v14.4s, v29.s[1]                           // acc
+  fmla v4.4s, v14.4s, v31.s[1]                           // acc
+  fmla v16.4s, v14.4s, v9.s[1]                           // acc
+  shl v14.4s, v10.4s, #16                                // w_1
+  sshr v14.4s, v14.4s, #24                               // w_1
+  scvtf v14.4s, v14.4s                                   // w_1
+  fsub v14.4s, v14.4s, v24.4s                            // w_1
+  fmul v14.4s, v14.4s, v20.4s                            // w_1
+  fmla v1.4s, v14.4s, v29.s[1]                           // acc
+  fmla v5.4s, v14.4s, v31.s[1]                           // acc
+  fmla v17.4s, v14.4s, v9.s[1]                           // acc
+  shl v14.4s, v13.4s, #16                                // w_2
+  sshr v14.4s, v14.4s, #24                               // w_2
+  scvtf v14.4s, v14.4s                                   // w_2
+  fsub v14.4s, v14.4s, v27.4s                            // w_2
+  fmul v14.4s, v14.4s, v23.4s                            // w_2
+  fmla v2.4s, v14.4s, v29.s[1]                           // acc
+  fmla v6.4s, v14.4s, v31.s[1]                           // acc
+  fmla v18.4s, v14.4s, v9.s[1]                           // acc
+  shl v14.4s, v12.4s, #16                                // w_3
+  sshr v14.4s, v14.4s, #24                               // w_3
+  scvtf v14.4s, v14.4s                                   // w_3
+  fsub v14.4s, v14.4s, v26.4s                            // w_3
+  fmul v14.4s, v14.4s, v22.4s                            // w_3
+  fmla v3.4s, v14.4s, v29.s[1]                           // acc
+  fmla v7.4s, v14.4s, v31.s[1]                           // acc
+  fmla v19.4s, v14.4s, v9.s[1]                           // acc
+  shl v14.4s, v11.4s, #8                                 // w_0
+  sshr v14.4s, v14.4s, #24                               // w_0
+  scvtf v14.4s, v14.4s                                   // w_0
+  fsub v14.4s, v14.4s, v25.4s                            // w_0
+  fmul v14.4s, v14.4s, v21.4s                            // w_0
+  fmla v0.4s, v14.4s, v29.s[2]                           // acc
+  fmla v4.4s, v14.4s, v31.s[2]                           // acc
+  fmla v16.4s, v14.4s, v9.s[2]                           // acc
+  shl v14.4s, v10.4s, #8                                 // w_1
+  sshr v14.4s, v14.4s, #24                               // w_1
+  scvtf v14.4s, v14.4s                                   // w_1
+  fsub v14.4s, v14.4s, v24.4s                            // w_1
+  fmul v14.4s, v14.4s, v20.4s                            // w_1
+  fmla v1.4s, v14.4s, v29.s[2]                           // acc
+  fmla v5.4s, v14.4s, v31.s[2]                           // acc
+  fmla v17.4s, v14.4s, v9.s[2]                           // acc
+  shl v14.4s, v13.4s, #8                                 // w_2
+  sshr v14.4s, v14.4s, #24                               // w_2
+  scvtf v14.4s, v14.4s                                   // w_2
+  fsub v14.4s, v14.4s, v27.4s                            // w_2
+  fmul v14.4s, v14.4s, v23.4s                            // w_2
+  fmla v2.4s, v14.4s, v29.s[2]                           // acc
+  fmla v6.4s, v14.4s, v31.s[2]                           // acc
+  fmla v18.4s, v14.4s, v9.s[2]                           // acc
+  shl v14.4s, v12.4s, #8                                 // w_3
+  sshr v14.4s, v14.4s, #24                               // w_3
+  scvtf v14.4s, v14.4s                                   // w_3
+  fsub v14.4s, v14.4s, v26.4s                            // w_3
+  fmul v14.4s, v14.4s, v22.4s                            // w_3
+  fmla v3.4s, v14.4s, v29.s[2]                           // acc
+  fmla v7.4s, v14.4s, v31.s[2]                           // acc
+  fmla v19.4s, v14.4s, v9.s[2]                           // acc
+  sshr v11.4s, v11.4s, #24                               // w_0
+  scvtf v11.4s, v11.4s                                   // w_0
+  fsub v11.4s, v11.4s, v25.4s                            // w_0
+  fmul v11.4s, v11.4s, v21.4s                            // w_0
+  fmla v0.4s, v11.4s, v29.s[3]                           // acc
+  fmla v4.4s, v11.4s, v31.s[3]                           // acc
+  fmla v16.4s, v11.4s, v9.s[3]                           // acc
+  sshr v10.4s, v10.4s, #24                               // w_1
+  scvtf v10.4s, v10.4s                                   // w_1
+  fsub v10.4s, v10.4s, v24.4s                            // w_1
+  fmul v10.4s, v10.4s, v20.4s                            // w_1
+  fmla v1.4s, v10.4s, v29.s[3]                           // acc
+  fmla v5.4s, v10.4s, v31.s[3]                           // acc
+  fmla v17.4s, v10.4s, v9.s[3]                           // acc
+  sshr v10.4s, v13.4s, #24                               // w_2
+  scvtf v10.4s, v10.4s                                   // w_2
+  fsub v10.4s, v10.4s, v27.4s                            // w_2
+  fmul v10.4s, v10.4s, v23.4s                            // w_2
+  fmla v2.4s, v10.4s, v29.s[3]                           // acc
+  fmla v6.4s, v10.4s, v31.s[3]                           // acc
+  fmla v18.4s, v10.4s, v9.s[3]                           // acc
+  sshr v10.4s, v12.4s, #24                               // w_3
+  scvtf v10.4s, v10.4s                                   // w_3
+  fsub v10.4s, v10.4s, v26.4s                            // w_3
+  fmul v10.4s, v10.4s, v22.4s                            // w_3
+  fmla v3.4s, v10.4s, v29.s[3]                           // acc
+  fmla v7.4s, v10.4s, v31.s[3]                           // acc
+  fmla v19.4s, v10.4s, v9.s[3]                           // acc
+  ldp q31, q29, [x15, #160]                              // w_0, w_1
+  shl v9.4s, v31.4s, #24                                 // w_0
+  sshr v9.4s, v9.4s, #24                                 // w_0
+  scvtf v9.4s, v9.4s                                     // w_0
+  fsub v9.4s, v9.4s, v25.4s                              // w_0
+  fmul v9.4s, v9.4s, v21.4s                              // w_0
+  fmla v0.4s, v9.4s, v28.s[0]                            // acc
+  fmla v4.4s, v9.4s, v30.s[0]                            // acc
+  fmla v16.4s, v9.4s, v8.s[0]                            // acc
+  shl v9.4s, v29.4s, #24                                 // w_1
   sshr v9.4s, v9.4s, #24                                 // w_1
   scvtf v9.4s, v9.4s                                     // w_1
-  fsub v9.4s, v9.4s, v25.4s                              // w_1
-  fmul v9.4s, v9.4s, v21.4s                              // w_1
+  fsub v9.4s, v9.4s, v24.4s                              // w_1
+  fmul v9.4s, v9.4s, v20.4s                              // w_1
   fmla v1.4s, v9.4s, v28.s[0]                            // acc
-  fmla v5.4s, v9.4s, v29.s[0]                            // acc
-  fmla v17.4s, v9.4s, v30.s[0]                           // acc
-  ldr q9, [x16, #64]                                     // w_2
-  shl v10.4s, v9.4s, #24                                 // w_2
-  sshr v10.4s, v10.4s, #24                               // w_2
-  scvtf v10.4s, v10.4s                                   // w_2
-  fsub v10.4s, v10.4s, v26.4s                            // w_2
-  fmul v10.4s, v10.4s, v22.4s                            // w_2
-  fmla v2.4s, v10.4s, v28.s[0]                           // acc
-  fmla v6.4s, v10.4s, v29.s[0]                           // acc
-  fmla v18.4s, v10.4s, v30.s[0]                          // acc
-  ldr q10, [x16, #80]                                    // w_3
-  shl v11.4s, v10.4s, #24                                // w_3
+  fmla v5.4s, v9.4s, v30.s[0]                            // acc
+  fmla v17.4s, v9.4s, v8.s[0]                            // acc
+  ldp q10, q9, [x16, #160]                               // w_2, w_3
+  shl v11.4s, v10.4s, #24                                // w_2
+  sshr v11.4s, v11.4s, #24                               // w_2
+  scvtf v11.4s, v11.4s                                   // w_2
+  fsub v11.4s, v11.4s, v27.4s                            // w_2
+  fmul v11.4s, v11.4s, v23.4s                            // w_2
+  fmla v2.4s, v11.4s, v28.s[0]                           // acc
+  fmla v6.4s, v11.4s, v30.s[0]                           // acc
+  fmla v18.4s, v11.4s, v8.s[0]                           // acc
+  shl v11.4s, v9.4s, #24                                 // w_3
   sshr v11.4s, v11.4s, #24                               // w_3
   scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
+  fsub v11.4s, v11.4s, v26.4s                            // w_3
+  fmul v11.4s, v11.4s, v22.4s                            // w_3
   fmla v3.4s, v11.4s, v28.s[0]                           // acc
-  fmla v7.4s, v11.4s, v29.s[0]                           // acc
-  fmla v19.4s, v11.4s, v30.s[0]                          // acc
+  fmla v7.4s, v11.4s, v30.s[0]                           // acc
+  fmla v19.4s, v11.4s, v8.s[0]                           // acc
   shl v11.4s, v31.4s, #16                                // w_0
   sshr v11.4s, v11.4s, #24                               // w_0
   scvtf v11.4s, v11.4s                                   // w_0
-  fsub v11.4s, v11.4s, v24.4s                            // w_0
-  fmul v11.4s, v11.4s, v20.4s                            // w_0
+  fsub v11.4s, v11.4s, v25.4s                            // w_0
+  fmul v11.4s, v11.4s, v21.4s                            // w_0
   fmla v0.4s, v11.4s, v28.s[1]                           // acc
-  fmla v4.4s, v11.4s, v29.s[1]                           // acc
-  fmla v16.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v8.4s, #16                                 // w_1
+  fmla v4.4s, v11.4s, v30.s[1]                           // acc
+  fmla v16.4s, v11.4s, v8.s[1]                           // acc
+  shl v11.4s, v29.4s, #16                                // w_1
   sshr v11.4s, v11.4s, #24                               // w_1
   scvtf v11.4s, v11.4s                                   // w_1
-  fsub v11.4s, v11.4s, v25.4s                            // w_1
-  fmul v11.4s, v11.4s, v21.4s                            // w_1
+  fsub v11.4s, v11.4s, v24.4s                            // w_1
+  fmul v11.4s, v11.4s, v20.4s                            // w_1
   fmla v1.4s, v11.4s, v28.s[1]                           // acc
-  fmla v5.4s, v11.4s, v29.s[1]                           // acc
-  fmla v17.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v9.4s, #16                                 // w_2
+  fmla v5.4s, v11.4s, v30.s[1]                           // acc
+  fmla v17.4s, v11.4s, v8.s[1]                           // acc
+  shl v11.4s, v10.4s, #16                                // w_2
   sshr v11.4s, v11.4s, #24                               // w_2
   scvtf v11.4s, v11.4s                                   // w_2
-  fsub v11.4s, v11.4s, v26.4s                            // w_2
-  fmul v11.4s, v11.4s, v22.4s                            // w_2
+  fsub v11.4s, v11.4s, v27.4s                            // w_2
+  fmul v11.4s, v11.4s, v23.4s                            // w_2
   fmla v2.4s, v11.4s, v28.s[1]                           // acc
-  fmla v6.4s, v11.4s, v29.s[1]                           // acc
-  fmla v18.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v10.4s, #16                                // w_3
+  fmla v6.4s, v11.4s, v30.s[1]                           // acc
+  fmla v18.4s, v11.4s, v8.s[1]                           // acc
+  shl v11.4s, v9.4s, #16                                 // w_3
   sshr v11.4s, v11.4s, #24                               // w_3
   scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
+  fsub v11.4s, v11.4s, v26.4s                            // w_3
+  fmul v11.4s, v11.4s, v22.4s                            // w_3
   fmla v3.4s, v11.4s, v28.s[1]                           // acc
-  fmla v7.4s, v11.4s, v29.s[1]                           // acc
-  fmla v19.4s, v11.4s, v30.s[1]                          // acc
+  fmla v7.4s, v11.4s, v30.s[1]                           // acc
+  fmla v19.4s, v11.4s, v8.s[1]                           // acc
   shl v11.4s, v31.4s, #8                                 // w_0
   sshr v11.4s, v11.4s, #24                               // w_0
   scvtf v11.4s, v11.4s                                   // w_0
-  fsub v11.4s, v11.4s, v24.4s                            // w_0
-  fmul v11.4s, v11.4s, v20.4s                            // w_0
+  fsub v11.4s, v11.4s, v25.4s                            // w_0
+  fmul v11.4s, v11.4s, v21.4s                            // w_0
   fmla v0.4s, v11.4s, v28.s[2]                           // acc
-  fmla v4.4s, v11.4s, v29.s[2]                           // acc
-  fmla v16.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v8.4s, #8                                  // w_1
+  fmla v4.4s, v11.4s, v30.s[2]                           // acc
+  fmla v16.4s, v11.4s, v8.s[2]                           // acc
+  shl v11.4s, v29.4s, #8                                 // w_1
   sshr v11.4s, v11.4s, #24                               // w_1
   scvtf v11.4s, v11.4s                                   // w_1
-  fsub v11.4s, v11.4s, v25.4s                            // w_1
-  fmul v11.4s, v11.4s, v21.4s                            // w_1
+  fsub v11.4s, v11.4s, v24.4s                            // w_1
+  fmul v11.4s, v11.4s, v20.4s                            // w_1
   fmla v1.4s, v11.4s, v28.s[2]                           // acc
-  fmla v5.4s, v11.4s, v29.s[2]                           // acc
-  fmla v17.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v9.4s, #8                                  // w_2
+  fmla v5.4s, v11.4s, v30.s[2]                           // acc
+  fmla v17.4s, v11.4s, v8.s[2]                           // acc
+  shl v11.4s, v10.4s, #8                                 // w_2
   sshr v11.4s, v11.4s, #24                               // w_2
   scvtf v11.4s, v11.4s                                   // w_2
-  fsub v11.4s, v11.4s, v26.4s                            // w_2
-  fmul v11.4s, v11.4s, v22.4s                            // w_2
+  fsub v11.4s, v11.4s, v27.4s                            // w_2
+  fmul v11.4s, v11.4s, v23.4s                            // w_2
   fmla v2.4s, v11.4s, v28.s[2]                           // acc
-  fmla v6.4s, v11.4s, v29.s[2]                           // acc
-  fmla v18.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v10.4s, #8                                 // w_3
+  fmla v6.4s, v11.4s, v30.s[2]                           // acc
+  fmla v18.4s, v11.4s, v8.s[2]                           // acc
+  shl v11.4s, v9.4s, #8                                  // w_3
   sshr v11.4s, v11.4s, #24                               // w_3
   scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
+  fsub v11.4s, v11.4s, v26.4s                            // w_3
+  fmul v11.4s, v11.4s, v22.4s                            // w_3
   fmla v3.4s, v11.4s, v28.s[2]                           // acc
-  fmla v7.4s, v11.4s, v29.s[2]                           // acc
-  fmla v19.4s, v11.4s, v30.s[2]                          // acc
+  fmla v7.4s, v11.4s, v30.s[2]                           // acc
+  fmla v19.4s, v11.4s, v8.s[2]                           // acc
   sshr v31.4s, v31.4s, #24                               // w_0
   scvtf v31.4s, v31.4s                                   // w_0
-  fsub v31.4s, v31.4s, v24.4s                            // w_0
-  fmul v31.4s, v31.4s, v20.4s                            // w_0
+  fsub v31.4s, v31.4s, v25.4s                            // w_0
+  fmul v31.4s, v31.4s, v21.4s                            // w_0
   fmla v0.4s, v31.4s, v28.s[3]                           // acc
-  fmla v4.4s, v31.4s, v29.s[3]                           // acc
-  fmla v16.4s, v31.4s, v30.s[3]                          // acc
-  sshr v31.4s, v8.4s, #24                                // w_1
-  scvtf v31.4s, v31.4s                                   // w_1
-  fsub v31.4s, v31.4s, v25.4s                            // w_1
-  fmul v31.4s, v31.4s, v21.4s                            // w_1
-  fmla v1.4s, v31.4s, v28.s[3]                           // acc
-  fmla v5.4s, v31.4s, v29.s[3]                           // acc
-  fmla v17.4s, v31.4s, v30.s[3]                          // acc
-  sshr v31.4s, v9.4s, #24                                // w_2
-  scvtf v31.4s, v31.4s                                   // w_2
-  fsub v31.4s, v31.4s, v26.4s                            // w_2
-  fmul v31.4s, v31.4s, v22.4s                            // w_2
-  fmla v2.4s, v31.4s, v28.s[3]                           // acc
-  fmla v6.4s, v31.4s, v29.s[3]                           // acc
-  fmla v18.4s, v31.4s, v30.s[3]                          // acc
-  sshr v31.4s, v10.4s, #24                               // w_3
-  scvtf v31.4s, v31.4s                                   // w_3
-  fsub v31.4s, v31.4s, v27.4s                            // w_3
-  fmul v31.4s, v31.4s, v23.4s                            // w_3
-  fmla v3.4s, v31.4s, v28.s[3]                           // acc
-  fmla v7.4s, v31.4s, v29.s[3]                           // acc
-  fmla v19.4s, v31.4s, v30.s[3]                          // acc
-  ldr q28, [x14, #48]                                    // a_0
-  ldr q29, [x11, #48]                                    // a_1
-  ldr q30, [x10, #48]                                    // a_2
-  ldr q31, [x15, #96]                                    // w_0
-  shl v8.4s, v31.4s, #24                                 // w_0
-  sshr v8.4s, v8.4s, #24                                 // w_0
-  scvtf v8.4s, v8.4s                                     // w_0
-  fsub v8.4s, v8.4s, v24.4s                              // w_0
-  fmul v8.4s, v8.4s, v20.4s                              // w_0
-  fmla v0.4s, v8.4s, v28.s[0]                            // acc
-  fmla v4.4s, v8.4s, v29.s[0]                            // acc
-  fmla v16.4s, v8.4s, v30.s[0]                           // acc
-  ldr q8, [x15, #112]                                    // w_1
-  shl v9.4s, v8.4s, #24                                  // w_1
+  fmla v4.4s, v31.4s, v30.s[3]                           // acc
+  fmla v16.4s, v31.4s, v8.s[3]                           // acc
+  sshr v29.4s, v29.4s, #24                               // w_1
+  scvtf v29.4s, v29.4s                                   // w_1
+  fsub v29.4s, v29.4s, v24.4s                            // w_1
+  fmul v29.4s, v29.4s, v20.4s                            // w_1
+  fmla v1.4s, v29.4s, v28.s[3]                           // acc
+  fmla v5.4s, v29.4s, v30.s[3]                           // acc
+  fmla v17.4s, v29.4s, v8.s[3]                           // acc
+  sshr v29.4s, v10.4s, #24                               // w_2
+  scvtf v29.4s, v29.4s                                   // w_2
+  fsub v29.4s, v29.4s, v27.4s                            // w_2
+  fmul v29.4s, v29.4s, v23.4s                            // w_2
+  fmla v2.4s, v29.4s, v28.s[3]                           // acc
+  fmla v6.4s, v29.4s, v30.s[3]                           // acc
+  fmla v18.4s, v29.4s, v8.s[3]                           // acc
+  sshr v29.4s, v9.4s, #24                                // w_3
+  scvtf v29.4s, v29.4s                                   // w_3
+  fsub v29.4s, v29.4s, v26.4s                            // w_3
+  fmul v29.4s, v29.4s, v22.4s                            // w_3
+  fmla v3.4s, v29.4s, v28.s[3]                           // acc
+  fmla v7.4s, v29.4s, v30.s[3]                           // acc
+  fmla v19.4s, v29.4s, v8.s[3]                           // acc
+  ldp q29, q28, [x14, #96]                               // a_0, a_0
+  ldp q31, q30, [x11, #96]                               // a_1, a_1
+  ldp q9, q8, [x10, #96]                                 // a_2, a_2
+  ldp q11, q10, [x15, #192]                              // w_0, w_1
+  shl v12.4s, v11.4s, #24                                // w_0
+  sshr v12.4s, v12.4s, #24                               // w_0
+  scvtf v12.4s, v12.4s                                   // w_0
+  fsub v12.4s, v12.4s, v25.4s                            // w_0
+  fmul v12.4s, v12.4s, v21.4s                            // w_0
+  fmla v0.4s, v12.4s, v29.s[0]                           // acc
+  fmla v4.4s, v12.4s, v31.s[0]                           // acc
+  fmla v16.4s, v12.4s, v9.s[0]                           // acc
+  shl v12.4s, v10.4s, #24                                // w_1
+  sshr v12.4s, v12.4s, #24                               // w_1
+  scvtf v12.4s, v12.4s                                   // w_1
+  fsub v12.4s, v12.4s, v24.4s                            // w_1
+  fmul v12.4s, v12.4s, v20.4s                            // w_1
+  fmla v1.4s, v12.4s, v29.s[0]                           // acc
+  fmla v5.4s, v12.4s, v31.s[0]                           // acc
+  fmla v17.4s, v12.4s, v9.s[0]                           // acc
+  ldp q13, q12, [x16, #192]                              // w_2, w_3
+  shl v14.4s, v13.4s, #24                                // w_2
+  sshr v14.4s, v14.4s, #24                               // w_2
+  scvtf v14.4s, v14.4s                                   // w_2
+  fsub v14.4s, v14.4s, v27.4s                            // w_2
+  fmul v14.4s, v14.4s, v23.4s                            // w_2
+  fmla v2.4s, v14.4s, v29.s[0]                           // acc
+  fmla v6.4s, v14.4s, v31.s[0]                           // acc
+  fmla v18.4s, v14.4s, v9.s[0]                           // acc
+  shl v14.4s, v12.4s, #24                                // w_3
+  sshr v14.4s, v14.4s, #24                               // w_3
+  scvtf v14.4s, v14.4s                                   // w_3
+  fsub v14.4s, v14.4s, v26.4s                            // w_3
+  fmul v14.4s, v14.4s, v22.4s                            // w_3
+  fmla v3.4s, v14.4s, v29.s[0]                           // acc
+  fmla v7.4s, v14.4s, v31.s[0]                           // acc
+  fmla v19.4s, v14.4s, v9.s[0]                           // acc
+  shl v14.4s, v11.4s, #16                                // w_0
+  sshr v14.4s, v14.4s, #24                               // w_0
+  scvtf v14.4s, v14.4s                                   // w_0
+  fsub v14.4s, v14.4s, v25.4s                            // w_0
+  fmul v14.4s, v14.4s, v21.4s                            // w_0
+  fmla v0.4s, v14.4s, v29.s[1]                           // acc
+  fmla v4.4s, v14.4s, v31.s[1]                           // acc
+  fmla v16.4s, v14.4s, v9.s[1]                           // acc
+  shl v14.4s, v10.4s, #16                                // w_1
+  sshr v14.4s, v14.4s, #24                               // w_1
+  scvtf v14.4s, v14.4s                                   // w_1
+  fsub v14.4s, v14.4s, v24.4s                            // w_1
+  fmul v14.4s, v14.4s, v20.4s                            // w_1
+  fmla v1.4s, v14.4s, v29.s[1]                           // acc
+  fmla v5.4s, v14.4s, v31.s[1]                           // acc
+  fmla v17.4s, v14.4s, v9.s[1]                           // acc
+  shl v14.4s, v13.4s, #16                                // w_2
+  sshr v14.4s, v14.4s, #24                               // w_2
+  scvtf v14.4s, v14.4s                                   // w_2
+  fsub v14.4s, v14.4s, v27.4s                            // w_2
+  fmul v14.4s, v14.4s, v23.4s                            // w_2
+  fmla v2.4s, v14.4s, v29.s[1]                           // acc
+  fmla v6.4s, v14.4s, v31.s[1]                           // acc
+  fmla v18.4s, v14.4s, v9.s[1]                           // acc
+  shl v14.4s, v12.4s, #16                                // w_3
+  sshr v14.4s, v14.4s, #24                               // w_3
+  scvtf v14.4s, v14.4s                                   // w_3
+  fsub v14.4s, v14.4s, v26.4s                            // w_3
+  fmul v14.4s, v14.4s, v22.4s                            // w_3
+  fmla v3.4s, v14.4s, v29.s[1]                           // acc
+  fmla v7.4s, v14.4s, v31.s[1]                           // acc
+  fmla v19.4s, v14.4s, v9.s[1]                           // acc
+  shl v14.4s, v11.4s, #8                                 // w_0
+  sshr v14.4s, v14.4s, #24                               // w_0
+  scvtf v14.4s, v14.4s                                   // w_0
+  fsub v14.4s, v14.4s, v25.4s                            // w_0
+  fmul v14.4s, v14.4s, v21.4s                            // w_0
+  fmla v0.4s, v14.4s, v29.s[2]                           // acc
+  fmla v4.4s, v14.4s, v31.s[2]                           // acc
+  fmla v16.4s, v14.4s, v9.s[2]                           // acc
+  shl v14.4s, v10.4s, #8                                 // w_1
+  sshr v14.4s, v14.4s, #24                               // w_1
+  scvtf v14.4s, v14.4s                                   // w_1
+  fsub v14.4s, v14.4s, v24.4s                            // w_1
+  fmul v14.4s, v14.4s, v20.4s                            // w_1
+  fmla v1.4s, v14.4s, v29.s[2]                           // acc
+  fmla v5.4s, v14.4s, v31.s[2]                           // acc
+  fmla v17.4s, v14.4s, v9.s[2]                           // acc
+  shl v14.4s, v13.4s, #8                                 // w_2
+  sshr v14.4s, v14.4s, #24                               // w_2
+  scvtf v14.4s, v14.4s                                   // w_2
+  fsub v14.4s, v14.4s, v27.4s                            // w_2
+  fmul v14.4s, v14.4s, v23.4s                            // w_2
+  fmla v2.4s, v14.4s, v29.s[2]                           // acc
+  fmla v6.4s, v14.4s, v31.s[2]                           // acc
+  fmla v18.4s, v14.4s, v9.s[2]                           // acc
+  shl v14.4s, v12.4s, #8                                 // w_3
+  sshr v14.4s, v14.4s, #24                               // w_3
+  scvtf v14.4s, v14.4s                                   // w_3
+  fsub v14.4s, v14.4s, v26.4s                            // w_3
+  fmul v14.4s, v14.4s, v22.4s                            // w_3
+  fmla v3.4s, v14.4s, v29.s[2]                           // acc
+  fmla v7.4s, v14.4s, v31.s[2]                           // acc
+  fmla v19.4s, v14.4s, v9.s[2]                           // acc
+  sshr v11.4s, v11.4s, #24                               // w_0
+  scvtf v11.4s, v11.4s                                   // w_0
+  fsub v11.4s, v11.4s, v25.4s                            // w_0
+  fmul v11.4s, v11.4s, v21.4s                            // w_0
+  fmla v0.4s, v11.4s, v29.s[3]                           // acc
+  fmla v4.4s, v11.4s, v31.s[3]                           // acc
+  fmla v16.4s, v11.4s, v9.s[3]                           // acc
+  sshr v10.4s, v10.4s, #24                               // w_1
+  scvtf v10.4s, v10.4s                                   // w_1
+  fsub v10.4s, v10.4s, v24.4s                            // w_1
+  fmul v10.4s, v10.4s, v20.4s                            // w_1
+  fmla v1.4s, v10.4s, v29.s[3]                           // acc
+  fmla v5.4s, v10.4s, v31.s[3]                           // acc
+  fmla v17.4s, v10.4s, v9.s[3]                           // acc
+  sshr v10.4s, v13.4s, #24                               // w_2
+  scvtf v10.4s, v10.4s                                   // w_2
+  fsub v10.4s, v10.4s, v27.4s                            // w_2
+  fmul v10.4s, v10.4s, v23.4s                            // w_2
+  fmla v2.4s, v10.4s, v29.s[3]                           // acc
+  fmla v6.4s, v10.4s, v31.s[3]                           // acc
+  fmla v18.4s, v10.4s, v9.s[3]                           // acc
+  sshr v10.4s, v12.4s, #24                               // w_3
+  scvtf v10.4s, v10.4s                                   // w_3
+  fsub v10.4s, v10.4s, v26.4s                            // w_3
+  fmul v10.4s, v10.4s, v22.4s                            // w_3
+  fmla v3.4s, v10.4s, v29.s[3]                           // acc
+  fmla v7.4s, v10.4s, v31.s[3]                           // acc
+  fmla v19.4s, v10.4s, v9.s[3]                           // acc
+  ldp q31, q29, [x15, #224]                              // w_0, w_1
+  shl v9.4s, v31.4s, #24                                 // w_0
+  sshr v9.4s, v9.4s, #24                                 // w_0
+  scvtf v9.4s, v9.4s                                     // w_0
+  fsub v9.4s, v9.4s, v25.4s                              // w_0
+  fmul v9.4s, v9.4s, v21.4s                              // w_0
+  fmla v0.4s, v9.4s, v28.s[0]                            // acc
+  fmla v4.4s, v9.4s, v30.s[0]                            // acc
+  fmla v16.4s, v9.4s, v8.s[0]                            // acc
+  shl v9.4s, v29.4s, #24                                 // w_1
   sshr v9.4s, v9.4s, #24                                 // w_1
   scvtf v9.4s, v9.4s                                     // w_1
-  fsub v9.4s, v9.4s, v25.4s                              // w_1
-  fmul v9.4s, v9.4s, v21.4s                              // w_1
+  fsub v9.4s, v9.4s, v24.4s                              // w_1
+  fmul v9.4s, v9.4s, v20.4s                              // w_1
   fmla v1.4s, v9.4s, v28.s[0]                            // acc
-  fmla v5.4s, v9.4s, v29.s[0]                            // acc
-  fmla v17.4s, v9.4s, v30.s[0]                           // acc
-  ldr q9, [x16, #96]                                     // w_2
-  shl v10.4s, v9.4s, #24                                 // w_2
-  sshr v10.4s, v10.4s, #24                               // w_2
-  scvtf v10.4s, v10.4s                                   // w_2
-  fsub v10.4s, v10.4s, v26.4s                            // w_2
-  fmul v10.4s, v10.4s, v22.4s                            // w_2
-  fmla v2.4s, v10.4s, v28.s[0]                           // acc
-  fmla v6.4s, v10.4s, v29.s[0]                           // acc
-  fmla v18.4s, v10.4s, v30.s[0]                          // acc
-  ldr q10, [x16, #112]                                   // w_3
-  shl v11.4s, v10.4s, #24                                // w_3
+  fmla v5.4s, v9.4s, v30.s[0]                            // acc
+  fmla v17.4s, v9.4s, v8.s[0]                            // acc
+  ldp q10, q9, [x16, #224]                               // w_2, w_3
+  shl v11.4s, v10.4s, #24                                // w_2
+  sshr v11.4s, v11.4s, #24                               // w_2
+  scvtf v11.4s, v11.4s                                   // w_2
+  fsub v11.4s, v11.4s, v27.4s                            // w_2
+  fmul v11.4s, v11.4s, v23.4s                            // w_2
+  fmla v2.4s, v11.4s, v28.s[0]                           // acc
+  fmla v6.4s, v11.4s, v30.s[0]                           // acc
+  fmla v18.4s, v11.4s, v8.s[0]                           // acc
+  shl v11.4s, v9.4s, #24                                 // w_3
   sshr v11.4s, v11.4s, #24                               // w_3
   scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
+  fsub v11.4s, v11.4s, v26.4s                            // w_3
+  fmul v11.4s, v11.4s, v22.4s                            // w_3
   fmla v3.4s, v11.4s, v28.s[0]                           // acc
-  fmla v7.4s, v11.4s, v29.s[0]                           // acc
-  fmla v19.4s, v11.4s, v30.s[0]                          // acc
+  fmla v7.4s, v11.4s, v30.s[0]                           // acc
+  fmla v19.4s, v11.4s, v8.s[0]                           // acc
   shl v11.4s, v31.4s, #16                                // w_0
   sshr v11.4s, v11.4s, #24                               // w_0
   scvtf v11.4s, v11.4s                                   // w_0
-  fsub v11.4s, v11.4s, v24.4s                            // w_0
-  fmul v11.4s, v11.4s, v20.4s                            // w_0
+  fsub v11.4s, v11.4s, v25.4s                            // w_0
+  fmul v11.4s, v11.4s, v21.4s                            // w_0
   fmla v0.4s, v11.4s, v28.s[1]                           // acc
-  fmla v4.4s, v11.4s, v29.s[1]                           // acc
-  fmla v16.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v8.4s, #16                                 // w_1
+  fmla v4.4s, v11.4s, v30.s[1]                           // acc
+  fmla v16.4s, v11.4s, v8.s[1]                           // acc
+  shl v11.4s, v29.4s, #16                                // w_1
   sshr v11.4s, v11.4s, #24                               // w_1
   scvtf v11.4s, v11.4s                                   // w_1
-  fsub v11.4s, v11.4s, v25.4s                            // w_1
-  fmul v11.4s, v11.4s, v21.4s                            // w_1
+  fsub v11.4s, v11.4s, v24.4s                            // w_1
+  fmul v11.4s, v11.4s, v20.4s                            // w_1
   fmla v1.4s, v11.4s, v28.s[1]                           // acc
-  fmla v5.4s, v11.4s, v29.s[1]                           // acc
-  fmla v17.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v9.4s, #16                                 // w_2
+  fmla v5.4s, v11.4s, v30.s[1]                           // acc
+  fmla v17.4s, v11.4s, v8.s[1]                           // acc
+  shl v11.4s, v10.4s, #16                                // w_2
   sshr v11.4s, v11.4s, #24                               // w_2
   scvtf v11.4s, v11.4s                                   // w_2
-  fsub v11.4s, v11.4s, v26.4s                            // w_2
-  fmul v11.4s, v11.4s, v22.4s                            // w_2
+  fsub v11.4s, v11.4s, v27.4s                            // w_2
+  fmul v11.4s, v11.4s, v23.4s                            // w_2
   fmla v2.4s, v11.4s, v28.s[1]                           // acc
-  fmla v6.4s, v11.4s, v29.s[1]                           // acc
-  fmla v18.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v10.4s, #16                                // w_3
+  fmla v6.4s, v11.4s, v30.s[1]                           // acc
+  fmla v18.4s, v11.4s, v8.s[1]                           // acc
+  shl v11.4s, v9.4s, #16                                 // w_3
   sshr v11.4s, v11.4s, #24                               // w_3
   scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
+  fsub v11.4s, v11.4s, v26.4s                            // w_3
+  fmul v11.4s, v11.4s, v22.4s                            // w_3
   fmla v3.4s, v11.4s, v28.s[1]                           // acc
-  fmla v7.4s, v11.4s, v29.s[1]                           // acc
-  fmla v19.4s, v11.4s, v30.s[1]                          // acc
+  fmla v7.4s, v11.4s, v30.s[1]                           // acc
+  fmla v19.4s, v11.4s, v8.s[1]                           // acc
   shl v11.4s, v31.4s, #8                                 // w_0
   sshr v11.4s, v11.4s, #24                               // w_0
   scvtf v11.4s, v11.4s                                   // w_0
-  fsub v11.4s, v11.4s, v24.4s                            // w_0
-  fmul v11.4s, v11.4s, v20.4s                            // w_0
+  fsub v11.4s, v11.4s, v25.4s                            // w_0
+  fmul v11.4s, v11.4s, v21.4s                            // w_0
   fmla v0.4s, v11.4s, v28.s[2]                           // acc
-  fmla v4.4s, v11.4s, v29.s[2]                           // acc
-  fmla v16.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v8.4s, #8                                  // w_1
+  fmla v4.4s, v11.4s, v30.s[2]                           // acc
+  fmla v16.4s, v11.4s, v8.s[2]                           // acc
+  shl v11.4s, v29.4s, #8                                 // w_1
   sshr v11.4s, v11.4s, #24                               // w_1
   scvtf v11.4s, v11.4s                                   // w_1
-  fsub v11.4s, v11.4s, v25.4s                            // w_1
-  fmul v11.4s, v11.4s, v21.4s                            // w_1
+  fsub v11.4s, v11.4s, v24.4s                            // w_1
+  fmul v11.4s, v11.4s, v20.4s                            // w_1
   fmla v1.4s, v11.4s, v28.s[2]                           // acc
-  fmla v5.4s, v11.4s, v29.s[2]                           // acc
-  fmla v17.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v9.4s, #8                                  // w_2
+  fmla v5.4s, v11.4s, v30.s[2]                           // acc
+  fmla v17.4s, v11.4s, v8.s[2]                           // acc
+  shl v11.4s, v10.4s, #8                                 // w_2
   sshr v11.4s, v11.4s, #24                               // w_2
   scvtf v11.4s, v11.4s                                   // w_2
-  fsub v11.4s, v11.4s, v26.4s                            // w_2
-  fmul v11.4s, v11.4s, v22.4s                            // w_2
+  fsub v11.4s, v11.4s, v27.4s                            // w_2
+  fmul v11.4s, v11.4s, v23.4s                            // w_2
   fmla v2.4s, v11.4s, v28.s[2]                           // acc
-  fmla v6.4s, v11.4s, v29.s[2]                           // acc
-  fmla v18.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v10.4s, #8                                 // w_3
+  fmla v6.4s, v11.4s, v30.s[2]                           // acc
+  fmla v18.4s, v11.4s, v8.s[2]                           // acc
+  shl v11.4s, v9.4s, #8                                  // w_3
   sshr v11.4s, v11.4s, #24                               // w_3
   scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
+  fsub v11.4s, v11.4s, v26.4s                            // w_3
+  fmul v11.4s, v11.4s, v22.4s                            // w_3
   fmla v3.4s, v11.4s, v28.s[2]                           // acc
-  fmla v7.4s, v11.4s, v29.s[2]                           // acc
-  fmla v19.4s, v11.4s, v30.s[2]                          // acc
+  fmla v7.4s, v11.4s, v30.s[2]                           // acc
+  fmla v19.4s, v11.4s, v8.s[2]                           // acc
   sshr v31.4s, v31.4s, #24                               // w_0
   scvtf v31.4s, v31.4s                                   // w_0
-  fsub v31.4s, v31.4s, v24.4s                            // w_0
-  fmul v31.4s, v31.4s, v20.4s                            // w_0
-  fmla v0.4s, v31.4s, v28.s[3]                           // acc
-  fmla v4.4s, v31.4s, v29.s[3]                           // acc
-  fmla v16.4s, v31.4s, v30.s[3]                          // acc
-  sshr v31.4s, v8.4s, #24                                // w_1
-  scvtf v31.4s, v31.4s                                   // w_1
-  fsub v31.4s, v31.4s, v25.4s                            // w_1
-  fmul v31.4s, v31.4s, v21.4s                            // w_1
-  fmla v1.4s, v31.4s, v28.s[3]                           // acc
-  fmla v5.4s, v31.4s, v29.s[3]                           // acc
-  fmla v17.4s, v31.4s, v30.s[3]                          // acc
-  sshr v31.4s, v9.4s, #24                                // w_2
-  scvtf v31.4s, v31.4s                                   // w_2
-  fsub v31.4s, v31.4s, v26.4s                            // w_2
-  fmul v31.4s, v31.4s, v22.4s                            // w_2
-  fmla v2.4s, v31.4s, v28.s[3]                           // acc
-  fmla v6.4s, v31.4s, v29.s[3]                           // acc
-  fmla v18.4s, v31.4s, v30.s[3]                          // acc
-  sshr v31.4s, v10.4s, #24                               // w_3
-  scvtf v31.4s, v31.4s                                   // w_3
-  fsub v31.4s, v31.4s, v27.4s                            // w_3
-  fmul v31.4s, v31.4s, v23.4s                            // w_3
-  fmla v3.4s, v31.4s, v28.s[3]                           // acc
-  fmla v7.4s, v31.4s, v29.s[3]                           // acc
-  fmla v19.4s, v31.4s, v30.s[3]                          // acc
-  ldr q28, [x14, #64]                                    // a_0
-  ldr q29, [x11, #64]                                    // a_1
-  ldr q30, [x10, #64]                                    // a_2
-  ldr q31, [x15, #128]                                   // w_0
-  shl v8.4s, v31.4s, #24                                 // w_0
-  sshr v8.4s, v8.4s, #24                                 // w_0
-  scvtf v8.4s, v8.4s                                     // w_0
-  fsub v8.4s, v8.4s, v24.4s                              // w_0
-  fmul v8.4s, v8.4s, v20.4s                              // w_0
-  fmla v0.4s, v8.4s, v28.s[0]                            // acc
-  fmla v4.4s, v8.4s, v29.s[0]                            // acc
-  fmla v16.4s, v8.4s, v30.s[0]                           // acc
-  ldr q8, [x15, #144]                                    // w_1
-  shl v9.4s, v8.4s, #24                                  // w_1
-  sshr v9.4s, v9.4s, #24                                 // w_1
-  scvtf v9.4s, v9.4s                                     // w_1
-  fsub v9.4s, v9.4s, v25.4s                              // w_1
-  fmul v9.4s, v9.4s, v21.4s                              // w_1
-  fmla v1.4s, v9.4s, v28.s[0]                            // acc
-  fmla v5.4s, v9.4s, v29.s[0]                            // acc
-  fmla v17.4s, v9.4s, v30.s[0]                           // acc
-  ldr q9, [x16, #128]                                    // w_2
-  shl v10.4s, v9.4s, #24                                 // w_2
-  sshr v10.4s, v10.4s, #24                               // w_2
-  scvtf v10.4s, v10.4s                                   // w_2
-  fsub v10.4s, v10.4s, v26.4s                            // w_2
-  fmul v10.4s, v10.4s, v22.4s                            // w_2
-  fmla v2.4s, v10.4s, v28.s[0]                           // acc
-  fmla v6.4s, v10.4s, v29.s[0]                           // acc
-  fmla v18.4s, v10.4s, v30.s[0]                          // acc
-  ldr q10, [x16, #144]                                   // w_3
-  shl v11.4s, v10.4s, #24                                // w_3
-  sshr v11.4s, v11.4s, #24                               // w_3
-  scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
-  fmla v3.4s, v11.4s, v28.s[0]                           // acc
-  fmla v7.4s, v11.4s, v29.s[0]                           // acc
-  fmla v19.4s, v11.4s, v30.s[0]                          // acc
-  shl v11.4s, v31.4s, #16                                // w_0
-  sshr v11.4s, v11.4s, #24                               // w_0
-  scvtf v11.4s, v11.4s                                   // w_0
-  fsub v11.4s, v11.4s, v24.4s                            // w_0
-  fmul v11.4s, v11.4s, v20.4s                            // w_0
-  fmla v0.4s, v11.4s, v28.s[1]                           // acc
-  fmla v4.4s, v11.4s, v29.s[1]                           // acc
-  fmla v16.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v8.4s, #16                                 // w_1
-  sshr v11.4s, v11.4s, #24                               // w_1
-  scvtf v11.4s, v11.4s                                   // w_1
-  fsub v11.4s, v11.4s, v25.4s                            // w_1
-  fmul v11.4s, v11.4s, v21.4s                            // w_1
-  fmla v1.4s, v11.4s, v28.s[1]                           // acc
-  fmla v5.4s, v11.4s, v29.s[1]                           // acc
-  fmla v17.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v9.4s, #16                                 // w_2
-  sshr v11.4s, v11.4s, #24                               // w_2
-  scvtf v11.4s, v11.4s                                   // w_2
-  fsub v11.4s, v11.4s, v26.4s                            // w_2
-  fmul v11.4s, v11.4s, v22.4s                            // w_2
-  fmla v2.4s, v11.4s, v28.s[1]                           // acc
-  fmla v6.4s, v11.4s, v29.s[1]                           // acc
-  fmla v18.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v10.4s, #16                                // w_3
-  sshr v11.4s, v11.4s, #24                               // w_3
-  scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
-  fmla v3.4s, v11.4s, v28.s[1]                           // acc
-  fmla v7.4s, v11.4s, v29.s[1]                           // acc
-  fmla v19.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v31.4s, #8                                 // w_0
-  sshr v11.4s, v11.4s, #24                               // w_0
-  scvtf v11.4s, v11.4s                                   // w_0
-  fsub v11.4s, v11.4s, v24.4s                            // w_0
-  fmul v11.4s, v11.4s, v20.4s                            // w_0
-  fmla v0.4s, v11.4s, v28.s[2]                           // acc
-  fmla v4.4s, v11.4s, v29.s[2]                           // acc
-  fmla v16.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v8.4s, #8                                  // w_1
-  sshr v11.4s, v11.4s, #24                               // w_1
-  scvtf v11.4s, v11.4s                                   // w_1
-  fsub v11.4s, v11.4s, v25.4s                            // w_1
-  fmul v11.4s, v11.4s, v21.4s                            // w_1
-  fmla v1.4s, v11.4s, v28.s[2]                           // acc
-  fmla v5.4s, v11.4s, v29.s[2]                           // acc
-  fmla v17.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v9.4s, #8                                  // w_2
-  sshr v11.4s, v11.4s, #24                               // w_2
-  scvtf v11.4s, v11.4s                                   // w_2
-  fsub v11.4s, v11.4s, v26.4s                            // w_2
-  fmul v11.4s, v11.4s, v22.4s                            // w_2
-  fmla v2.4s, v11.4s, v28.s[2]                           // acc
-  fmla v6.4s, v11.4s, v29.s[2]                           // acc
-  fmla v18.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v10.4s, #8                                 // w_3
-  sshr v11.4s, v11.4s, #24                               // w_3
-  scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
-  fmla v3.4s, v11.4s, v28.s[2]                           // acc
-  fmla v7.4s, v11.4s, v29.s[2]                           // acc
-  fmla v19.4s, v11.4s, v30.s[2]                          // acc
-  sshr v31.4s, v31.4s, #24                               // w_0
-  scvtf v31.4s, v31.4s                                   // w_0
-  fsub v31.4s, v31.4s, v24.4s                            // w_0
-  fmul v31.4s, v31.4s, v20.4s                            // w_0
-  fmla v0.4s, v31.4s, v28.s[3]                           // acc
-  fmla v4.4s, v31.4s, v29.s[3]                           // acc
-  fmla v16.4s, v31.4s, v30.s[3]                          // acc
-  sshr v31.4s, v8.4s, #24                                // w_1
-  scvtf v31.4s, v31.4s                                   // w_1
-  fsub v31.4s, v31.4s, v25.4s                            // w_1
-  fmul v31.4s, v31.4s, v21.4s                            // w_1
-  fmla v1.4s, v31.4s, v28.s[3]                           // acc
-  fmla v5.4s, v31.4s, v29.s[3]                           // acc
-  fmla v17.4s, v31.4s, v30.s[3]                          // acc
-  sshr v31.4s, v9.4s, #24                                // w_2
-  scvtf v31.4s, v31.4s                                   // w_2
-  fsub v31.4s, v31.4s, v26.4s                            // w_2
-  fmul v31.4s, v31.4s, v22.4s                            // w_2
-  fmla v2.4s, v31.4s, v28.s[3]                           // acc
-  fmla v6.4s, v31.4s, v29.s[3]                           // acc
-  fmla v18.4s, v31.4s, v30.s[3]                          // acc
-  sshr v31.4s, v10.4s, #24                               // w_3
-  scvtf v31.4s, v31.4s                                   // w_3
-  fsub v31.4s, v31.4s, v27.4s                            // w_3
-  fmul v31.4s, v31.4s, v23.4s                            // w_3
-  fmla v3.4s, v31.4s, v28.s[3]                           // acc
-  fmla v7.4s, v31.4s, v29.s[3]                           // acc
-  fmla v19.4s, v31.4s, v30.s[3]                          // acc
-  ldr q28, [x14, #80]                                    // a_0
-  ldr q29, [x11, #80]                                    // a_1
-  ldr q30, [x10, #80]                                    // a_2
-  ldr q31, [x15, #160]                                   // w_0
-  shl v8.4s, v31.4s, #24                                 // w_0
-  sshr v8.4s, v8.4s, #24                                 // w_0
-  scvtf v8.4s, v8.4s                                     // w_0
-  fsub v8.4s, v8.4s, v24.4s                              // w_0
-  fmul v8.4s, v8.4s, v20.4s                              // w_0
-  fmla v0.4s, v8.4s, v28.s[0]                            // acc
-  fmla v4.4s, v8.4s, v29.s[0]                            // acc
-  fmla v16.4s, v8.4s, v30.s[0]                           // acc
-  ldr q8, [x15, #176]                                    // w_1
-  shl v9.4s, v8.4s, #24                                  // w_1
-  sshr v9.4s, v9.4s, #24                                 // w_1
-  scvtf v9.4s, v9.4s                                     // w_1
-  fsub v9.4s, v9.4s, v25.4s                              // w_1
-  fmul v9.4s, v9.4s, v21.4s                              // w_1
-  fmla v1.4s, v9.4s, v28.s[0]                            // acc
-  fmla v5.4s, v9.4s, v29.s[0]                            // acc
-  fmla v17.4s, v9.4s, v30.s[0]                           // acc
-  ldr q9, [x16, #160]                                    // w_2
-  shl v10.4s, v9.4s, #24                                 // w_2
-  sshr v10.4s, v10.4s, #24                               // w_2
-  scvtf v10.4s, v10.4s                                   // w_2
-  fsub v10.4s, v10.4s, v26.4s                            // w_2
-  fmul v10.4s, v10.4s, v22.4s                            // w_2
-  fmla v2.4s, v10.4s, v28.s[0]                           // acc
-  fmla v6.4s, v10.4s, v29.s[0]                           // acc
-  fmla v18.4s, v10.4s, v30.s[0]                          // acc
-  ldr q10, [x16, #176]                                   // w_3
-  shl v11.4s, v10.4s, #24                                // w_3
-  sshr v11.4s, v11.4s, #24                               // w_3
-  scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
-  fmla v3.4s, v11.4s, v28.s[0]                           // acc
-  fmla v7.4s, v11.4s, v29.s[0]                           // acc
-  fmla v19.4s, v11.4s, v30.s[0]                          // acc
-  shl v11.4s, v31.4s, #16                                // w_0
-  sshr v11.4s, v11.4s, #24                               // w_0
-  scvtf v11.4s, v11.4s                                   // w_0
-  fsub v11.4s, v11.4s, v24.4s                            // w_0
-  fmul v11.4s, v11.4s, v20.4s                            // w_0
-  fmla v0.4s, v11.4s, v28.s[1]                           // acc
-  fmla v4.4s, v11.4s, v29.s[1]                           // acc
-  fmla v16.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v8.4s, #16                                 // w_1
-  sshr v11.4s, v11.4s, #24                               // w_1
-  scvtf v11.4s, v11.4s                                   // w_1
-  fsub v11.4s, v11.4s, v25.4s                            // w_1
-  fmul v11.4s, v11.4s, v21.4s                            // w_1
-  fmla v1.4s, v11.4s, v28.s[1]                           // acc
-  fmla v5.4s, v11.4s, v29.s[1]                           // acc
-  fmla v17.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v9.4s, #16                                 // w_2
-  sshr v11.4s, v11.4s, #24                               // w_2
-  scvtf v11.4s, v11.4s                                   // w_2
-  fsub v11.4s, v11.4s, v26.4s                            // w_2
-  fmul v11.4s, v11.4s, v22.4s                            // w_2
-  fmla v2.4s, v11.4s, v28.s[1]                           // acc
-  fmla v6.4s, v11.4s, v29.s[1]                           // acc
-  fmla v18.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v10.4s, #16                                // w_3
-  sshr v11.4s, v11.4s, #24                               // w_3
-  scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
-  fmla v3.4s, v11.4s, v28.s[1]                           // acc
-  fmla v7.4s, v11.4s, v29.s[1]                           // acc
-  fmla v19.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v31.4s, #8                                 // w_0
-  sshr v11.4s, v11.4s, #24                               // w_0
-  scvtf v11.4s, v11.4s                                   // w_0
-  fsub v11.4s, v11.4s, v24.4s                            // w_0
-  fmul v11.4s, v11.4s, v20.4s                            // w_0
-  fmla v0.4s, v11.4s, v28.s[2]                           // acc
-  fmla v4.4s, v11.4s, v29.s[2]                           // acc
-  fmla v16.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v8.4s, #8                                  // w_1
-  sshr v11.4s, v11.4s, #24                               // w_1
-  scvtf v11.4s, v11.4s                                   // w_1
-  fsub v11.4s, v11.4s, v25.4s                            // w_1
-  fmul v11.4s, v11.4s, v21.4s                            // w_1
-  fmla v1.4s, v11.4s, v28.s[2]                           // acc
-  fmla v5.4s, v11.4s, v29.s[2]                           // acc
-  fmla v17.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v9.4s, #8                                  // w_2
-  sshr v11.4s, v11.4s, #24                               // w_2
-  scvtf v11.4s, v11.4s                                   // w_2
-  fsub v11.4s, v11.4s, v26.4s                            // w_2
-  fmul v11.4s, v11.4s, v22.4s                            // w_2
-  fmla v2.4s, v11.4s, v28.s[2]                           // acc
-  fmla v6.4s, v11.4s, v29.s[2]                           // acc
-  fmla v18.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v10.4s, #8                                 // w_3
-  sshr v11.4s, v11.4s, #24                               // w_3
-  scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
-  fmla v3.4s, v11.4s, v28.s[2]                           // acc
-  fmla v7.4s, v11.4s, v29.s[2]                           // acc
-  fmla v19.4s, v11.4s, v30.s[2]                          // acc
-  sshr v31.4s, v31.4s, #24                               // w_0
-  scvtf v31.4s, v31.4s                                   // w_0
-  fsub v31.4s, v31.4s, v24.4s                            // w_0
-  fmul v31.4s, v31.4s, v20.4s                            // w_0
-  fmla v0.4s, v31.4s, v28.s[3]                           // acc
-  fmla v4.4s, v31.4s, v29.s[3]                           // acc
-  fmla v16.4s, v31.4s, v30.s[3]                          // acc
-  sshr v31.4s, v8.4s, #24                                // w_1
-  scvtf v31.4s, v31.4s                                   // w_1
-  fsub v31.4s, v31.4s, v25.4s                            // w_1
-  fmul v31.4s, v31.4s, v21.4s                            // w_1
-  fmla v1.4s, v31.4s, v28.s[3]                           // acc
-  fmla v5.4s, v31.4s, v29.s[3]                           // acc
-  fmla v17.4s, v31.4s, v30.s[3]                          // acc
-  sshr v31.4s, v9.4s, #24                                // w_2
-  scvtf v31.4s, v31.4s                                   // w_2
-  fsub v31.4s, v31.4s, v26.4s                            // w_2
-  fmul v31.4s, v31.4s, v22.4s                            // w_2
-  fmla v2.4s, v31.4s, v28.s[3]                           // acc
-  fmla v6.4s, v31.4s, v29.s[3]                           // acc
-  fmla v18.4s, v31.4s, v30.s[3]                          // acc
-  sshr v31.4s, v10.4s, #24                               // w_3
-  scvtf v31.4s, v31.4s                                   // w_3
-  fsub v31.4s, v31.4s, v27.4s                            // w_3
-  fmul v31.4s, v31.4s, v23.4s                            // w_3
-  fmla v3.4s, v31.4s, v28.s[3]                           // acc
-  fmla v7.4s, v31.4s, v29.s[3]                           // acc
-  fmla v19.4s, v31.4s, v30.s[3]                          // acc
-  ldr q28, [x14, #96]                                    // a_0
-  ldr q29, [x11, #96]                                    // a_1
-  ldr q30, [x10, #96]                                    // a_2
-  ldr q31, [x15, #192]                                   // w_0
-  shl v8.4s, v31.4s, #24                                 // w_0
-  sshr v8.4s, v8.4s, #24                                 // w_0
-  scvtf v8.4s, v8.4s                                     // w_0
-  fsub v8.4s, v8.4s, v24.4s                              // w_0
-  fmul v8.4s, v8.4s, v20.4s                              // w_0
-  fmla v0.4s, v8.4s, v28.s[0]                            // acc
-  fmla v4.4s, v8.4s, v29.s[0]                            // acc
-  fmla v16.4s, v8.4s, v30.s[0]                           // acc
-  ldr q8, [x15, #208]                                    // w_1
-  shl v9.4s, v8.4s, #24                                  // w_1
-  sshr v9.4s, v9.4s, #24                                 // w_1
-  scvtf v9.4s, v9.4s                                     // w_1
-  fsub v9.4s, v9.4s, v25.4s                              // w_1
-  fmul v9.4s, v9.4s, v21.4s                              // w_1
-  fmla v1.4s, v9.4s, v28.s[0]                            // acc
-  fmla v5.4s, v9.4s, v29.s[0]                            // acc
-  fmla v17.4s, v9.4s, v30.s[0]                           // acc
-  ldr q9, [x16, #192]                                    // w_2
-  shl v10.4s, v9.4s, #24                                 // w_2
-  sshr v10.4s, v10.4s, #24                               // w_2
-  scvtf v10.4s, v10.4s                                   // w_2
-  fsub v10.4s, v10.4s, v26.4s                            // w_2
-  fmul v10.4s, v10.4s, v22.4s                            // w_2
-  fmla v2.4s, v10.4s, v28.s[0]                           // acc
-  fmla v6.4s, v10.4s, v29.s[0]                           // acc
-  fmla v18.4s, v10.4s, v30.s[0]                          // acc
-  ldr q10, [x16, #208]                                   // w_3
-  shl v11.4s, v10.4s, #24                                // w_3
-  sshr v11.4s, v11.4s, #24                               // w_3
-  scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
-  fmla v3.4s, v11.4s, v28.s[0]                           // acc
-  fmla v7.4s, v11.4s, v29.s[0]                           // acc
-  fmla v19.4s, v11.4s, v30.s[0]                          // acc
-  shl v11.4s, v31.4s, #16                                // w_0
-  sshr v11.4s, v11.4s, #24                               // w_0
-  scvtf v11.4s, v11.4s                                   // w_0
-  fsub v11.4s, v11.4s, v24.4s                            // w_0
-  fmul v11.4s, v11.4s, v20.4s                            // w_0
-  fmla v0.4s, v11.4s, v28.s[1]                           // acc
-  fmla v4.4s, v11.4s, v29.s[1]                           // acc
-  fmla v16.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v8.4s, #16                                 // w_1
-  sshr v11.4s, v11.4s, #24                               // w_1
-  scvtf v11.4s, v11.4s                                   // w_1
-  fsub v11.4s, v11.4s, v25.4s                            // w_1
-  fmul v11.4s, v11.4s, v21.4s                            // w_1
-  fmla v1.4s, v11.4s, v28.s[1]                           // acc
-  fmla v5.4s, v11.4s, v29.s[1]                           // acc
-  fmla v17.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v9.4s, #16                                 // w_2
-  sshr v11.4s, v11.4s, #24                               // w_2
-  scvtf v11.4s, v11.4s                                   // w_2
-  fsub v11.4s, v11.4s, v26.4s                            // w_2
-  fmul v11.4s, v11.4s, v22.4s                            // w_2
-  fmla v2.4s, v11.4s, v28.s[1]                           // acc
-  fmla v6.4s, v11.4s, v29.s[1]                           // acc
-  fmla v18.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v10.4s, #16                                // w_3
-  sshr v11.4s, v11.4s, #24                               // w_3
-  scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
-  fmla v3.4s, v11.4s, v28.s[1]                           // acc
-  fmla v7.4s, v11.4s, v29.s[1]                           // acc
-  fmla v19.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v31.4s, #8                                 // w_0
-  sshr v11.4s, v11.4s, #24                               // w_0
-  scvtf v11.4s, v11.4s                                   // w_0
-  fsub v11.4s, v11.4s, v24.4s                            // w_0
-  fmul v11.4s, v11.4s, v20.4s                            // w_0
-  fmla v0.4s, v11.4s, v28.s[2]                           // acc
-  fmla v4.4s, v11.4s, v29.s[2]                           // acc
-  fmla v16.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v8.4s, #8                                  // w_1
-  sshr v11.4s, v11.4s, #24                               // w_1
-  scvtf v11.4s, v11.4s                                   // w_1
-  fsub v11.4s, v11.4s, v25.4s                            // w_1
-  fmul v11.4s, v11.4s, v21.4s                            // w_1
-  fmla v1.4s, v11.4s, v28.s[2]                           // acc
-  fmla v5.4s, v11.4s, v29.s[2]                           // acc
-  fmla v17.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v9.4s, #8                                  // w_2
-  sshr v11.4s, v11.4s, #24                               // w_2
-  scvtf v11.4s, v11.4s                                   // w_2
-  fsub v11.4s, v11.4s, v26.4s                            // w_2
-  fmul v11.4s, v11.4s, v22.4s                            // w_2
-  fmla v2.4s, v11.4s, v28.s[2]                           // acc
-  fmla v6.4s, v11.4s, v29.s[2]                           // acc
-  fmla v18.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v10.4s, #8                                 // w_3
-  sshr v11.4s, v11.4s, #24                               // w_3
-  scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
-  fmla v3.4s, v11.4s, v28.s[2]                           // acc
-  fmla v7.4s, v11.4s, v29.s[2]                           // acc
-  fmla v19.4s, v11.4s, v30.s[2]                          // acc
-  sshr v31.4s, v31.4s, #24                               // w_0
-  scvtf v31.4s, v31.4s                                   // w_0
-  fsub v31.4s, v31.4s, v24.4s                            // w_0
-  fmul v31.4s, v31.4s, v20.4s                            // w_0
-  fmla v0.4s, v31.4s, v28.s[3]                           // acc
-  fmla v4.4s, v31.4s, v29.s[3]                           // acc
-  fmla v16.4s, v31.4s, v30.s[3]                          // acc
-  sshr v31.4s, v8.4s, #24                                // w_1
-  scvtf v31.4s, v31.4s                                   // w_1
-  fsub v31.4s, v31.4s, v25.4s                            // w_1
-  fmul v31.4s, v31.4s, v21.4s                            // w_1
-  fmla v1.4s, v31.4s, v28.s[3]                           // acc
-  fmla v5.4s, v31.4s, v29.s[3]                           // acc
-  fmla v17.4s, v31.4s, v30.s[3]                          // acc
-  sshr v31.4s, v9.4s, #24                                // w_2
-  scvtf v31.4s, v31.4s                                   // w_2
-  fsub v31.4s, v31.4s, v26.4s                            // w_2
-  fmul v31.4s, v31.4s, v22.4s                            // w_2
-  fmla v2.4s, v31.4s, v28.s[3]                           // acc
-  fmla v6.4s, v31.4s, v29.s[3]                           // acc
-  fmla v18.4s, v31.4s, v30.s[3]                          // acc
-  sshr v31.4s, v10.4s, #24                               // w_3
-  scvtf v31.4s, v31.4s                                   // w_3
-  fsub v31.4s, v31.4s, v27.4s                            // w_3
-  fmul v31.4s, v31.4s, v23.4s                            // w_3
-  fmla v3.4s, v31.4s, v28.s[3]                           // acc
-  fmla v7.4s, v31.4s, v29.s[3]                           // acc
-  fmla v19.4s, v31.4s, v30.s[3]                          // acc
-  ldr q28, [x14, #112]                                   // a_0
-  ldr q29, [x11, #112]                                   // a_1
-  ldr q30, [x10, #112]                                   // a_2
-  ldr q31, [x15, #224]                                   // w_0
-  shl v8.4s, v31.4s, #24                                 // w_0
-  sshr v8.4s, v8.4s, #24                                 // w_0
-  scvtf v8.4s, v8.4s                                     // w_0
-  fsub v8.4s, v8.4s, v24.4s                              // w_0
-  fmul v8.4s, v8.4s, v20.4s                              // w_0
-  fmla v0.4s, v8.4s, v28.s[0]                            // acc
-  fmla v4.4s, v8.4s, v29.s[0]                            // acc
-  fmla v16.4s, v8.4s, v30.s[0]                           // acc
-  ldr q8, [x15, #240]                                    // w_1
-  shl v9.4s, v8.4s, #24                                  // w_1
-  sshr v9.4s, v9.4s, #24                                 // w_1
-  scvtf v9.4s, v9.4s                                     // w_1
-  fsub v9.4s, v9.4s, v25.4s                              // w_1
-  fmul v9.4s, v9.4s, v21.4s                              // w_1
-  fmla v1.4s, v9.4s, v28.s[0]                            // acc
-  fmla v5.4s, v9.4s, v29.s[0]                            // acc
-  fmla v17.4s, v9.4s, v30.s[0]                           // acc
-  ldr q9, [x16, #224]                                    // w_2
-  shl v10.4s, v9.4s, #24                                 // w_2
-  sshr v10.4s, v10.4s, #24                               // w_2
-  scvtf v10.4s, v10.4s                                   // w_2
-  fsub v10.4s, v10.4s, v26.4s                            // w_2
-  fmul v10.4s, v10.4s, v22.4s                            // w_2
-  fmla v2.4s, v10.4s, v28.s[0]                           // acc
-  fmla v6.4s, v10.4s, v29.s[0]                           // acc
-  fmla v18.4s, v10.4s, v30.s[0]                          // acc
-  ldr q10, [x16, #240]                                   // w_3
-  shl v11.4s, v10.4s, #24                                // w_3
-  sshr v11.4s, v11.4s, #24                               // w_3
-  scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
-  fmla v3.4s, v11.4s, v28.s[0]                           // acc
-  fmla v7.4s, v11.4s, v29.s[0]                           // acc
-  fmla v19.4s, v11.4s, v30.s[0]                          // acc
-  shl v11.4s, v31.4s, #16                                // w_0
-  sshr v11.4s, v11.4s, #24                               // w_0
-  scvtf v11.4s, v11.4s                                   // w_0
-  fsub v11.4s, v11.4s, v24.4s                            // w_0
-  fmul v11.4s, v11.4s, v20.4s                            // w_0
-  fmla v0.4s, v11.4s, v28.s[1]                           // acc
-  fmla v4.4s, v11.4s, v29.s[1]                           // acc
-  fmla v16.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v8.4s, #16                                 // w_1
-  sshr v11.4s, v11.4s, #24                               // w_1
-  scvtf v11.4s, v11.4s                                   // w_1
-  fsub v11.4s, v11.4s, v25.4s                            // w_1
-  fmul v11.4s, v11.4s, v21.4s                            // w_1
-  fmla v1.4s, v11.4s, v28.s[1]                           // acc
-  fmla v5.4s, v11.4s, v29.s[1]                           // acc
-  fmla v17.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v9.4s, #16                                 // w_2
-  sshr v11.4s, v11.4s, #24                               // w_2
-  scvtf v11.4s, v11.4s                                   // w_2
-  fsub v11.4s, v11.4s, v26.4s                            // w_2
-  fmul v11.4s, v11.4s, v22.4s                            // w_2
-  fmla v2.4s, v11.4s, v28.s[1]                           // acc
-  fmla v6.4s, v11.4s, v29.s[1]                           // acc
-  fmla v18.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v10.4s, #16                                // w_3
-  sshr v11.4s, v11.4s, #24                               // w_3
-  scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
-  fmla v3.4s, v11.4s, v28.s[1]                           // acc
-  fmla v7.4s, v11.4s, v29.s[1]                           // acc
-  fmla v19.4s, v11.4s, v30.s[1]                          // acc
-  shl v11.4s, v31.4s, #8                                 // w_0
-  sshr v11.4s, v11.4s, #24                               // w_0
-  scvtf v11.4s, v11.4s                                   // w_0
-  fsub v11.4s, v11.4s, v24.4s                            // w_0
-  fmul v11.4s, v11.4s, v20.4s                            // w_0
-  fmla v0.4s, v11.4s, v28.s[2]                           // acc
-  fmla v4.4s, v11.4s, v29.s[2]                           // acc
-  fmla v16.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v8.4s, #8                                  // w_1
-  sshr v11.4s, v11.4s, #24                               // w_1
-  scvtf v11.4s, v11.4s                                   // w_1
-  fsub v11.4s, v11.4s, v25.4s                            // w_1
-  fmul v11.4s, v11.4s, v21.4s                            // w_1
-  fmla v1.4s, v11.4s, v28.s[2]                           // acc
-  fmla v5.4s, v11.4s, v29.s[2]                           // acc
-  fmla v17.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v9.4s, #8                                  // w_2
-  sshr v11.4s, v11.4s, #24                               // w_2
-  scvtf v11.4s, v11.4s                                   // w_2
-  fsub v11.4s, v11.4s, v26.4s                            // w_2
-  fmul v11.4s, v11.4s, v22.4s                            // w_2
-  fmla v2.4s, v11.4s, v28.s[2]                           // acc
-  fmla v6.4s, v11.4s, v29.s[2]                           // acc
-  fmla v18.4s, v11.4s, v30.s[2]                          // acc
-  shl v11.4s, v10.4s, #8                                 // w_3
-  sshr v11.4s, v11.4s, #24                               // w_3
-  scvtf v11.4s, v11.4s                                   // w_3
-  fsub v11.4s, v11.4s, v27.4s                            // w_3
-  fmul v11.4s, v11.4s, v23.4s                            // w_3
-  fmla v3.4s, v11.4s, v28.s[2]                           // acc
-  fmla v7.4s, v11.4s, v29.s[2]                           // acc
-  fmla v19.4s, v11.4s, v30.s[2]                          // acc
-  sshr v31.4s, v31.4s, #24                               // w_0
-  scvtf v31.4s, v31.4s                                   // w_0
-  fsub v24.4s, v31.4s, v24.4s                            // w_0
-  fmul v20.4s, v24.4s, v20.4s                            // w_0
-  fmla v0.4s, v20.4s, v28.s[3]                           // acc
-  fmla v4.4s, v20.4s, v29.s[3]                           // acc
-  fmla v16.4s, v20.4s, v30.s[3]                          // acc
-  sshr v20.4s, v8.4s, #24                                // w_1
-  scvtf v20.4s, v20.4s                                   // w_1
-  fsub v20.4s, v20.4s, v25.4s                            // w_1
-  fmul v20.4s, v20.4s, v21.4s                            // w_1
+  fsub v25.4s, v31.4s, v25.4s                            // w_0
+  fmul v21.4s, v25.4s, v21.4s                            // w_0
+  fmla v0.4s, v21.4s, v28.s[3]                           // acc
+  fmla v4.4s, v21.4s, v30.s[3]                           // acc
+  fmla v16.4s, v21.4s, v8.s[3]                           // acc
+  sshr v21.4s, v29.4s, #24                               // w_1
+  scvtf v21.4s, v21.4s                                   // w_1
+  fsub v21.4s, v21.4s, v24.4s                            // w_1
+  fmul v20.4s, v21.4s, v20.4s                            // w_1
   fmla v1.4s, v20.4s, v28.s[3]                           // acc
-  fmla v5.4s, v20.4s, v29.s[3]                           // acc
-  fmla v17.4s, v20.4s, v30.s[3]                          // acc
-  sshr v20.4s, v9.4s, #24                                // w_2
+  fmla v5.4s, v20.4s, v30.s[3]                           // acc
+  fmla v17.4s, v20.4s, v8.s[3]                           // acc
+  sshr v20.4s, v10.4s, #24                               // w_2
   scvtf v20.4s, v20.4s                                   // w_2
-  fsub v20.4s, v20.4s, v26.4s                            // w_2
-  fmul v20.4s, v20.4s, v22.4s                            // w_2
+  fsub v20.4s, v20.4s, v27.4s                            // w_2
+  fmul v20.4s, v20.4s, v23.4s                            // w_2
   fmla v2.4s, v20.4s, v28.s[3]                           // acc
-  fmla v6.4s, v20.4s, v29.s[3]                           // acc
-  fmla v18.4s, v20.4s, v30.s[3]                          // acc
-  sshr v20.4s, v10.4s, #24                               // w_3
+  fmla v6.4s, v20.4s, v30.s[3]                           // acc
+  fmla v18.4s, v20.4s, v8.s[3]                           // acc
+  sshr v20.4s, v9.4s, #24                                // w_3
   scvtf v20.4s, v20.4s                                   // w_3
-  fsub v20.4s, v20.4s, v27.4s                            // w_3
-  fmul v20.4s, v20.4s, v23.4s                            // w_3
+  fsub v20.4s, v20.4s, v26.4s                            // w_3
+  fmul v20.4s, v20.4s, v22.4s                            // w_3
   fmla v3.4s, v20.4s, v28.s[3]                           // acc
-  fmla v7.4s, v20.4s, v29.s[3]                           // acc
-  fmla v19.4s, v20.4s, v30.s[3]                          // acc
+  fmla v7.4s, v20.4s, v30.s[3]                           // acc
+  fmla v19.4s, v20.4s, v8.s[3]                           // acc
   add x14, x14, #128
   add x11, x11, #128
   add x10, x10, #128
@@ -1198,18 +1169,12 @@ L(k_done):
   dup v21.4s, v21.s[0]
   mov x10, #16
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x13, #1
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x6, x11
-  cmp x13, #0                                            // dst_1
-  csel x13, x6, x14, eq
-  mov x14, #2
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
+  add x13, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x13, x6, x13, ls
   add x11, x13, x11
-  cmp x14, #0                                            // dst_2
-  csel x11, x13, x11, eq
+  cmp x8, #2                                             // dst_2
+  csel x11, x13, x11, ls
   lsr x9, x9, #5
   mov x14, #320
   mul x9, x9, x14
@@ -1227,81 +1192,55 @@ L(k_done):
   add x14, x14, #32
   cmp x12, #0                                            // bias
   csel x9, x9, x14, eq
-  ldr q22, [x10, #0]                                     // bias
-  ldr q23, [x10, #16]                                    // bias
-  ldr q24, [x9, #0]                                      // bias
-  ldr q25, [x9, #16]                                     // bias
-  fadd v16.4s, v16.4s, v22.4s                            // out
-  fcmgt v26.4s, v20.4s, v16.4s                           // out
-  bsl v26.16b, v20.16b, v16.16b
-  fcmgt v16.4s, v26.4s, v21.4s                           // out_2_0
-  bsl v16.16b, v21.16b, v26.16b
+  ldp q23, q22, [x10, #0]                                // bias, bias
+  ldp q25, q24, [x9, #0]                                 // bias, bias
+  fadd v16.4s, v16.4s, v23.4s                            // out
+  fmax v16.4s, v16.4s, v20.4s                            // out
+  fmin v16.4s, v16.4s, v21.4s                            // out_2_0
   str q16, [x11, #0]                                     // out_2_0
-  fadd v16.4s, v17.4s, v23.4s                            // out
-  fcmgt v17.4s, v20.4s, v16.4s                           // out
-  bsl v17.16b, v20.16b, v16.16b
-  fcmgt v16.4s, v17.4s, v21.4s                           // out_2_1
-  bsl v16.16b, v21.16b, v17.16b
+  fadd v16.4s, v17.4s, v22.4s                            // out
+  fmax v16.4s, v16.4s, v20.4s                            // out
+  fmin v16.4s, v16.4s, v21.4s                            // out_2_1
   str q16, [x11, #16]                                    // out_2_1
-  fadd v16.4s, v18.4s, v24.4s                            // out
-  fcmgt v17.4s, v20.4s, v16.4s                           // out
-  bsl v17.16b, v20.16b, v16.16b
-  fcmgt v16.4s, v17.4s, v21.4s                           // out_2_2
-  bsl v16.16b, v21.16b, v17.16b
+  fadd v16.4s, v18.4s, v25.4s                            // out
+  fmax v16.4s, v16.4s, v20.4s                            // out
+  fmin v16.4s, v16.4s, v21.4s                            // out_2_2
   str q16, [x11, #32]                                    // out_2_2
-  fadd v16.4s, v19.4s, v25.4s                            // out
-  fcmgt v17.4s, v20.4s, v16.4s                           // out
-  bsl v17.16b, v20.16b, v16.16b
-  fcmgt v16.4s, v17.4s, v21.4s                           // out_2_3
-  bsl v16.16b, v21.16b, v17.16b
+  fadd v16.4s, v19.4s, v24.4s                            // out
+  fmax v16.4s, v16.4s, v20.4s                            // out
+  fmin v16.4s, v16.4s, v21.4s                            // out_2_3
   str q16, [x11, #48]                                    // out_2_3
-  fadd v4.4s, v4.4s, v22.4s                              // out
-  fcmgt v16.4s, v20.4s, v4.4s                            // out
-  bsl v16.16b, v20.16b, v4.16b
-  fcmgt v4.4s, v16.4s, v21.4s                            // out_1_0
-  bsl v4.16b, v21.16b, v16.16b
+  fadd v4.4s, v4.4s, v23.4s                              // out
+  fmax v4.4s, v4.4s, v20.4s                              // out
+  fmin v4.4s, v4.4s, v21.4s                              // out_1_0
   str q4, [x13, #0]                                      // out_1_0
-  fadd v4.4s, v5.4s, v23.4s                              // out
-  fcmgt v5.4s, v20.4s, v4.4s                             // out
-  bsl v5.16b, v20.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v21.4s                             // out_1_1
-  bsl v4.16b, v21.16b, v5.16b
+  fadd v4.4s, v5.4s, v22.4s                              // out
+  fmax v4.4s, v4.4s, v20.4s                              // out
+  fmin v4.4s, v4.4s, v21.4s                              // out_1_1
   str q4, [x13, #16]                                     // out_1_1
-  fadd v4.4s, v6.4s, v24.4s                              // out
-  fcmgt v5.4s, v20.4s, v4.4s                             // out
-  bsl v5.16b, v20.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v21.4s                             // out_1_2
-  bsl v4.16b, v21.16b, v5.16b
+  fadd v4.4s, v6.4s, v25.4s                              // out
+  fmax v4.4s, v4.4s, v20.4s                              // out
+  fmin v4.4s, v4.4s, v21.4s                              // out_1_2
   str q4, [x13, #32]                                     // out_1_2
-  fadd v4.4s, v7.4s, v25.4s                              // out
-  fcmgt v5.4s, v20.4s, v4.4s                             // out
-  bsl v5.16b, v20.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v21.4s                             // out_1_3
-  bsl v4.16b, v21.16b, v5.16b
+  fadd v4.4s, v7.4s, v24.4s                              // out
+  fmax v4.4s, v4.4s, v20.4s                              // out
+  fmin v4.4s, v4.4s, v21.4s                              // out_1_3
   str q4, [x13, #48]                                     // out_1_3
-  fadd v0.4s, v0.4s, v22.4s                              // out
-  fcmgt v4.4s, v20.4s, v0.4s                             // out
-  bsl v4.16b, v20.16b, v0.16b
-  fcmgt v0.4s, v4.4s, v21.4s                             // out_0_0
-  bsl v0.16b, v21.16b, v4.16b
+  fadd v0.4s, v0.4s, v23.4s                              // out
+  fmax v0.4s, v0.4s, v20.4s                              // out
+  fmin v0.4s, v0.4s, v21.4s                              // out_0_0
   str q0, [x6, #0]                                       // out_0_0
-  fadd v0.4s, v1.4s, v23.4s                              // out
-  fcmgt v1.4s, v20.4s, v0.4s                             // out
-  bsl v1.16b, v20.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v21.4s                             // out_0_1
-  bsl v0.16b, v21.16b, v1.16b
+  fadd v0.4s, v1.4s, v22.4s                              // out
+  fmax v0.4s, v0.4s, v20.4s                              // out
+  fmin v0.4s, v0.4s, v21.4s                              // out_0_1
   str q0, [x6, #16]                                      // out_0_1
-  fadd v0.4s, v2.4s, v24.4s                              // out
-  fcmgt v1.4s, v20.4s, v0.4s                             // out
-  bsl v1.16b, v20.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v21.4s                             // out_0_2
-  bsl v0.16b, v21.16b, v1.16b
+  fadd v0.4s, v2.4s, v25.4s                              // out
+  fmax v0.4s, v0.4s, v20.4s                              // out
+  fmin v0.4s, v0.4s, v21.4s                              // out_0_2
   str q0, [x6, #32]                                      // out_0_2
-  fadd v0.4s, v3.4s, v25.4s                              // out
-  fcmgt v1.4s, v20.4s, v0.4s                             // out
-  bsl v1.16b, v20.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v21.4s                             // out_0_3
-  bsl v0.16b, v21.16b, v1.16b
+  fadd v0.4s, v3.4s, v24.4s                              // out
+  fmax v0.4s, v0.4s, v20.4s                              // out
+  fmin v0.4s, v0.4s, v21.4s                              // out_0_3
   str q0, [x6, #48]                                      // out_0_3
   b L(if_done)
 L(if_else):
@@ -1411,65 +1350,41 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v25.s}[3], [x9]                                   // bias
   fadd v16.4s, v16.4s, v22.4s                            // out
-  fcmgt v26.4s, v20.4s, v16.4s                           // out
-  bsl v26.16b, v20.16b, v16.16b
-  fcmgt v16.4s, v26.4s, v21.4s                           // out_2_0
-  bsl v16.16b, v21.16b, v26.16b
+  fmax v16.4s, v16.4s, v20.4s                            // out
+  fmin v16.4s, v16.4s, v21.4s                            // out_2_0
   fadd v17.4s, v17.4s, v23.4s                            // out
-  fcmgt v26.4s, v20.4s, v17.4s                           // out
-  bsl v26.16b, v20.16b, v17.16b
-  fcmgt v17.4s, v26.4s, v21.4s                           // out_2_1
-  bsl v17.16b, v21.16b, v26.16b
+  fmax v17.4s, v17.4s, v20.4s                            // out
+  fmin v17.4s, v17.4s, v21.4s                            // out_2_1
   fadd v18.4s, v18.4s, v24.4s                            // out
-  fcmgt v26.4s, v20.4s, v18.4s                           // out
-  bsl v26.16b, v20.16b, v18.16b
-  fcmgt v18.4s, v26.4s, v21.4s                           // out_2_2
-  bsl v18.16b, v21.16b, v26.16b
+  fmax v18.4s, v18.4s, v20.4s                            // out
+  fmin v18.4s, v18.4s, v21.4s                            // out_2_2
   fadd v19.4s, v19.4s, v25.4s                            // out
-  fcmgt v26.4s, v20.4s, v19.4s                           // out
-  bsl v26.16b, v20.16b, v19.16b
-  fcmgt v19.4s, v26.4s, v21.4s                           // out_2_3
-  bsl v19.16b, v21.16b, v26.16b
+  fmax v19.4s, v19.4s, v20.4s                            // out
+  fmin v19.4s, v19.4s, v21.4s                            // out_2_3
   fadd v4.4s, v4.4s, v22.4s                              // out
-  fcmgt v26.4s, v20.4s, v4.4s                            // out
-  bsl v26.16b, v20.16b, v4.16b
-  fcmgt v4.4s, v26.4s, v21.4s                            // out_1_0
-  bsl v4.16b, v21.16b, v26.16b
+  fmax v4.4s, v4.4s, v20.4s                              // out
+  fmin v4.4s, v4.4s, v21.4s                              // out_1_0
   fadd v5.4s, v5.4s, v23.4s                              // out
-  fcmgt v26.4s, v20.4s, v5.4s                            // out
-  bsl v26.16b, v20.16b, v5.16b
-  fcmgt v5.4s, v26.4s, v21.4s                            // out_1_1
-  bsl v5.16b, v21.16b, v26.16b
+  fmax v5.4s, v5.4s, v20.4s                              // out
+  fmin v5.4s, v5.4s, v21.4s                              // out_1_1
   fadd v6.4s, v6.4s, v24.4s                              // out
-  fcmgt v26.4s, v20.4s, v6.4s                            // out
-  bsl v26.16b, v20.16b, v6.16b
-  fcmgt v6.4s, v26.4s, v21.4s                            // out_1_2
-  bsl v6.16b, v21.16b, v26.16b
+  fmax v6.4s, v6.4s, v20.4s                              // out
+  fmin v6.4s, v6.4s, v21.4s                              // out_1_2
   fadd v7.4s, v7.4s, v25.4s                              // out
-  fcmgt v26.4s, v20.4s, v7.4s                            // out
-  bsl v26.16b, v20.16b, v7.16b
-  fcmgt v7.4s, v26.4s, v21.4s                            // out_1_3
-  bsl v7.16b, v21.16b, v26.16b
+  fmax v7.4s, v7.4s, v20.4s                              // out
+  fmin v7.4s, v7.4s, v21.4s                              // out_1_3
   fadd v0.4s, v0.4s, v22.4s                              // out
-  fcmgt v22.4s, v20.4s, v0.4s                            // out
-  bsl v22.16b, v20.16b, v0.16b
-  fcmgt v0.4s, v22.4s, v21.4s                            // out_0_0
-  bsl v0.16b, v21.16b, v22.16b
+  fmax v0.4s, v0.4s, v20.4s                              // out
+  fmin v0.4s, v0.4s, v21.4s                              // out_0_0
   fadd v1.4s, v1.4s, v23.4s                              // out
-  fcmgt v22.4s, v20.4s, v1.4s                            // out
-  bsl v22.16b, v20.16b, v1.16b
-  fcmgt v1.4s, v22.4s, v21.4s                            // out_0_1
-  bsl v1.16b, v21.16b, v22.16b
+  fmax v1.4s, v1.4s, v20.4s                              // out
+  fmin v1.4s, v1.4s, v21.4s                              // out_0_1
   fadd v2.4s, v2.4s, v24.4s                              // out
-  fcmgt v22.4s, v20.4s, v2.4s                            // out
-  bsl v22.16b, v20.16b, v2.16b
-  fcmgt v2.4s, v22.4s, v21.4s                            // out_0_2
-  bsl v2.16b, v21.16b, v22.16b
+  fmax v2.4s, v2.4s, v20.4s                              // out
+  fmin v2.4s, v2.4s, v21.4s                              // out_0_2
   fadd v3.4s, v3.4s, v25.4s                              // out
-  fcmgt v22.4s, v20.4s, v3.4s                            // out
-  bsl v22.16b, v20.16b, v3.16b
-  fcmgt v3.4s, v22.4s, v21.4s                            // out_0_3
-  bsl v3.16b, v21.16b, v22.16b
+  fmax v3.4s, v3.4s, v20.4s                              // out
+  fmin v3.4s, v3.4s, v21.4s                              // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
@@ -1648,7 +1563,10 @@ L(n_done):
   ldr d9, [sp, #8]
   ldr d10, [sp, #16]
   ldr d11, [sp, #24]
-  add sp, sp, #32
+  ldr d12, [sp, #32]
+  ldr d13, [sp, #40]
+  ldr d14, [sp, #48]
+  add sp, sp, #64
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -1662,8 +1580,14 @@ L(n_done):
   .seh_save_freg d10, 16
   ldr d11, [sp, #24]
   .seh_save_freg d11, 24
-  add sp, sp, #32
-  .seh_stackalloc 32
+  ldr d12, [sp, #32]
+  .seh_save_freg d12, 32
+  ldr d13, [sp, #40]
+  .seh_save_freg d13, 40
+  ldr d14, [sp, #48]
+  .seh_save_freg d14, 48
+  add sp, sp, #64
+  .seh_stackalloc 64
   .seh_endepilogue
   ret
   .seh_endproc

@@ -66,12 +66,9 @@ L(n):
 L(m):
   ldr x9, [x0, #8*3]                                     // k
   ldr x10, [x0, #8*11]                                   // rhs_stride
-  mov x11, #8
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x10, x3, x10
-  cmp x11, #0                                            // rhs_1
-  csel x10, x3, x10, eq
+  cmp x4, #8                                             // rhs_1
+  csel x10, x3, x10, ls
   movi v0.16b, #8                                        // signs
   movi v1.2d, #0                                         // acc0_0_0
   movi v2.2d, #0                                         // acc0_0_1
@@ -344,8 +341,7 @@ L(k_rest_2_done):
   add x11, x9, #31
   mov x12, #-32                                          // padded
   and x12, x12, x11
-  mov x11, #4
-  mul x11, x12, x11
+  lsl x11, x12, #2
   add x11, x11, #32
   add x12, x3, x11                                       // field
   add x11, x10, x11                                      // field
@@ -359,8 +355,7 @@ L(k_rest_2_done):
   add x9, x9, #31
   mov x12, #-32                                          // padded
   and x12, x12, x9
-  mov x9, #4
-  mul x9, x12, x9
+  lsl x9, x12, #2
   add x9, x9, #64
   add x12, x3, x9                                        // field
   add x9, x10, x9                                        // field
@@ -378,29 +373,21 @@ L(k_rest_2_done):
   ldp q19, q18, [x10, #0]                                // bias, bias
   ldp q21, q20, [x9, #0]                                 // bias, bias
   fmla v19.4s, v0.4s, v5.4s                              // out
-  fcmgt v0.4s, v16.4s, v19.4s                            // out
-  bsl v0.16b, v16.16b, v19.16b
-  fcmgt v5.4s, v0.4s, v17.4s                             // out_0_0
-  bsl v5.16b, v17.16b, v0.16b
-  str q5, [x6, #0]                                       // out_0_0
+  fmax v0.4s, v19.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_0
+  str q0, [x6, #0]                                       // out_0_0
   fmla v18.4s, v1.4s, v4.4s                              // out
-  fcmgt v0.4s, v16.4s, v18.4s                            // out
-  bsl v0.16b, v16.16b, v18.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_1
-  bsl v1.16b, v17.16b, v0.16b
-  str q1, [x6, #16]                                      // out_0_1
+  fmax v0.4s, v18.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_1
+  str q0, [x6, #16]                                      // out_0_1
   fmla v21.4s, v2.4s, v7.4s                              // out
-  fcmgt v0.4s, v16.4s, v21.4s                            // out
-  bsl v0.16b, v16.16b, v21.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_2
-  bsl v1.16b, v17.16b, v0.16b
-  str q1, [x6, #32]                                      // out_0_2
+  fmax v0.4s, v21.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_2
+  str q0, [x6, #32]                                      // out_0_2
   fmla v20.4s, v3.4s, v6.4s                              // out
-  fcmgt v0.4s, v16.4s, v20.4s                            // out
-  bsl v0.16b, v16.16b, v20.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_3
-  bsl v1.16b, v17.16b, v0.16b
-  str q1, [x6, #48]                                      // out_0_3
+  fmax v0.4s, v20.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_3
+  str q0, [x6, #48]                                      // out_0_3
   b L(if_done)
 L(if_else):
   ldr x10, [x0, #8*14]                                   // bias
@@ -509,47 +496,39 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v21.s}[3], [x9]                                   // bias
   fmla v18.4s, v0.4s, v5.4s                              // out
-  fcmgt v0.4s, v16.4s, v18.4s                            // out
-  bsl v0.16b, v16.16b, v18.16b
-  fcmgt v5.4s, v0.4s, v17.4s                             // out_0_0
-  bsl v5.16b, v17.16b, v0.16b
+  fmax v0.4s, v18.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_0
   fmla v19.4s, v1.4s, v4.4s                              // out
-  fcmgt v0.4s, v16.4s, v19.4s                            // out
-  bsl v0.16b, v16.16b, v19.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_1
-  bsl v1.16b, v17.16b, v0.16b
+  fmax v1.4s, v19.4s, v16.4s                             // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_0_1
   fmla v20.4s, v2.4s, v7.4s                              // out
-  fcmgt v0.4s, v16.4s, v20.4s                            // out
-  bsl v0.16b, v16.16b, v20.16b
-  fcmgt v2.4s, v0.4s, v17.4s                             // out_0_2
-  bsl v2.16b, v17.16b, v0.16b
+  fmax v2.4s, v20.4s, v16.4s                             // out
+  fmin v2.4s, v2.4s, v17.4s                              // out_0_2
   fmla v21.4s, v3.4s, v6.4s                              // out
-  fcmgt v0.4s, v16.4s, v21.4s                            // out
-  bsl v0.16b, v16.16b, v21.16b
-  fcmgt v3.4s, v0.4s, v17.4s                             // out_0_3
-  bsl v3.16b, v17.16b, v0.16b
+  fmax v3.4s, v21.4s, v16.4s                             // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v5.s}[0], [x6]                                    // out_0_0
+  st1 {v0.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
   add x9, x6, #4
-  st1 {v5.s}[1], [x9]                                    // out_0_0
+  st1 {v0.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
   add x9, x6, #8
-  st1 {v5.s}[2], [x9]                                    // out_0_0
+  st1 {v0.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
   add x9, x6, #12
-  st1 {v5.s}[3], [x9]                                    // out_0_0
+  st1 {v0.s}[3], [x9]                                    // out_0_0
 L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 

@@ -88,31 +88,19 @@ L(n):
 L(m):
   ldr x9, [x0, #8*3]                                     // k
   ldr x10, [x0, #8*6]                                    // lhs_stride
-  mov x11, #1
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
-  add x12, x7, x10
-  cmp x11, #0                                            // lhs_1
-  csel x11, x7, x12, eq
-  mov x12, #2
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x10
-  cmp x12, #0                                            // lhs_2
-  csel x12, x11, x13, eq
-  mov x13, #3
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
+  add x11, x7, x10
+  cmp x8, #1                                             // lhs_1
+  csel x11, x7, x11, ls
+  add x12, x11, x10
+  cmp x8, #2                                             // lhs_2
+  csel x12, x11, x12, ls
   add x10, x12, x10
-  cmp x13, #0                                            // lhs_3
-  csel x10, x12, x10, eq
+  cmp x8, #3                                             // lhs_3
+  csel x10, x12, x10, ls
   ldr x13, [x0, #8*11]                                   // rhs_stride
-  mov x14, #8
-  subs x14, x4, x14
-  csel x14, x14, xzr, hs
   add x13, x3, x13
-  cmp x14, #0                                            // rhs_1
-  csel x13, x3, x13, eq
+  cmp x4, #8                                             // rhs_1
+  csel x13, x3, x13, ls
   movi v0.16b, #8                                        // signs
   movi v1.2d, #0                                         // acc_0_0
   movi v2.2d, #0                                         // acc_0_1
@@ -319,8 +307,7 @@ L(k_rest_done):
   add x10, x9, #31
   mov x11, #-32                                          // padded
   and x11, x11, x10
-  mov x10, #4
-  mul x10, x11, x10
+  lsl x10, x11, #2
   add x10, x10, #32
   add x11, x3, x10                                       // field
   add x10, x13, x10                                      // field
@@ -332,29 +319,19 @@ L(k_rest_done):
   dup v29.4s, v29.s[0]
   mov x10, #16
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x14, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x14, eq
-  mov x14, #2
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x12, x11
-  cmp x14, #0                                            // dst_2
-  csel x14, x12, x15, eq
-  mov x15, #3
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x14, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x14, x12, x14, ls
   add x11, x14, x11
-  cmp x15, #0                                            // dst_3
-  csel x11, x14, x11, eq
+  cmp x8, #3                                             // dst_3
+  csel x11, x14, x11, ls
   add x9, x9, #31
   mov x15, #-32                                          // padded
   and x15, x15, x9
-  mov x9, #4
-  mul x9, x15, x9
+  lsl x9, x15, #2
   add x9, x9, #64
   add x15, x3, x9                                        // field
   add x9, x13, x9                                        // field
@@ -373,112 +350,80 @@ L(k_rest_done):
   ldp q9, q8, [x9, #0]                                   // bias, bias
   mov v10.16b, v31.16b                                   // bias
   fmla v10.4s, v21.4s, v25.4s                            // out
-  fcmgt v21.4s, v28.4s, v10.4s                           // out
-  bsl v21.16b, v28.16b, v10.16b
-  fcmgt v10.4s, v21.4s, v29.4s                           // out_3_0
-  bsl v10.16b, v29.16b, v21.16b
-  str q10, [x11, #0]                                     // out_3_0
+  fmax v21.4s, v10.4s, v28.4s                            // out
+  fmin v21.4s, v21.4s, v29.4s                            // out_3_0
+  str q21, [x11, #0]                                     // out_3_0
   mov v21.16b, v30.16b                                   // bias
   fmla v21.4s, v22.4s, v0.4s                             // out
-  fcmgt v22.4s, v28.4s, v21.4s                           // out
-  bsl v22.16b, v28.16b, v21.16b
-  fcmgt v21.4s, v22.4s, v29.4s                           // out_3_1
-  bsl v21.16b, v29.16b, v22.16b
+  fmax v21.4s, v21.4s, v28.4s                            // out
+  fmin v21.4s, v21.4s, v29.4s                            // out_3_1
   str q21, [x11, #16]                                    // out_3_1
   mov v21.16b, v9.16b                                    // bias
   fmla v21.4s, v23.4s, v27.4s                            // out
-  fcmgt v22.4s, v28.4s, v21.4s                           // out
-  bsl v22.16b, v28.16b, v21.16b
-  fcmgt v21.4s, v22.4s, v29.4s                           // out_3_2
-  bsl v21.16b, v29.16b, v22.16b
+  fmax v21.4s, v21.4s, v28.4s                            // out
+  fmin v21.4s, v21.4s, v29.4s                            // out_3_2
   str q21, [x11, #32]                                    // out_3_2
   mov v21.16b, v8.16b                                    // bias
   fmla v21.4s, v24.4s, v26.4s                            // out
-  fcmgt v22.4s, v28.4s, v21.4s                           // out
-  bsl v22.16b, v28.16b, v21.16b
-  fcmgt v21.4s, v22.4s, v29.4s                           // out_3_3
-  bsl v21.16b, v29.16b, v22.16b
+  fmax v21.4s, v21.4s, v28.4s                            // out
+  fmin v21.4s, v21.4s, v29.4s                            // out_3_3
   str q21, [x11, #48]                                    // out_3_3
   mov v21.16b, v31.16b                                   // bias
   fmla v21.4s, v17.4s, v25.4s                            // out
-  fcmgt v17.4s, v28.4s, v21.4s                           // out
-  bsl v17.16b, v28.16b, v21.16b
-  fcmgt v21.4s, v17.4s, v29.4s                           // out_2_0
-  bsl v21.16b, v29.16b, v17.16b
-  str q21, [x14, #0]                                     // out_2_0
+  fmax v17.4s, v21.4s, v28.4s                            // out
+  fmin v17.4s, v17.4s, v29.4s                            // out_2_0
+  str q17, [x14, #0]                                     // out_2_0
   mov v17.16b, v30.16b                                   // bias
   fmla v17.4s, v18.4s, v0.4s                             // out
-  fcmgt v18.4s, v28.4s, v17.4s                           // out
-  bsl v18.16b, v28.16b, v17.16b
-  fcmgt v17.4s, v18.4s, v29.4s                           // out_2_1
-  bsl v17.16b, v29.16b, v18.16b
+  fmax v17.4s, v17.4s, v28.4s                            // out
+  fmin v17.4s, v17.4s, v29.4s                            // out_2_1
   str q17, [x14, #16]                                    // out_2_1
   mov v17.16b, v9.16b                                    // bias
   fmla v17.4s, v19.4s, v27.4s                            // out
-  fcmgt v18.4s, v28.4s, v17.4s                           // out
-  bsl v18.16b, v28.16b, v17.16b
-  fcmgt v17.4s, v18.4s, v29.4s                           // out_2_2
-  bsl v17.16b, v29.16b, v18.16b
+  fmax v17.4s, v17.4s, v28.4s                            // out
+  fmin v17.4s, v17.4s, v29.4s                            // out_2_2
   str q17, [x14, #32]                                    // out_2_2
   mov v17.16b, v8.16b                                    // bias
   fmla v17.4s, v20.4s, v26.4s                            // out
-  fcmgt v18.4s, v28.4s, v17.4s                           // out
-  bsl v18.16b, v28.16b, v17.16b
-  fcmgt v17.4s, v18.4s, v29.4s                           // out_2_3
-  bsl v17.16b, v29.16b, v18.16b
+  fmax v17.4s, v17.4s, v28.4s                            // out
+  fmin v17.4s, v17.4s, v29.4s                            // out_2_3
   str q17, [x14, #48]                                    // out_2_3
   mov v17.16b, v31.16b                                   // bias
   fmla v17.4s, v5.4s, v25.4s                             // out
-  fcmgt v5.4s, v28.4s, v17.4s                            // out
-  bsl v5.16b, v28.16b, v17.16b
-  fcmgt v17.4s, v5.4s, v29.4s                            // out_1_0
-  bsl v17.16b, v29.16b, v5.16b
-  str q17, [x12, #0]                                     // out_1_0
+  fmax v5.4s, v17.4s, v28.4s                             // out
+  fmin v5.4s, v5.4s, v29.4s                              // out_1_0
+  str q5, [x12, #0]                                      // out_1_0
   mov v5.16b, v30.16b                                    // bias
   fmla v5.4s, v6.4s, v0.4s                               // out
-  fcmgt v6.4s, v28.4s, v5.4s                             // out
-  bsl v6.16b, v28.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v29.4s                             // out_1_1
-  bsl v5.16b, v29.16b, v6.16b
+  fmax v5.4s, v5.4s, v28.4s                              // out
+  fmin v5.4s, v5.4s, v29.4s                              // out_1_1
   str q5, [x12, #16]                                     // out_1_1
   mov v5.16b, v9.16b                                     // bias
   fmla v5.4s, v7.4s, v27.4s                              // out
-  fcmgt v6.4s, v28.4s, v5.4s                             // out
-  bsl v6.16b, v28.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v29.4s                             // out_1_2
-  bsl v5.16b, v29.16b, v6.16b
+  fmax v5.4s, v5.4s, v28.4s                              // out
+  fmin v5.4s, v5.4s, v29.4s                              // out_1_2
   str q5, [x12, #32]                                     // out_1_2
   mov v5.16b, v8.16b                                     // bias
   fmla v5.4s, v16.4s, v26.4s                             // out
-  fcmgt v6.4s, v28.4s, v5.4s                             // out
-  bsl v6.16b, v28.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v29.4s                             // out_1_3
-  bsl v5.16b, v29.16b, v6.16b
+  fmax v5.4s, v5.4s, v28.4s                              // out
+  fmin v5.4s, v5.4s, v29.4s                              // out_1_3
   str q5, [x12, #48]                                     // out_1_3
   fmla v31.4s, v1.4s, v25.4s                             // out
-  fcmgt v1.4s, v28.4s, v31.4s                            // out
-  bsl v1.16b, v28.16b, v31.16b
-  fcmgt v5.4s, v1.4s, v29.4s                             // out_0_0
-  bsl v5.16b, v29.16b, v1.16b
-  str q5, [x6, #0]                                       // out_0_0
+  fmax v1.4s, v31.4s, v28.4s                             // out
+  fmin v1.4s, v1.4s, v29.4s                              // out_0_0
+  str q1, [x6, #0]                                       // out_0_0
   fmla v30.4s, v2.4s, v0.4s                              // out
-  fcmgt v0.4s, v28.4s, v30.4s                            // out
-  bsl v0.16b, v28.16b, v30.16b
-  fcmgt v1.4s, v0.4s, v29.4s                             // out_0_1
-  bsl v1.16b, v29.16b, v0.16b
-  str q1, [x6, #16]                                      // out_0_1
+  fmax v0.4s, v30.4s, v28.4s                             // out
+  fmin v0.4s, v0.4s, v29.4s                              // out_0_1
+  str q0, [x6, #16]                                      // out_0_1
   fmla v9.4s, v3.4s, v27.4s                              // out
-  fcmgt v0.4s, v28.4s, v9.4s                             // out
-  bsl v0.16b, v28.16b, v9.16b
-  fcmgt v1.4s, v0.4s, v29.4s                             // out_0_2
-  bsl v1.16b, v29.16b, v0.16b
-  str q1, [x6, #32]                                      // out_0_2
+  fmax v0.4s, v9.4s, v28.4s                              // out
+  fmin v0.4s, v0.4s, v29.4s                              // out_0_2
+  str q0, [x6, #32]                                      // out_0_2
   fmla v8.4s, v4.4s, v26.4s                              // out
-  fcmgt v0.4s, v28.4s, v8.4s                             // out
-  bsl v0.16b, v28.16b, v8.16b
-  fcmgt v1.4s, v0.4s, v29.4s                             // out_0_3
-  bsl v1.16b, v29.16b, v0.16b
-  str q1, [x6, #48]                                      // out_0_3
+  fmax v0.4s, v8.4s, v28.4s                              // out
+  fmin v0.4s, v0.4s, v29.4s                              // out_0_3
+  str q0, [x6, #48]                                      // out_0_3
   b L(if_done)
 L(if_else):
   ldr x10, [x0, #8*14]                                   // bias
@@ -588,197 +533,165 @@ L(if_else):
   ld1 {v9.s}[3], [x9]                                    // bias
   mov v10.16b, v30.16b                                   // bias
   fmla v10.4s, v21.4s, v25.4s                            // out
-  fcmgt v21.4s, v28.4s, v10.4s                           // out
-  bsl v21.16b, v28.16b, v10.16b
-  fcmgt v10.4s, v21.4s, v29.4s                           // out_3_0
-  bsl v10.16b, v29.16b, v21.16b
-  mov v21.16b, v31.16b                                   // bias
-  fmla v21.4s, v22.4s, v0.4s                             // out
-  fcmgt v22.4s, v28.4s, v21.4s                           // out
-  bsl v22.16b, v28.16b, v21.16b
-  fcmgt v21.4s, v22.4s, v29.4s                           // out_3_1
-  bsl v21.16b, v29.16b, v22.16b
-  mov v22.16b, v8.16b                                    // bias
-  fmla v22.4s, v23.4s, v27.4s                            // out
-  fcmgt v23.4s, v28.4s, v22.4s                           // out
-  bsl v23.16b, v28.16b, v22.16b
-  fcmgt v22.4s, v23.4s, v29.4s                           // out_3_2
-  bsl v22.16b, v29.16b, v23.16b
-  mov v23.16b, v9.16b                                    // bias
-  fmla v23.4s, v24.4s, v26.4s                            // out
-  fcmgt v24.4s, v28.4s, v23.4s                           // out
-  bsl v24.16b, v28.16b, v23.16b
-  fcmgt v23.4s, v24.4s, v29.4s                           // out_3_3
-  bsl v23.16b, v29.16b, v24.16b
-  mov v24.16b, v30.16b                                   // bias
-  fmla v24.4s, v17.4s, v25.4s                            // out
-  fcmgt v17.4s, v28.4s, v24.4s                           // out
-  bsl v17.16b, v28.16b, v24.16b
-  fcmgt v24.4s, v17.4s, v29.4s                           // out_2_0
-  bsl v24.16b, v29.16b, v17.16b
-  mov v17.16b, v31.16b                                   // bias
-  fmla v17.4s, v18.4s, v0.4s                             // out
-  fcmgt v18.4s, v28.4s, v17.4s                           // out
-  bsl v18.16b, v28.16b, v17.16b
-  fcmgt v17.4s, v18.4s, v29.4s                           // out_2_1
-  bsl v17.16b, v29.16b, v18.16b
-  mov v18.16b, v8.16b                                    // bias
-  fmla v18.4s, v19.4s, v27.4s                            // out
-  fcmgt v19.4s, v28.4s, v18.4s                           // out
-  bsl v19.16b, v28.16b, v18.16b
-  fcmgt v18.4s, v19.4s, v29.4s                           // out_2_2
-  bsl v18.16b, v29.16b, v19.16b
-  mov v19.16b, v9.16b                                    // bias
-  fmla v19.4s, v20.4s, v26.4s                            // out
-  fcmgt v20.4s, v28.4s, v19.4s                           // out
-  bsl v20.16b, v28.16b, v19.16b
-  fcmgt v19.4s, v20.4s, v29.4s                           // out_2_3
-  bsl v19.16b, v29.16b, v20.16b
-  mov v20.16b, v30.16b                                   // bias
-  fmla v20.4s, v5.4s, v25.4s                             // out
-  fcmgt v5.4s, v28.4s, v20.4s                            // out
-  bsl v5.16b, v28.16b, v20.16b
-  fcmgt v20.4s, v5.4s, v29.4s                            // out_1_0
-  bsl v20.16b, v29.16b, v5.16b
-  mov v5.16b, v31.16b                                    // bias
-  fmla v5.4s, v6.4s, v0.4s                               // out
-  fcmgt v6.4s, v28.4s, v5.4s                             // out
-  bsl v6.16b, v28.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v29.4s                             // out_1_1
-  bsl v5.16b, v29.16b, v6.16b
-  mov v6.16b, v8.16b                                     // bias
-  fmla v6.4s, v7.4s, v27.4s                              // out
-  fcmgt v7.4s, v28.4s, v6.4s                             // out
-  bsl v7.16b, v28.16b, v6.16b
-  fcmgt v6.4s, v7.4s, v29.4s                             // out_1_2
-  bsl v6.16b, v29.16b, v7.16b
-  mov v7.16b, v9.16b                                     // bias
-  fmla v7.4s, v16.4s, v26.4s                             // out
-  fcmgt v16.4s, v28.4s, v7.4s                            // out
-  bsl v16.16b, v28.16b, v7.16b
-  fcmgt v7.4s, v16.4s, v29.4s                            // out_1_3
-  bsl v7.16b, v29.16b, v16.16b
+  fmax v21.4s, v10.4s, v28.4s                            // out
+  fmin v21.4s, v21.4s, v29.4s                            // out_3_0
+  mov v10.16b, v31.16b                                   // bias
+  fmla v10.4s, v22.4s, v0.4s                             // out
+  fmax v22.4s, v10.4s, v28.4s                            // out
+  fmin v22.4s, v22.4s, v29.4s                            // out_3_1
+  mov v10.16b, v8.16b                                    // bias
+  fmla v10.4s, v23.4s, v27.4s                            // out
+  fmax v23.4s, v10.4s, v28.4s                            // out
+  fmin v23.4s, v23.4s, v29.4s                            // out_3_2
+  mov v10.16b, v9.16b                                    // bias
+  fmla v10.4s, v24.4s, v26.4s                            // out
+  fmax v24.4s, v10.4s, v28.4s                            // out
+  fmin v24.4s, v24.4s, v29.4s                            // out_3_3
+  mov v10.16b, v30.16b                                   // bias
+  fmla v10.4s, v17.4s, v25.4s                            // out
+  fmax v17.4s, v10.4s, v28.4s                            // out
+  fmin v17.4s, v17.4s, v29.4s                            // out_2_0
+  mov v10.16b, v31.16b                                   // bias
+  fmla v10.4s, v18.4s, v0.4s                             // out
+  fmax v18.4s, v10.4s, v28.4s                            // out
+  fmin v18.4s, v18.4s, v29.4s                            // out_2_1
+  mov v10.16b, v8.16b                                    // bias
+  fmla v10.4s, v19.4s, v27.4s                            // out
+  fmax v19.4s, v10.4s, v28.4s                            // out
+  fmin v19.4s, v19.4s, v29.4s                            // out_2_2
+  mov v10.16b, v9.16b                                    // bias
+  fmla v10.4s, v20.4s, v26.4s                            // out
+  fmax v20.4s, v10.4s, v28.4s                            // out
+  fmin v20.4s, v20.4s, v29.4s                            // out_2_3
+  mov v10.16b, v30.16b                                   // bias
+  fmla v10.4s, v5.4s, v25.4s                             // out
+  fmax v5.4s, v10.4s, v28.4s                             // out
+  fmin v5.4s, v5.4s, v29.4s                              // out_1_0
+  mov v10.16b, v31.16b                                   // bias
+  fmla v10.4s, v6.4s, v0.4s                              // out
+  fmax v6.4s, v10.4s, v28.4s                             // out
+  fmin v6.4s, v6.4s, v29.4s                              // out_1_1
+  mov v10.16b, v8.16b                                    // bias
+  fmla v10.4s, v7.4s, v27.4s                             // out
+  fmax v7.4s, v10.4s, v28.4s                             // out
+  fmin v7.4s, v7.4s, v29.4s                              // out_1_2
+  mov v10.16b, v9.16b                                    // bias
+  fmla v10.4s, v16.4s, v26.4s                            // out
+  fmax v16.4s, v10.4s, v28.4s                            // out
+  fmin v16.4s, v16.4s, v29.4s                            // out_1_3
   fmla v30.4s, v1.4s, v25.4s                             // out
-  fcmgt v1.4s, v28.4s, v30.4s                            // out
-  bsl v1.16b, v28.16b, v30.16b
-  fcmgt v16.4s, v1.4s, v29.4s                            // out_0_0
-  bsl v16.16b, v29.16b, v1.16b
+  fmax v1.4s, v30.4s, v28.4s                             // out
+  fmin v1.4s, v1.4s, v29.4s                              // out_0_0
   fmla v31.4s, v2.4s, v0.4s                              // out
-  fcmgt v0.4s, v28.4s, v31.4s                            // out
-  bsl v0.16b, v28.16b, v31.16b
-  fcmgt v1.4s, v0.4s, v29.4s                             // out_0_1
-  bsl v1.16b, v29.16b, v0.16b
+  fmax v0.4s, v31.4s, v28.4s                             // out
+  fmin v0.4s, v0.4s, v29.4s                              // out_0_1
   fmla v8.4s, v3.4s, v27.4s                              // out
-  fcmgt v0.4s, v28.4s, v8.4s                             // out
-  bsl v0.16b, v28.16b, v8.16b
-  fcmgt v2.4s, v0.4s, v29.4s                             // out_0_2
-  bsl v2.16b, v29.16b, v0.16b
+  fmax v2.4s, v8.4s, v28.4s                              // out
+  fmin v2.4s, v2.4s, v29.4s                              // out_0_2
   fmla v9.4s, v4.4s, v26.4s                              // out
-  fcmgt v0.4s, v28.4s, v9.4s                             // out
-  bsl v0.16b, v28.16b, v9.16b
-  fcmgt v3.4s, v0.4s, v29.4s                             // out_0_3
-  bsl v3.16b, v29.16b, v0.16b
+  fmax v3.4s, v9.4s, v28.4s                              // out
+  fmin v3.4s, v3.4s, v29.4s                              // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v10.s}[0], [x11]                                  // out_3_0
-  st1 {v24.s}[0], [x14]                                  // out_2_0
-  st1 {v20.s}[0], [x12]                                  // out_1_0
-  st1 {v16.s}[0], [x6]                                   // out_0_0
+  st1 {v21.s}[0], [x11]                                  // out_3_0
+  st1 {v17.s}[0], [x14]                                  // out_2_0
+  st1 {v5.s}[0], [x12]                                   // out_1_0
+  st1 {v1.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
   add x9, x11, #4
-  st1 {v10.s}[1], [x9]                                   // out_3_0
+  st1 {v21.s}[1], [x9]                                   // out_3_0
   add x9, x14, #4
-  st1 {v24.s}[1], [x9]                                   // out_2_0
+  st1 {v17.s}[1], [x9]                                   // out_2_0
   add x9, x12, #4
-  st1 {v20.s}[1], [x9]                                   // out_1_0
+  st1 {v5.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
-  st1 {v16.s}[1], [x9]                                   // out_0_0
+  st1 {v1.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
   add x9, x11, #8
-  st1 {v10.s}[2], [x9]                                   // out_3_0
+  st1 {v21.s}[2], [x9]                                   // out_3_0
   add x9, x14, #8
-  st1 {v24.s}[2], [x9]                                   // out_2_0
+  st1 {v17.s}[2], [x9]                                   // out_2_0
   add x9, x12, #8
-  st1 {v20.s}[2], [x9]                                   // out_1_0
+  st1 {v5.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
-  st1 {v16.s}[2], [x9]                                   // out_0_0
+  st1 {v1.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
   add x9, x11, #12
-  st1 {v10.s}[3], [x9]                                   // out_3_0
+  st1 {v21.s}[3], [x9]                                   // out_3_0
   add x9, x14, #12
-  st1 {v24.s}[3], [x9]                                   // out_2_0
+  st1 {v17.s}[3], [x9]                                   // out_2_0
   add x9, x12, #12
-  st1 {v20.s}[3], [x9]                                   // out_1_0
+  st1 {v5.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
-  st1 {v16.s}[3], [x9]                                   // out_0_0
+  st1 {v1.s}[3], [x9]                                    // out_0_0
 L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
   add x9, x11, #16
-  st1 {v21.s}[0], [x9]                                   // out_3_1
+  st1 {v22.s}[0], [x9]                                   // out_3_1
   add x9, x14, #16
-  st1 {v17.s}[0], [x9]                                   // out_2_1
+  st1 {v18.s}[0], [x9]                                   // out_2_1
   add x9, x12, #16
-  st1 {v5.s}[0], [x9]                                    // out_1_1
+  st1 {v6.s}[0], [x9]                                    // out_1_1
   add x9, x6, #16
-  st1 {v1.s}[0], [x9]                                    // out_0_1
+  st1 {v0.s}[0], [x9]                                    // out_0_1
 L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
   add x9, x11, #20
-  st1 {v21.s}[1], [x9]                                   // out_3_1
+  st1 {v22.s}[1], [x9]                                   // out_3_1
   add x9, x14, #20
-  st1 {v17.s}[1], [x9]                                   // out_2_1
+  st1 {v18.s}[1], [x9]                                   // out_2_1
   add x9, x12, #20
-  st1 {v5.s}[1], [x9]                                    // out_1_1
+  st1 {v6.s}[1], [x9]                                    // out_1_1
   add x9, x6, #20
-  st1 {v1.s}[1], [x9]                                    // out_0_1
+  st1 {v0.s}[1], [x9]                                    // out_0_1
 L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
   add x9, x11, #24
-  st1 {v21.s}[2], [x9]                                   // out_3_1
+  st1 {v22.s}[2], [x9]                                   // out_3_1
   add x9, x14, #24
-  st1 {v17.s}[2], [x9]                                   // out_2_1
+  st1 {v18.s}[2], [x9]                                   // out_2_1
   add x9, x12, #24
-  st1 {v5.s}[2], [x9]                                    // out_1_1
+  st1 {v6.s}[2], [x9]                                    // out_1_1
   add x9, x6, #24
-  st1 {v1.s}[2], [x9]                                    // out_0_1
+  st1 {v0.s}[2], [x9]                                    // out_0_1
 L(if_8_done):
   mov x9, #8
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_9_done)
   add x9, x11, #28
-  st1 {v21.s}[3], [x9]                                   // out_3_1
+  st1 {v22.s}[3], [x9]                                   // out_3_1
   add x9, x14, #28
-  st1 {v17.s}[3], [x9]                                   // out_2_1
+  st1 {v18.s}[3], [x9]                                   // out_2_1
   add x9, x12, #28
-  st1 {v5.s}[3], [x9]                                    // out_1_1
+  st1 {v6.s}[3], [x9]                                    // out_1_1
   add x9, x6, #28
-  st1 {v1.s}[3], [x9]                                    // out_0_1
+  st1 {v0.s}[3], [x9]                                    // out_0_1
 L(if_9_done):
   mov x9, #9
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_10_done)
   add x9, x11, #32
-  st1 {v22.s}[0], [x9]                                   // out_3_2
+  st1 {v23.s}[0], [x9]                                   // out_3_2
   add x9, x14, #32
-  st1 {v18.s}[0], [x9]                                   // out_2_2
+  st1 {v19.s}[0], [x9]                                   // out_2_2
   add x9, x12, #32
-  st1 {v6.s}[0], [x9]                                    // out_1_2
+  st1 {v7.s}[0], [x9]                                    // out_1_2
   add x9, x6, #32
   st1 {v2.s}[0], [x9]                                    // out_0_2
 L(if_10_done):
@@ -786,11 +699,11 @@ L(if_10_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_11_done)
   add x9, x11, #36
-  st1 {v22.s}[1], [x9]                                   // out_3_2
+  st1 {v23.s}[1], [x9]                                   // out_3_2
   add x9, x14, #36
-  st1 {v18.s}[1], [x9]                                   // out_2_2
+  st1 {v19.s}[1], [x9]                                   // out_2_2
   add x9, x12, #36
-  st1 {v6.s}[1], [x9]                                    // out_1_2
+  st1 {v7.s}[1], [x9]                                    // out_1_2
   add x9, x6, #36
   st1 {v2.s}[1], [x9]                                    // out_0_2
 L(if_11_done):
@@ -798,11 +711,11 @@ L(if_11_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_12_done)
   add x9, x11, #40
-  st1 {v22.s}[2], [x9]                                   // out_3_2
+  st1 {v23.s}[2], [x9]                                   // out_3_2
   add x9, x14, #40
-  st1 {v18.s}[2], [x9]                                   // out_2_2
+  st1 {v19.s}[2], [x9]                                   // out_2_2
   add x9, x12, #40
-  st1 {v6.s}[2], [x9]                                    // out_1_2
+  st1 {v7.s}[2], [x9]                                    // out_1_2
   add x9, x6, #40
   st1 {v2.s}[2], [x9]                                    // out_0_2
 L(if_12_done):
@@ -810,11 +723,11 @@ L(if_12_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_13_done)
   add x9, x11, #44
-  st1 {v22.s}[3], [x9]                                   // out_3_2
+  st1 {v23.s}[3], [x9]                                   // out_3_2
   add x9, x14, #44
-  st1 {v18.s}[3], [x9]                                   // out_2_2
+  st1 {v19.s}[3], [x9]                                   // out_2_2
   add x9, x12, #44
-  st1 {v6.s}[3], [x9]                                    // out_1_2
+  st1 {v7.s}[3], [x9]                                    // out_1_2
   add x9, x6, #44
   st1 {v2.s}[3], [x9]                                    // out_0_2
 L(if_13_done):
@@ -822,11 +735,11 @@ L(if_13_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_14_done)
   add x9, x11, #48
-  st1 {v23.s}[0], [x9]                                   // out_3_3
+  st1 {v24.s}[0], [x9]                                   // out_3_3
   add x9, x14, #48
-  st1 {v19.s}[0], [x9]                                   // out_2_3
+  st1 {v20.s}[0], [x9]                                   // out_2_3
   add x9, x12, #48
-  st1 {v7.s}[0], [x9]                                    // out_1_3
+  st1 {v16.s}[0], [x9]                                   // out_1_3
   add x9, x6, #48
   st1 {v3.s}[0], [x9]                                    // out_0_3
 L(if_14_done):
@@ -834,11 +747,11 @@ L(if_14_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_15_done)
   add x9, x11, #52
-  st1 {v23.s}[1], [x9]                                   // out_3_3
+  st1 {v24.s}[1], [x9]                                   // out_3_3
   add x9, x14, #52
-  st1 {v19.s}[1], [x9]                                   // out_2_3
+  st1 {v20.s}[1], [x9]                                   // out_2_3
   add x9, x12, #52
-  st1 {v7.s}[1], [x9]                                    // out_1_3
+  st1 {v16.s}[1], [x9]                                   // out_1_3
   add x9, x6, #52
   st1 {v3.s}[1], [x9]                                    // out_0_3
 L(if_15_done):
@@ -846,11 +759,11 @@ L(if_15_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_16_done)
   add x9, x11, #56
-  st1 {v23.s}[2], [x9]                                   // out_3_3
+  st1 {v24.s}[2], [x9]                                   // out_3_3
   add x9, x14, #56
-  st1 {v19.s}[2], [x9]                                   // out_2_3
+  st1 {v20.s}[2], [x9]                                   // out_2_3
   add x9, x12, #56
-  st1 {v7.s}[2], [x9]                                    // out_1_3
+  st1 {v16.s}[2], [x9]                                   // out_1_3
   add x9, x6, #56
   st1 {v3.s}[2], [x9]                                    // out_0_3
 L(if_16_done):

@@ -39,7 +39,7 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi2cxp4x4_1x4_scalar(const tw_args* args) {
     // m loop
     for (size_t i_m = 0; i_m < args->m; ++i_m) {
       const size_t k_padded = (args->k + 31) & (size_t)-32;
-      const uint8_t* field = lhs_panel + k_padded * 1;
+      const uint8_t* field = lhs_panel + k_padded;
       const int32_t mask = (int32_t)0x03030303;
       int32_t acc_0_0 = tw_load_i32(field);
       int32_t acc_0_1 = tw_load_i32(field);
@@ -157,12 +157,12 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi2cxp4x4_1x4_scalar(const tw_args* args) {
         lhs_panel_at += 32;
         rhs_panel_at += 32;
       }
-      field = rhs_panel + k_padded * 1;
+      field = rhs_panel + k_padded;
       const int32_t colsum_0 = tw_load_i32(field);
       const int32_t colsum_1 = tw_load_i32(field + 4);
       const int32_t colsum_2 = tw_load_i32(field + 8);
       const int32_t colsum_3 = tw_load_i32(field + 12);
-      field = lhs_panel + (k_padded * 1 + 4);
+      field = lhs_panel + (k_padded + 4);
       const int32_t zero_0 = tw_load_i32(field);
       int32_t product = tw_mul_i32(colsum_0, zero_0);
       acc_0_0 = tw_add_i32(acc_0_0, product);
@@ -172,13 +172,13 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi2cxp4x4_1x4_scalar(const tw_args* args) {
       acc_0_2 = tw_add_i32(acc_0_2, product);
       product = tw_mul_i32(colsum_3, zero_0);
       acc_0_3 = tw_add_i32(acc_0_3, product);
-      field = rhs_panel + (k_padded * 1 + 32);
+      field = rhs_panel + (k_padded + 32);
       const float zero_column_0 = tw_f32_of_bits(tw_load_i32(field));
       const float zero_column_1 = tw_f32_of_bits(tw_load_i32(field + 4));
       const float zero_column_2 = tw_f32_of_bits(tw_load_i32(field + 8));
       const float zero_column_3 = tw_f32_of_bits(tw_load_i32(field + 12));
-      field = lhs_panel + k_padded * 1;
-      const uint8_t* field_2 = lhs_panel + (k_padded * 1 + 4);
+      field = lhs_panel + k_padded;
+      const uint8_t* field_2 = lhs_panel + (k_padded + 4);
       const int32_t minus_k = (int32_t)(0 - args->k);
       int32_t sum_of_codes = tw_load_i32(field);
       sum_of_codes = (sum_of_codes >> 1);
@@ -194,16 +194,16 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi2cxp4x4_1x4_scalar(const tw_args* args) {
       acc_0_2 = tw_bits_of_f32(tw_fma_f32(zero_column_2, row_2, tw_f32_of_bits(acc_0_2)));
       acc_0_3 = tw_bits_of_f32((float)acc_0_3);
       acc_0_3 = tw_bits_of_f32(tw_fma_f32(zero_column_3, row_2, tw_f32_of_bits(acc_0_3)));
-      field = rhs_panel + (k_padded * 1 + 16);
+      field = rhs_panel + (k_padded + 16);
       const float scale_0 = tw_f32_of_bits(tw_load_i32(field));
       const float scale_1 = tw_f32_of_bits(tw_load_i32(field + 4));
       const float scale_2 = tw_f32_of_bits(tw_load_i32(field + 8));
       const float scale_3 = tw_f32_of_bits(tw_load_i32(field + 12));
-      field = lhs_panel + (k_padded * 1 + 8);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const float min = tw_f32_of_bits(tw_load_i32(clamp));
       const float max = tw_f32_of_bits(tw_load_i32(clamp + 4));
-      field_2 = rhs_panel + (k_padded * 1 + 48);
+      field = lhs_panel + (k_padded + 8);
+      field_2 = rhs_panel + (k_padded + 48);
       if (n_left >= 4) {
         const uint8_t* bias = (const uint8_t*)args->bias;
         bias = bias == NULL ? field_2 : bias + column_bytes;

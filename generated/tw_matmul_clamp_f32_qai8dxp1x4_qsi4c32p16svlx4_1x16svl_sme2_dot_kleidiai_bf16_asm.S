@@ -8,7 +8,7 @@
 //     | 64svl x k bits of codes | 16svl bf16 x scales a block | 16svl f32 x sums | 16svl f32 x bias |
 // tile 1 x 16svl: needs 15 vector registers on sme2 (4 accumulators + 11 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -205,22 +205,18 @@ L(k_done):
   mul x9, x9, x12
   add x9, x3, x9                                         // field
   .inst 0xa0408000 + ((0 & 15) << 16) + (9 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x9, #4 * 0, mul vl] // colsum_0, colsum_1, colsum_2, colsum_3
-  mov x9, #1
-  mul x9, x11, x9
-  add x9, x7, x9                                         // field
+  add x9, x7, x11                                        // field
   ld1rw {z4.s}, p7/z, [x9, #0]                           // zero_0
   scvtf z4.s, p7/m, z4.s                                 // zero
   fmla z16.s, p7/m, z0.s, z4.s                           // f_0_0
   fmla z17.s, p7/m, z1.s, z4.s                           // f_0_1
   fmla z18.s, p7/m, z2.s, z4.s                           // f_0_2
   fmla z19.s, p7/m, z3.s, z4.s                           // f_0_3
-  mov x9, #1
-  mul x9, x11, x9
-  add x9, x9, #4
+  add x9, x0, #8*15                                      // clamp
+  ld1rw {z4.s}, p7/z, [x9, #0]                           // min
+  ld1rw {z5.s}, p7/z, [x9, #4]                           // max
+  add x9, x11, #4
   add x9, x7, x9                                         // field
-  add x12, x0, #8*15                                     // clamp
-  ld1rw {z4.s}, p7/z, [x12, #0]                          // min
-  ld1rw {z5.s}, p7/z, [x12, #4]                          // max
   rdvl x12, #1
   lsr x11, x11, #5
   rdvl x13, #18
@@ -236,32 +232,24 @@ L(k_done):
   .inst 0xa0408000 + ((0 & 15) << 16) + (11 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x11, #4 * 0, mul vl] // bias, bias, bias, bias
   ld1rw {z6.s}, p7/z, [x9, #0]                           // scale_row_0
   fmla z0.s, p7/m, z16.s, z6.s                           // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_0
-  sel z0.s, p6, z5.s, z0.s
+  fmax z0.s, p7/m, z0.s, z4.s                            // out
+  fmin z0.s, p7/m, z0.s, z5.s                            // out_0_0
   str z0, [x6, #0, mul vl]                               // out_0_0
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   fmla z1.s, p7/m, z17.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z0.s, p6, z4.s, z1.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_1
-  sel z0.s, p6, z5.s, z0.s
-  str z0, [x6, #1, mul vl]                               // out_0_1
+  fmax z1.s, p7/m, z1.s, z4.s                            // out
+  fmin z1.s, p7/m, z1.s, z5.s                            // out_0_1
+  str z1, [x6, #1, mul vl]                               // out_0_1
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   fmla z2.s, p7/m, z18.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z4.s, z2.s                           // out
-  sel z0.s, p6, z4.s, z2.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_2
-  sel z0.s, p6, z5.s, z0.s
-  str z0, [x6, #2, mul vl]                               // out_0_2
+  fmax z2.s, p7/m, z2.s, z4.s                            // out
+  fmin z2.s, p7/m, z2.s, z5.s                            // out_0_2
+  str z2, [x6, #2, mul vl]                               // out_0_2
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   fmla z3.s, p7/m, z19.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z0.s, p6, z4.s, z3.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_3
-  sel z0.s, p6, z5.s, z0.s
-  str z0, [x6, #3, mul vl]                               // out_0_3
+  fmax z3.s, p7/m, z3.s, z4.s                            // out
+  fmin z3.s, p7/m, z3.s, z5.s                            // out_0_3
+  str z3, [x6, #3, mul vl]                               // out_0_3
   b L(if_done)
 L(if_else):
   whilelo p0.s, xzr, x1                                  // columns
@@ -287,32 +275,24 @@ L(if_else):
   ld1w {z3.s}, p3/z, [x11, #3, mul vl]                   // bias
   ld1rw {z6.s}, p7/z, [x9, #0]                           // scale_row_0
   fmla z0.s, p7/m, z16.s, z6.s                           // out
-  fcmgt p6.s, p7/z, z4.s, z0.s                           // out
-  sel z0.s, p6, z4.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_0
-  sel z0.s, p6, z5.s, z0.s
+  fmax z0.s, p7/m, z0.s, z4.s                            // out
+  fmin z0.s, p7/m, z0.s, z5.s                            // out_0_0
   st1w {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   fmla z1.s, p7/m, z17.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z4.s, z1.s                           // out
-  sel z0.s, p6, z4.s, z1.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_1
-  sel z0.s, p6, z5.s, z0.s
-  st1w {z0.s}, p1, [x6, #1, mul vl]                      // out_0_1
+  fmax z1.s, p7/m, z1.s, z4.s                            // out
+  fmin z1.s, p7/m, z1.s, z5.s                            // out_0_1
+  st1w {z1.s}, p1, [x6, #1, mul vl]                      // out_0_1
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   fmla z2.s, p7/m, z18.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z4.s, z2.s                           // out
-  sel z0.s, p6, z4.s, z2.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_2
-  sel z0.s, p6, z5.s, z0.s
-  st1w {z0.s}, p2, [x6, #2, mul vl]                      // out_0_2
+  fmax z2.s, p7/m, z2.s, z4.s                            // out
+  fmin z2.s, p7/m, z2.s, z5.s                            // out_0_2
+  st1w {z2.s}, p2, [x6, #2, mul vl]                      // out_0_2
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   fmla z3.s, p7/m, z19.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z4.s, z3.s                           // out
-  sel z0.s, p6, z4.s, z3.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_3
-  sel z0.s, p6, z5.s, z0.s
-  st1w {z0.s}, p3, [x6, #3, mul vl]                      // out_0_3
+  fmax z3.s, p7/m, z3.s, z4.s                            // out
+  fmin z3.s, p7/m, z3.s, z5.s                            // out_0_3
+  st1w {z3.s}, p3, [x6, #3, mul vl]                      // out_0_3
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x11, #1

@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 1 x 16: needs 13 vector registers on avx2 (6 accumulators + 5 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -139,8 +139,6 @@ L(m):
   jz L(block_done)
 L(block):
   mov r13, qword ptr [rdi + 8*4]                         // block
-  mov r14, 1
-  imul r13, r14
   lea r13, [rdx + r13]                                   // end
   vpbroadcastd ymm4, dword ptr [r13 + 0]                 // sum_0_0
   vpbroadcastd ymm5, dword ptr [r13 + 0]                 // sum_0_1
@@ -326,45 +324,29 @@ L(k_done):
   sub rax, 1                                             // next block
   ja L(block)
 L(block_done):
-  mov rax, 8
-  mov rdx, rbx                                           // k_padded
-  imul rdx, rax
-  mov rax, 32
-  mov r12, rbp                                           // blocks
-  imul r12, rax
-  lea rax, [rdx + r12]
+  imul rax, rbx, 8
+  imul rdx, rbp, 32
+  lea rax, [rax + rdx]
   lea rax, [r8 + rax]                                    // field
   vmovdqu ymm0, ymmword ptr [rax + 0]                    // colsum_0
   vmovdqu ymm1, ymmword ptr [rax + 32]                   // colsum_1
-  mov rax, 1
-  mov rdx, rbx                                           // k_padded
-  imul rdx, rax
-  mov rax, 4
-  mov r12, rbp                                           // blocks
-  imul r12, rax
-  lea rax, [rdx + r12]
+  imul rax, rbp, 4
+  lea rax, [rbx + rax]
   lea rax, [r11 + rax]                                   // field
   vpbroadcastd ymm4, dword ptr [rax + 0]                 // zero_0
   vcvtdq2ps ymm4, ymm4                                   // zero
   vfmadd231ps ymm2, ymm0, ymm4                           // f_0_0
   vfmadd231ps ymm3, ymm1, ymm4                           // f_0_1
-  mov rax, 1
-  mov rdx, rbx                                           // k_padded
-  imul rdx, rax
-  mov rax, 4
-  mov r12, rbp                                           // blocks
-  imul r12, rax
-  lea rax, [rdx + r12]
+  lea rax, [rdi + 8*15]                                  // clamp
+  vpbroadcastd ymm0, dword ptr [rax + 0]                 // min
+  vpbroadcastd ymm1, dword ptr [rax + 4]                 // max
+  imul rax, rbp, 4
+  lea rax, [rbx + rax]
   lea rax, [rax + 4]
   lea rax, [r11 + rax]                                   // field
-  lea rdx, [rdi + 8*15]                                  // clamp
-  vpbroadcastd ymm0, dword ptr [rdx + 0]                 // min
-  vpbroadcastd ymm1, dword ptr [rdx + 4]                 // max
   mov rdx, 16
-  mov r12, 8
-  imul rbx, r12
-  mov r12, 32
-  imul rbp, r12
+  imul rbx, rbx, 8
+  imul rbp, rbp, 32
   lea rbx, [rbx + rbp]
   lea rbx, [rbx + 64]
   lea rbx, [r8 + rbx]                                    // field

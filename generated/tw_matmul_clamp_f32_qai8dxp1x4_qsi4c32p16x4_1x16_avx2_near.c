@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 1 x 16: needs 11 vector registers on avx2 (4 accumulators + 5 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -178,10 +178,10 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_near(const tw_args* a
       const __m256 zero = _mm256_cvtepi32_ps(zero_0);
       f_0 = _mm256_fmadd_ps(colsum_0, zero, f_0);
       f_1 = _mm256_fmadd_ps(colsum_1, zero, f_1);
-      field = lhs_panel + ((k_padded >> 5) * 36 + 4);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const __m256 min = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(clamp)));
       const __m256 max = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(clamp + 4)));
+      field = lhs_panel + ((k_padded >> 5) * 36 + 4);
       const uint8_t* const field_2 = rhs_panel + ((k_padded >> 5) * 288 + 64);
       if (n_left >= 16) {
         const uint8_t* bias = (const uint8_t*)args->bias;

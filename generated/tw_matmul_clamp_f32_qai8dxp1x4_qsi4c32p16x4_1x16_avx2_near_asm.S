@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 1 x 16: needs 11 vector registers on avx2 (4 accumulators + 5 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -226,33 +226,29 @@ L(k):
 L(k_done):
   mov rbx, r11                                           // k_padded
   shr rbx, 5
-  mov rbp, 288
-  imul rbx, rbp
+  imul rbx, rbx, 288
   lea rbx, [rdx + rbx]                                   // field
   vmovdqu ymm0, ymmword ptr [rbx + 0]                    // colsum_0
   vmovdqu ymm1, ymmword ptr [rbx + 32]                   // colsum_1
   mov rbx, r11                                           // k_padded
   shr rbx, 5
-  mov rbp, 36
-  imul rbx, rbp
+  imul rbx, rbx, 36
   lea rbx, [r10 + rbx]                                   // field
   vpbroadcastd ymm4, dword ptr [rbx + 0]                 // zero_0
   vcvtdq2ps ymm4, ymm4                                   // zero
   vfmadd231ps ymm2, ymm0, ymm4                           // f_0_0
   vfmadd231ps ymm3, ymm1, ymm4                           // f_0_1
+  lea rbx, [rdi + 8*15]                                  // clamp
+  vpbroadcastd ymm0, dword ptr [rbx + 0]                 // min
+  vpbroadcastd ymm1, dword ptr [rbx + 4]                 // max
   mov rbx, r11                                           // k_padded
   shr rbx, 5
-  mov rbp, 36
-  imul rbx, rbp
+  imul rbx, rbx, 36
   lea rbx, [rbx + 4]
   lea rbx, [r10 + rbx]                                   // field
-  lea rbp, [rdi + 8*15]                                  // clamp
-  vpbroadcastd ymm0, dword ptr [rbp + 0]                 // min
-  vpbroadcastd ymm1, dword ptr [rbp + 4]                 // max
   mov rbp, 16
   shr r11, 5
-  mov r12, 288
-  imul r11, r12
+  imul r11, r11, 288
   lea r11, [r11 + 64]
   lea r11, [rdx + r11]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 

@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 f16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 // tile 1 x 32: needs 12 vector registers on avx512_vnni (6 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -145,10 +145,10 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near(const 
       const __m512 zero = _mm512_cvtepi32_ps(zero_0);
       f_0 = _mm512_fmadd_ps(colsum_0, zero, f_0);
       f_1 = _mm512_fmadd_ps(colsum_1, zero, f_1);
-      field = lhs_panel + ((k_padded >> 5) * 36 + 4);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const __m512 min = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(clamp)));
       const __m512 max = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(clamp + 4)));
+      field = lhs_panel + ((k_padded >> 5) * 36 + 4);
       const uint8_t* const field_2 = rhs_panel + ((k_padded >> 5) * 576 + 128);
       if (n_left >= 32) {
         const uint8_t* bias = (const uint8_t*)args->bias;

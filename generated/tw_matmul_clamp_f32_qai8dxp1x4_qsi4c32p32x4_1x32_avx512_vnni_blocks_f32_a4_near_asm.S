@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 1 x 32: needs 16 vector registers on avx512_vnni (10 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -142,8 +142,6 @@ L(m):
   jz L(block_done)
 L(block):
   mov r13, qword ptr [rdi + 8*4]                         // block
-  mov r14, 1
-  imul r13, r14
   lea r13, [rdx + r13]                                   // end
   vpbroadcastd zmm3, dword ptr [r13 + 0]                 // acc0_0_0
   vpbroadcastd zmm4, dword ptr [r13 + 0]                 // acc0_0_1
@@ -309,43 +307,27 @@ L(k_done):
   sub rax, 1                                             // next block
   ja L(block)
 L(block_done):
-  mov rax, 16
-  mov rdx, rbx                                           // k_padded
-  imul rdx, rax
-  mov rax, 128
-  mov r12, rbp                                           // blocks
-  imul r12, rax
-  lea rax, [rdx + r12]
+  imul rax, rbx, 16
+  imul rdx, rbp, 128
+  lea rax, [rax + rdx]
   lea rax, [r8 + rax]                                    // field
-  mov rdx, 1
-  mov r12, rbx                                           // k_padded
-  imul r12, rdx
-  mov rdx, 4
-  mov r13, rbp                                           // blocks
-  imul r13, rdx
-  lea rdx, [r12 + r13]
+  imul rdx, rbp, 4
+  lea rdx, [rbx + rdx]
   lea rdx, [r11 + rdx]                                   // field
   vpbroadcastd zmm0, dword ptr [rdx + 0]                 // zero_0
   vcvtdq2ps zmm0, zmm0                                   // zero
   vfmadd231ps zmm1, zmm0, zmmword ptr [rax + 0]          // f_0_0
   vfmadd231ps zmm2, zmm0, zmmword ptr [rax + 64]         // f_0_1
-  mov rax, 1
-  mov rdx, rbx                                           // k_padded
-  imul rdx, rax
-  mov rax, 4
-  mov r12, rbp                                           // blocks
-  imul r12, rax
-  lea rax, [rdx + r12]
+  lea rax, [rdi + 8*15]                                  // clamp
+  vpbroadcastd zmm0, dword ptr [rax + 0]                 // min
+  vpbroadcastd zmm3, dword ptr [rax + 4]                 // max
+  imul rax, rbp, 4
+  lea rax, [rbx + rax]
   lea rax, [rax + 4]
   lea rax, [r11 + rax]                                   // field
-  lea rdx, [rdi + 8*15]                                  // clamp
-  vpbroadcastd zmm0, dword ptr [rdx + 0]                 // min
-  vpbroadcastd zmm3, dword ptr [rdx + 4]                 // max
   mov rdx, 32
-  mov r12, 16
-  imul rbx, r12
-  mov r12, 128
-  imul rbp, r12
+  imul rbx, rbx, 16
+  imul rbp, rbp, 128
   lea rbx, [rbx + rbp]
   lea rbx, [rbx + 128]
   lea rbx, [r8 + rbx]                                    // field

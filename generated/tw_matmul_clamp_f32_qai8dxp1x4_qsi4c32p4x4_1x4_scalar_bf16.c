@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes | 4 bf16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 1 x 4: needs 18 vector registers on scalar (8 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -188,10 +188,10 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_bf16(const tw_args* a
       f_1 = tw_fma_f32(colsum_1, zero, f_1);
       f_2 = tw_fma_f32(colsum_2, zero, f_2);
       f_3 = tw_fma_f32(colsum_3, zero, f_3);
-      field = lhs_panel + ((k_padded >> 5) * 36 + 4);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const float min = tw_f32_of_bits(tw_load_i32(clamp));
       const float max = tw_f32_of_bits(tw_load_i32(clamp + 4));
+      field = lhs_panel + ((k_padded >> 5) * 36 + 4);
       const uint8_t* const field_2 = rhs_panel + ((k_padded >> 5) * 72 + 16);
       if (n_left >= 4) {
         const uint8_t* bias = (const uint8_t*)args->bias;

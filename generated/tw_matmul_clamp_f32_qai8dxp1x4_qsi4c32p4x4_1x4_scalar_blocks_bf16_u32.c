@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 1 x 4: needs 18 vector registers on scalar (8 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -50,7 +50,7 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_blocks_bf16_u32(const
       const uint8_t* rhs_panel_at = rhs_panel;
       // block loop
       for (size_t i_block = 0; i_block < blocks; ++i_block) {
-        const uint8_t* const end = lhs_panel_at + args->block * 1;
+        const uint8_t* const end = lhs_panel_at + args->block;
         int32_t acc_0_0 = tw_load_i32(end);
         int32_t acc_0_1 = tw_load_i32(end);
         int32_t acc_0_2 = tw_load_i32(end);
@@ -189,17 +189,17 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_blocks_bf16_u32(const
       const float colsum_1 = tw_f32_of_bits(tw_load_i32(field + 4));
       const float colsum_2 = tw_f32_of_bits(tw_load_i32(field + 8));
       const float colsum_3 = tw_f32_of_bits(tw_load_i32(field + 12));
-      field = lhs_panel + (k_padded * 1 + blocks * 4);
+      field = lhs_panel + (k_padded + blocks * 4);
       const int32_t zero_0 = tw_load_i32(field);
       const float zero = (float)zero_0;
       f_0 = tw_fma_f32(colsum_0, zero, f_0);
       f_1 = tw_fma_f32(colsum_1, zero, f_1);
       f_2 = tw_fma_f32(colsum_2, zero, f_2);
       f_3 = tw_fma_f32(colsum_3, zero, f_3);
-      field = lhs_panel + (k_padded * 1 + blocks * 4 + 4);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const float min = tw_f32_of_bits(tw_load_i32(clamp));
       const float max = tw_f32_of_bits(tw_load_i32(clamp + 4));
+      field = lhs_panel + (k_padded + blocks * 4 + 4);
       const uint8_t* const field_2 = rhs_panel + (k_padded * 2 + blocks * 8 + 16);
       if (n_left >= 4) {
         const uint8_t* bias = (const uint8_t*)args->bias;

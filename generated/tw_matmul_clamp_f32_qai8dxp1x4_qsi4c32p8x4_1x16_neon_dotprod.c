@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 8 f16 x scales a block | 8 f32 x sums | 8 f32 x bias |
 // tile 1 x 16: needs 14 vector registers on neon_dotprod (8 accumulators + 4 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -165,10 +165,10 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod(const tw_args*
       f_1 = vfmaq_f32(f_1, colsum_1, zero);
       f_2 = vfmaq_f32(f_2, colsum_2, zero);
       f_3 = vfmaq_f32(f_3, colsum_3, zero);
-      field = lhs_panel + ((k_padded >> 5) * 96 + 4);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const float32x4_t min = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(clamp)));
       const float32x4_t max = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(clamp + 4)));
+      field = lhs_panel + ((k_padded >> 5) * 96 + 4);
       const size_t s_2 = (k_padded >> 5) * 144 + 32;
       field_2 = rhs_panel + s_2;
       const uint8_t* const field_3 = rhs_1 + s_2;
@@ -183,23 +183,23 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod(const tw_args*
         const float32x4_t bias_6 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(bias_2 + 16)));
         float32x4_t scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         float32x4_t out = vfmaq_f32(bias_3, f_0, scale_row_0);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const float32x4_t out_0_0 = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        const float32x4_t out_0_0 = vminq_f32(out, max);
         vst1q_s8((int8_t *)dst_tile, vreinterpretq_s8_f32(out_0_0));
         scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         out = vfmaq_f32(bias_4, f_1, scale_row_0);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const float32x4_t out_0_1 = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        const float32x4_t out_0_1 = vminq_f32(out, max);
         vst1q_s8((int8_t *)(dst_tile + 16), vreinterpretq_s8_f32(out_0_1));
         scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         out = vfmaq_f32(bias_5, f_2, scale_row_0);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const float32x4_t out_0_2 = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        const float32x4_t out_0_2 = vminq_f32(out, max);
         vst1q_s8((int8_t *)(dst_tile + 32), vreinterpretq_s8_f32(out_0_2));
         scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         out = vfmaq_f32(bias_6, f_3, scale_row_0);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const float32x4_t out_0_3 = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        const float32x4_t out_0_3 = vminq_f32(out, max);
         vst1q_s8((int8_t *)(dst_tile + 48), vreinterpretq_s8_f32(out_0_3));
       } else {
         const uint8_t* bias = (const uint8_t*)args->bias;
@@ -245,20 +245,20 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod(const tw_args*
         bias_6 = vld1q_lane_s32((const int32_t *)(s_20 + (s_23 << 2)), bias_6, 3);
         float32x4_t scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         float32x4_t out = vfmaq_f32(vreinterpretq_f32_s32(bias_3), f_0, scale_row_0);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const int32x4_t out_0_0 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
+        out = vmaxq_f32(out, min);
+        const int32x4_t out_0_0 = vreinterpretq_s32_f32(vminq_f32(out, max));
         scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         out = vfmaq_f32(vreinterpretq_f32_s32(bias_4), f_1, scale_row_0);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const int32x4_t out_0_1 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
+        out = vmaxq_f32(out, min);
+        const int32x4_t out_0_1 = vreinterpretq_s32_f32(vminq_f32(out, max));
         scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         out = vfmaq_f32(vreinterpretq_f32_s32(bias_5), f_2, scale_row_0);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const int32x4_t out_0_2 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
+        out = vmaxq_f32(out, min);
+        const int32x4_t out_0_2 = vreinterpretq_s32_f32(vminq_f32(out, max));
         scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         out = vfmaq_f32(vreinterpretq_f32_s32(bias_6), f_3, scale_row_0);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const int32x4_t out_0_3 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
+        out = vmaxq_f32(out, min);
+        const int32x4_t out_0_3 = vreinterpretq_s32_f32(vminq_f32(out, max));
         if (n_left >= 1) {
           tw_store_i32(dst_tile, vgetq_lane_s32(out_0_0, 0));
         }

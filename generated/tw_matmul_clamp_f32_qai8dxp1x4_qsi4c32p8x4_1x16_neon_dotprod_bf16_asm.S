@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 8 bf16 x scales a block | 8 f32 x sums | 8 f32 x bias |
 // tile 1 x 16: needs 14 vector registers on neon_dotprod (8 accumulators + 4 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -90,12 +90,9 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #8
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x9, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x9, x3, x9, eq
+  cmp x4, #8                                             // rhs_1
+  csel x9, x3, x9, ls
   movi v16.16b, #15                                      // mask
   ldr x11, =1262485504
   dup v17.4s, w11                                        // base
@@ -206,15 +203,15 @@ L(k_done):
   fmla v19.4s, v2.4s, v6.4s                              // f_0_1
   fmla v0.4s, v5.4s, v6.4s                               // f_0_2
   fmla v21.4s, v4.4s, v6.4s                              // f_0_3
+  add x11, x0, #8*15                                     // clamp
+  ld1r {v2.4s}, [x11]                                    // min
+  ldr s3, [x11, #4]                                      // max
+  dup v3.4s, v3.s[0]
   lsr x11, x10, #5
   mov x12, #96
   mul x11, x11, x12
   add x11, x11, #4
   add x11, x7, x11                                       // field
-  add x12, x0, #8*15                                     // clamp
-  ld1r {v2.4s}, [x12]                                    // min
-  ldr s3, [x12, #4]                                      // max
-  dup v3.4s, v3.s[0]
   mov x12, #16
   lsr x10, x10, #5
   mov x13, #144
@@ -237,32 +234,24 @@ L(k_done):
   ldp q7, q6, [x9, #0]                                   // bias, bias
   ld1r {v16.4s}, [x11]                                   // scale_row_0
   fmla v5.4s, v1.4s, v16.4s                              // out
-  fcmgt v1.4s, v2.4s, v5.4s                              // out
-  bsl v1.16b, v2.16b, v5.16b
-  fcmgt v5.4s, v1.4s, v3.4s                              // out_0_0
-  bsl v5.16b, v3.16b, v1.16b
-  str q5, [x6, #0]                                       // out_0_0
+  fmax v1.4s, v5.4s, v2.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out_0_0
+  str q1, [x6, #0]                                       // out_0_0
   ld1r {v1.4s}, [x11]                                    // scale_row_0
   fmla v4.4s, v19.4s, v1.4s                              // out
-  fcmgt v1.4s, v2.4s, v4.4s                              // out
-  bsl v1.16b, v2.16b, v4.16b
-  fcmgt v4.4s, v1.4s, v3.4s                              // out_0_1
-  bsl v4.16b, v3.16b, v1.16b
-  str q4, [x6, #16]                                      // out_0_1
+  fmax v1.4s, v4.4s, v2.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out_0_1
+  str q1, [x6, #16]                                      // out_0_1
   ld1r {v1.4s}, [x11]                                    // scale_row_0
   fmla v7.4s, v0.4s, v1.4s                               // out
-  fcmgt v0.4s, v2.4s, v7.4s                              // out
-  bsl v0.16b, v2.16b, v7.16b
-  fcmgt v1.4s, v0.4s, v3.4s                              // out_0_2
-  bsl v1.16b, v3.16b, v0.16b
-  str q1, [x6, #32]                                      // out_0_2
+  fmax v0.4s, v7.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out_0_2
+  str q0, [x6, #32]                                      // out_0_2
   ld1r {v0.4s}, [x11]                                    // scale_row_0
   fmla v6.4s, v21.4s, v0.4s                              // out
-  fcmgt v0.4s, v2.4s, v6.4s                              // out
-  bsl v0.16b, v2.16b, v6.16b
-  fcmgt v1.4s, v0.4s, v3.4s                              // out_0_3
-  bsl v1.16b, v3.16b, v0.16b
-  str q1, [x6, #48]                                      // out_0_3
+  fmax v0.4s, v6.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out_0_3
+  str q0, [x6, #48]                                      // out_0_3
   b L(if_done)
 L(if_else):
   ldr x10, [x0, #8*14]                                   // bias
@@ -372,98 +361,90 @@ L(if_else):
   ld1 {v7.s}[3], [x9]                                    // bias
   ld1r {v16.4s}, [x11]                                   // scale_row_0
   fmla v4.4s, v1.4s, v16.4s                              // out
-  fcmgt v1.4s, v2.4s, v4.4s                              // out
-  bsl v1.16b, v2.16b, v4.16b
-  fcmgt v4.4s, v1.4s, v3.4s                              // out_0_0
-  bsl v4.16b, v3.16b, v1.16b
-  ld1r {v1.4s}, [x11]                                    // scale_row_0
-  fmla v5.4s, v19.4s, v1.4s                              // out
-  fcmgt v1.4s, v2.4s, v5.4s                              // out
-  bsl v1.16b, v2.16b, v5.16b
-  fcmgt v5.4s, v1.4s, v3.4s                              // out_0_1
-  bsl v5.16b, v3.16b, v1.16b
-  ld1r {v1.4s}, [x11]                                    // scale_row_0
-  fmla v6.4s, v0.4s, v1.4s                               // out
-  fcmgt v0.4s, v2.4s, v6.4s                              // out
-  bsl v0.16b, v2.16b, v6.16b
-  fcmgt v1.4s, v0.4s, v3.4s                              // out_0_2
-  bsl v1.16b, v3.16b, v0.16b
-  ld1r {v0.4s}, [x11]                                    // scale_row_0
-  fmla v7.4s, v21.4s, v0.4s                              // out
-  fcmgt v0.4s, v2.4s, v7.4s                              // out
-  bsl v0.16b, v2.16b, v7.16b
-  fcmgt v2.4s, v0.4s, v3.4s                              // out_0_3
-  bsl v2.16b, v3.16b, v0.16b
+  fmax v1.4s, v4.4s, v2.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out_0_0
+  ld1r {v4.4s}, [x11]                                    // scale_row_0
+  fmla v5.4s, v19.4s, v4.4s                              // out
+  fmax v4.4s, v5.4s, v2.4s                               // out
+  fmin v4.4s, v4.4s, v3.4s                               // out_0_1
+  ld1r {v5.4s}, [x11]                                    // scale_row_0
+  fmla v6.4s, v0.4s, v5.4s                               // out
+  fmax v0.4s, v6.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out_0_2
+  ld1r {v5.4s}, [x11]                                    // scale_row_0
+  fmla v7.4s, v21.4s, v5.4s                              // out
+  fmax v2.4s, v7.4s, v2.4s                               // out
+  fmin v2.4s, v2.4s, v3.4s                               // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v4.s}[0], [x6]                                    // out_0_0
+  st1 {v1.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
   add x9, x6, #4
-  st1 {v4.s}[1], [x9]                                    // out_0_0
+  st1 {v1.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
   add x9, x6, #8
-  st1 {v4.s}[2], [x9]                                    // out_0_0
+  st1 {v1.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
   add x9, x6, #12
-  st1 {v4.s}[3], [x9]                                    // out_0_0
+  st1 {v1.s}[3], [x9]                                    // out_0_0
 L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
   add x9, x6, #16
-  st1 {v5.s}[0], [x9]                                    // out_0_1
+  st1 {v4.s}[0], [x9]                                    // out_0_1
 L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
   add x9, x6, #20
-  st1 {v5.s}[1], [x9]                                    // out_0_1
+  st1 {v4.s}[1], [x9]                                    // out_0_1
 L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
   add x9, x6, #24
-  st1 {v5.s}[2], [x9]                                    // out_0_1
+  st1 {v4.s}[2], [x9]                                    // out_0_1
 L(if_8_done):
   mov x9, #8
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_9_done)
   add x9, x6, #28
-  st1 {v5.s}[3], [x9]                                    // out_0_1
+  st1 {v4.s}[3], [x9]                                    // out_0_1
 L(if_9_done):
   mov x9, #9
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_10_done)
   add x9, x6, #32
-  st1 {v1.s}[0], [x9]                                    // out_0_2
+  st1 {v0.s}[0], [x9]                                    // out_0_2
 L(if_10_done):
   mov x9, #10
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_11_done)
   add x9, x6, #36
-  st1 {v1.s}[1], [x9]                                    // out_0_2
+  st1 {v0.s}[1], [x9]                                    // out_0_2
 L(if_11_done):
   mov x9, #11
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_12_done)
   add x9, x6, #40
-  st1 {v1.s}[2], [x9]                                    // out_0_2
+  st1 {v0.s}[2], [x9]                                    // out_0_2
 L(if_12_done):
   mov x9, #12
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_13_done)
   add x9, x6, #44
-  st1 {v1.s}[3], [x9]                                    // out_0_2
+  st1 {v0.s}[3], [x9]                                    // out_0_2
 L(if_13_done):
   mov x9, #13
   cmp x4, x9                                             // unless n_left at_least 

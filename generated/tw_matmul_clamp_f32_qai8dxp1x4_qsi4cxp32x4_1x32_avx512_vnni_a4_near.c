@@ -45,7 +45,7 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near(const t
       const size_t k_padded = (args->k + 31) & (size_t)-32;
       __builtin_prefetch((const void *)dst_tile, 1, 3);
       __builtin_prefetch((const void *)(dst_tile + 64), 1, 3);
-      const uint8_t* field = lhs_panel + k_padded * 1;
+      const uint8_t* field = lhs_panel + k_padded;
       const __m512i mask = _mm512_set1_epi32((int32_t)0x0f0f0f0f);
       __m512i acc0_0_0 = _mm512_set1_epi32(tw_load_i32(field));
       __m512i acc0_0_1 = _mm512_set1_epi32(tw_load_i32(field));
@@ -138,7 +138,7 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near(const t
       field = rhs_panel + k_padded * 16;
       const __m512i colsum_0 = _mm512_loadu_si512((const void *)field);
       const __m512i colsum_1 = _mm512_loadu_si512((const void *)(field + 64));
-      field = lhs_panel + (k_padded * 1 + 4);
+      field = lhs_panel + (k_padded + 4);
       const __m512i zero_0 = _mm512_set1_epi32(tw_load_i32(field));
       __m512i product = _mm512_mullo_epi32(colsum_0, zero_0);
       acc0_0_0 = _mm512_add_epi32(acc0_0_0, product);
@@ -147,10 +147,10 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near(const t
       field = rhs_panel + (k_padded * 16 + 128);
       const __m512 scale_0 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)field));
       const __m512 scale_1 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(field + 64)));
-      field = lhs_panel + (k_padded * 1 + 8);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const __m512 min = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(clamp)));
       const __m512 max = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(clamp + 4)));
+      field = lhs_panel + (k_padded + 8);
       const uint8_t* const field_2 = rhs_panel + (k_padded * 16 + 256);
       if (n_left >= 32) {
         const uint8_t* bias = (const uint8_t*)args->bias;

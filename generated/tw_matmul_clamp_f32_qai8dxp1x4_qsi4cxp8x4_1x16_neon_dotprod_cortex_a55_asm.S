@@ -95,15 +95,10 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #8
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x9, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x9, x3, x9, eq
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x7, x11                                       // field
+  cmp x4, #8                                             // rhs_1
+  csel x9, x3, x9, ls
+  add x11, x7, x10                                       // field
   movi v0.2d, #0                                         // zero
   ld1r {v1.4s}, [x11]                                    // sum_of_codes
   shl v1.4s, v1.4s, #3                                   // sum_of_codes
@@ -303,25 +298,21 @@ L(k_last_done):
   sshr v1.4s, v1.4s, #4                                  // high
   sub v2.4s, v4.4s, v0.4s                                // high
   sshr v2.4s, v2.4s, #4                                  // high
-  mov x11, #4
-  mul x11, x10, x11
+  lsl x11, x10, #2
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
   ldr q3, [x12, #0]                                      // colsum_0
   ldr q4, [x12, #16]                                     // colsum_1
   ldr q6, [x11, #0]                                      // colsum_2
   ldr q7, [x11, #16]                                     // colsum_3
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x11, #4
+  add x11, x10, #4
   add x11, x7, x11                                       // field
   ld1r {v16.4s}, [x11]                                   // zero_0
   mla v1.4s, v3.4s, v16.4s                               // sum
   mla v5.4s, v4.4s, v16.4s                               // sum
   mla v2.4s, v6.4s, v16.4s                               // sum
   mla v0.4s, v7.4s, v16.4s                               // sum
-  mov x11, #4
-  mul x11, x10, x11
+  lsl x11, x10, #2
   add x11, x11, #32
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
@@ -329,17 +320,14 @@ L(k_last_done):
   ldr q4, [x12, #16]                                     // scale_1
   ldr q6, [x11, #0]                                      // scale_2
   ldr q7, [x11, #16]                                     // scale_3
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x11, #8
-  add x11, x7, x11                                       // field
-  add x12, x0, #8*15                                     // clamp
-  ld1r {v16.4s}, [x12]                                   // min
-  ldr s17, [x12, #4]                                     // max
+  add x11, x0, #8*15                                     // clamp
+  ld1r {v16.4s}, [x11]                                   // min
+  ldr s17, [x11, #4]                                     // max
   dup v17.4s, v17.s[0]
+  add x11, x10, #8
+  add x11, x7, x11                                       // field
   mov x12, #16
-  mov x13, #4
-  mul x10, x10, x13
+  lsl x10, x10, #2
   add x10, x10, #64
   add x13, x3, x10                                       // field
   add x9, x9, x10                                        // field
@@ -362,38 +350,30 @@ L(k_last_done):
   scvtf v1.4s, v1.4s                                     // real
   fmul v3.4s, v3.4s, v22.4s                              // scale
   fmla v18.4s, v1.4s, v3.4s                              // out
-  fcmgt v1.4s, v16.4s, v18.4s                            // out
-  bsl v1.16b, v16.16b, v18.16b
-  fcmgt v3.4s, v1.4s, v17.4s                             // out_0_0
-  bsl v3.16b, v17.16b, v1.16b
-  str q3, [x6, #0]                                       // out_0_0
+  fmax v1.4s, v18.4s, v16.4s                             // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_0_0
+  str q1, [x6, #0]                                       // out_0_0
   ld1r {v1.4s}, [x11]                                    // scale_row_0
   scvtf v3.4s, v5.4s                                     // real
   fmul v1.4s, v4.4s, v1.4s                               // scale
   fmla v19.4s, v3.4s, v1.4s                              // out
-  fcmgt v1.4s, v16.4s, v19.4s                            // out
-  bsl v1.16b, v16.16b, v19.16b
-  fcmgt v3.4s, v1.4s, v17.4s                             // out_0_1
-  bsl v3.16b, v17.16b, v1.16b
-  str q3, [x6, #16]                                      // out_0_1
+  fmax v1.4s, v19.4s, v16.4s                             // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_0_1
+  str q1, [x6, #16]                                      // out_0_1
   ld1r {v1.4s}, [x11]                                    // scale_row_0
   scvtf v2.4s, v2.4s                                     // real
   fmul v1.4s, v6.4s, v1.4s                               // scale
   fmla v20.4s, v2.4s, v1.4s                              // out
-  fcmgt v1.4s, v16.4s, v20.4s                            // out
-  bsl v1.16b, v16.16b, v20.16b
-  fcmgt v2.4s, v1.4s, v17.4s                             // out_0_2
-  bsl v2.16b, v17.16b, v1.16b
-  str q2, [x6, #32]                                      // out_0_2
+  fmax v1.4s, v20.4s, v16.4s                             // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_0_2
+  str q1, [x6, #32]                                      // out_0_2
   ld1r {v1.4s}, [x11]                                    // scale_row_0
   scvtf v0.4s, v0.4s                                     // real
   fmul v1.4s, v7.4s, v1.4s                               // scale
   fmla v21.4s, v0.4s, v1.4s                              // out
-  fcmgt v0.4s, v16.4s, v21.4s                            // out
-  bsl v0.16b, v16.16b, v21.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_3
-  bsl v1.16b, v17.16b, v0.16b
-  str q1, [x6, #48]                                      // out_0_3
+  fmax v0.4s, v21.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_3
+  str q0, [x6, #48]                                      // out_0_3
   b L(if_done)
 L(if_else):
   ldr x10, [x0, #8*14]                                   // bias
@@ -505,80 +485,72 @@ L(if_else):
   scvtf v1.4s, v1.4s                                     // real
   fmul v3.4s, v3.4s, v22.4s                              // scale
   fmla v18.4s, v1.4s, v3.4s                              // out
-  fcmgt v1.4s, v16.4s, v18.4s                            // out
-  bsl v1.16b, v16.16b, v18.16b
-  fcmgt v3.4s, v1.4s, v17.4s                             // out_0_0
-  bsl v3.16b, v17.16b, v1.16b
-  ld1r {v1.4s}, [x11]                                    // scale_row_0
+  fmax v1.4s, v18.4s, v16.4s                             // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_0_0
+  ld1r {v3.4s}, [x11]                                    // scale_row_0
   scvtf v5.4s, v5.4s                                     // real
-  fmul v1.4s, v4.4s, v1.4s                               // scale
-  fmla v19.4s, v5.4s, v1.4s                              // out
-  fcmgt v1.4s, v16.4s, v19.4s                            // out
-  bsl v1.16b, v16.16b, v19.16b
-  fcmgt v4.4s, v1.4s, v17.4s                             // out_0_1
-  bsl v4.16b, v17.16b, v1.16b
-  ld1r {v1.4s}, [x11]                                    // scale_row_0
+  fmul v3.4s, v4.4s, v3.4s                               // scale
+  fmla v19.4s, v5.4s, v3.4s                              // out
+  fmax v3.4s, v19.4s, v16.4s                             // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_0_1
+  ld1r {v4.4s}, [x11]                                    // scale_row_0
   scvtf v2.4s, v2.4s                                     // real
-  fmul v1.4s, v6.4s, v1.4s                               // scale
-  fmla v20.4s, v2.4s, v1.4s                              // out
-  fcmgt v1.4s, v16.4s, v20.4s                            // out
-  bsl v1.16b, v16.16b, v20.16b
-  fcmgt v2.4s, v1.4s, v17.4s                             // out_0_2
-  bsl v2.16b, v17.16b, v1.16b
-  ld1r {v1.4s}, [x11]                                    // scale_row_0
+  fmul v4.4s, v6.4s, v4.4s                               // scale
+  fmla v20.4s, v2.4s, v4.4s                              // out
+  fmax v2.4s, v20.4s, v16.4s                             // out
+  fmin v2.4s, v2.4s, v17.4s                              // out_0_2
+  ld1r {v4.4s}, [x11]                                    // scale_row_0
   scvtf v0.4s, v0.4s                                     // real
-  fmul v1.4s, v7.4s, v1.4s                               // scale
-  fmla v21.4s, v0.4s, v1.4s                              // out
-  fcmgt v0.4s, v16.4s, v21.4s                            // out
-  bsl v0.16b, v16.16b, v21.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_3
-  bsl v1.16b, v17.16b, v0.16b
+  fmul v4.4s, v7.4s, v4.4s                               // scale
+  fmla v21.4s, v0.4s, v4.4s                              // out
+  fmax v0.4s, v21.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v3.s}[0], [x6]                                    // out_0_0
+  st1 {v1.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
   add x9, x6, #4
-  st1 {v3.s}[1], [x9]                                    // out_0_0
+  st1 {v1.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
   add x9, x6, #8
-  st1 {v3.s}[2], [x9]                                    // out_0_0
+  st1 {v1.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
   add x9, x6, #12
-  st1 {v3.s}[3], [x9]                                    // out_0_0
+  st1 {v1.s}[3], [x9]                                    // out_0_0
 L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
   add x9, x6, #16
-  st1 {v4.s}[0], [x9]                                    // out_0_1
+  st1 {v3.s}[0], [x9]                                    // out_0_1
 L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
   add x9, x6, #20
-  st1 {v4.s}[1], [x9]                                    // out_0_1
+  st1 {v3.s}[1], [x9]                                    // out_0_1
 L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
   add x9, x6, #24
-  st1 {v4.s}[2], [x9]                                    // out_0_1
+  st1 {v3.s}[2], [x9]                                    // out_0_1
 L(if_8_done):
   mov x9, #8
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_9_done)
   add x9, x6, #28
-  st1 {v4.s}[3], [x9]                                    // out_0_1
+  st1 {v3.s}[3], [x9]                                    // out_0_1
 L(if_9_done):
   mov x9, #9
   cmp x4, x9                                             // unless n_left at_least 
@@ -608,19 +580,19 @@ L(if_13_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_14_done)
   add x9, x6, #48
-  st1 {v1.s}[0], [x9]                                    // out_0_3
+  st1 {v0.s}[0], [x9]                                    // out_0_3
 L(if_14_done):
   mov x9, #14
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_15_done)
   add x9, x6, #52
-  st1 {v1.s}[1], [x9]                                    // out_0_3
+  st1 {v0.s}[1], [x9]                                    // out_0_3
 L(if_15_done):
   mov x9, #15
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_16_done)
   add x9, x6, #56
-  st1 {v1.s}[2], [x9]                                    // out_0_3
+  st1 {v0.s}[2], [x9]                                    // out_0_3
 L(if_16_done):
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride

@@ -203,9 +203,7 @@ L(k_done):
   ldr z5, [x9, #1, mul vl]                               // colsum_1
   ldr z6, [x9, #2, mul vl]                               // colsum_2
   ldr z7, [x9, #3, mul vl]                               // colsum_3
-  mov x9, #1
-  mul x9, x10, x9
-  add x9, x7, x9                                         // field
+  add x9, x7, x10                                        // field
   ld1rw {z16.s}, p7/z, [x9, #0]                          // zero_0
   mla z1.s, p7/m, z0.s, z16.s                            // sum
   mla z2.s, p7/m, z5.s, z16.s                            // sum
@@ -219,13 +217,11 @@ L(k_done):
   ldr z5, [x9, #1, mul vl]                               // scale_1
   ldr z6, [x9, #2, mul vl]                               // scale_2
   ldr z7, [x9, #3, mul vl]                               // scale_3
-  mov x9, #1
-  mul x9, x10, x9
-  add x9, x9, #4
+  add x9, x0, #8*15                                      // clamp
+  ld1rw {z16.s}, p7/z, [x9, #0]                          // min
+  ld1rw {z17.s}, p7/z, [x9, #4]                          // max
+  add x9, x10, #4
   add x9, x7, x9                                         // field
-  add x11, x0, #8*15                                     // clamp
-  ld1rw {z16.s}, p7/z, [x11, #0]                         // min
-  ld1rw {z17.s}, p7/z, [x11, #4]                         // max
   rdvl x11, #1
   rdvl x12, #1
   mul x10, x10, x12
@@ -245,38 +241,30 @@ L(k_done):
   scvtf z1.s, p7/m, z1.s                                 // real
   fmul z0.s, z0.s, z22.s                                 // scale
   fmla z18.s, p7/m, z1.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z18.s                         // out
-  sel z0.s, p6, z16.s, z18.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_0
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x6, #0, mul vl]                               // out_0_0
+  fmax z18.s, p7/m, z18.s, z16.s                         // out
+  fmin z18.s, p7/m, z18.s, z17.s                         // out_0_0
+  str z18, [x6, #0, mul vl]                              // out_0_0
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   scvtf z1.s, p7/m, z2.s                                 // real
   fmul z0.s, z5.s, z0.s                                  // scale
   fmla z19.s, p7/m, z1.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z19.s                         // out
-  sel z0.s, p6, z16.s, z19.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_1
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x6, #1, mul vl]                               // out_0_1
+  fmax z19.s, p7/m, z19.s, z16.s                         // out
+  fmin z19.s, p7/m, z19.s, z17.s                         // out_0_1
+  str z19, [x6, #1, mul vl]                              // out_0_1
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   scvtf z1.s, p7/m, z3.s                                 // real
   fmul z0.s, z6.s, z0.s                                  // scale
   fmla z20.s, p7/m, z1.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z20.s                         // out
-  sel z0.s, p6, z16.s, z20.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_2
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x6, #2, mul vl]                               // out_0_2
+  fmax z20.s, p7/m, z20.s, z16.s                         // out
+  fmin z20.s, p7/m, z20.s, z17.s                         // out_0_2
+  str z20, [x6, #2, mul vl]                              // out_0_2
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   scvtf z1.s, p7/m, z4.s                                 // real
   fmul z0.s, z7.s, z0.s                                  // scale
   fmla z21.s, p7/m, z1.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z21.s                         // out
-  sel z0.s, p6, z16.s, z21.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_3
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x6, #3, mul vl]                               // out_0_3
+  fmax z21.s, p7/m, z21.s, z16.s                         // out
+  fmin z21.s, p7/m, z21.s, z17.s                         // out_0_3
+  str z21, [x6, #3, mul vl]                              // out_0_3
   b L(if_done)
 L(if_else):
   whilelo p0.s, xzr, x1                                  // columns
@@ -304,38 +292,30 @@ L(if_else):
   scvtf z1.s, p7/m, z1.s                                 // real
   fmul z0.s, z0.s, z22.s                                 // scale
   fmla z18.s, p7/m, z1.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z18.s                         // out
-  sel z0.s, p6, z16.s, z18.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_0
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
+  fmax z18.s, p7/m, z18.s, z16.s                         // out
+  fmin z18.s, p7/m, z18.s, z17.s                         // out_0_0
+  st1w {z18.s}, p0, [x6, #0, mul vl]                     // out_0_0
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   scvtf z1.s, p7/m, z2.s                                 // real
   fmul z0.s, z5.s, z0.s                                  // scale
   fmla z19.s, p7/m, z1.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z19.s                         // out
-  sel z0.s, p6, z16.s, z19.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_1
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p1, [x6, #1, mul vl]                      // out_0_1
+  fmax z19.s, p7/m, z19.s, z16.s                         // out
+  fmin z19.s, p7/m, z19.s, z17.s                         // out_0_1
+  st1w {z19.s}, p1, [x6, #1, mul vl]                     // out_0_1
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   scvtf z1.s, p7/m, z3.s                                 // real
   fmul z0.s, z6.s, z0.s                                  // scale
   fmla z20.s, p7/m, z1.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z20.s                         // out
-  sel z0.s, p6, z16.s, z20.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_2
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p2, [x6, #2, mul vl]                      // out_0_2
+  fmax z20.s, p7/m, z20.s, z16.s                         // out
+  fmin z20.s, p7/m, z20.s, z17.s                         // out_0_2
+  st1w {z20.s}, p2, [x6, #2, mul vl]                     // out_0_2
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   scvtf z1.s, p7/m, z4.s                                 // real
   fmul z0.s, z7.s, z0.s                                  // scale
   fmla z21.s, p7/m, z1.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z21.s                         // out
-  sel z0.s, p6, z16.s, z21.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_3
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p3, [x6, #3, mul vl]                      // out_0_3
+  fmax z21.s, p7/m, z21.s, z16.s                         // out
+  fmin z21.s, p7/m, z21.s, z17.s                         // out_0_3
+  st1w {z21.s}, p3, [x6, #3, mul vl]                     // out_0_3
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #1

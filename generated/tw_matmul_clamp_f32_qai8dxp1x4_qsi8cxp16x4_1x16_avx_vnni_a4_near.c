@@ -44,7 +44,7 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near(const tw_a
     for (size_t i_m = 0; i_m < args->m; ++i_m) {
       const size_t k_padded = (args->k + 31) & (size_t)-32;
       __builtin_prefetch((const void *)dst_tile, 1, 3);
-      const uint8_t* field = lhs_panel + k_padded * 1;
+      const uint8_t* field = lhs_panel + k_padded;
       __m256i acc0_0_0 = _mm256_set1_epi32(tw_load_i32(field));
       __m256i acc0_0_1 = _mm256_set1_epi32(tw_load_i32(field));
       __m256i acc1_0_0 = _mm256_setzero_si256();
@@ -136,7 +136,7 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near(const tw_a
       field = rhs_panel + k_padded * 16;
       const __m256i colsum_0 = _mm256_loadu_si256((const __m256i *)field);
       const __m256i colsum_1 = _mm256_loadu_si256((const __m256i *)(field + 32));
-      field = lhs_panel + (k_padded * 1 + 4);
+      field = lhs_panel + (k_padded + 4);
       const __m256i zero_0 = _mm256_set1_epi32(tw_load_i32(field));
       __m256i product = _mm256_mullo_epi32(colsum_0, zero_0);
       acc0_0_0 = _mm256_add_epi32(acc0_0_0, product);
@@ -145,10 +145,10 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near(const tw_a
       field = rhs_panel + (k_padded * 16 + 64);
       const __m256 scale_0 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)field));
       const __m256 scale_1 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(field + 32)));
-      field = lhs_panel + (k_padded * 1 + 8);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const __m256 min = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(clamp)));
       const __m256 max = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(clamp + 4)));
+      field = lhs_panel + (k_padded + 8);
       const uint8_t* const field_2 = rhs_panel + (k_padded * 16 + 128);
       if (n_left >= 16) {
         const uint8_t* bias = (const uint8_t*)args->bias;

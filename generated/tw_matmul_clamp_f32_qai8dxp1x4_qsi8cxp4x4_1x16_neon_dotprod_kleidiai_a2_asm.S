@@ -111,24 +111,15 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #4
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
-  add x12, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x11, x3, x12, eq
-  mov x12, #8
-  subs x12, x4, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x9
-  cmp x12, #0                                            // rhs_2
-  csel x12, x11, x13, eq
-  mov x13, #12
-  subs x13, x4, x13
-  csel x13, x13, xzr, hs
+  add x11, x3, x9
+  cmp x4, #4                                             // rhs_1
+  csel x11, x3, x11, ls
+  add x12, x11, x9
+  cmp x4, #8                                             // rhs_2
+  csel x12, x11, x12, ls
   add x9, x12, x9
-  cmp x13, #0                                            // rhs_3
-  csel x9, x12, x9, eq
+  cmp x4, #12                                            // rhs_3
+  csel x9, x12, x9, ls
   movi v16.2d, #0                                        // acc0_0_0
   movi v17.2d, #0                                        // acc0_0_1
   movi v18.2d, #0                                        // acc0_0_2
@@ -196,8 +187,7 @@ L(k_done):
   add v1.4s, v17.4s, v21.4s                              // sum_1
   add v2.4s, v18.4s, v22.4s                              // sum_2
   add v3.4s, v19.4s, v23.4s                              // sum_3
-  mov x13, #4
-  mul x13, x10, x13
+  lsl x13, x10, #2
   add x14, x3, x13                                       // field
   add x15, x11, x13                                      // field
   add x16, x12, x13                                      // field
@@ -206,16 +196,13 @@ L(k_done):
   ldr q5, [x15, #0]                                      // colsum_1
   ldr q6, [x16, #0]                                      // colsum_2
   ldr q7, [x13, #0]                                      // colsum_3
-  mov x13, #1
-  mul x13, x10, x13
-  add x13, x7, x13                                       // field
+  add x13, x7, x10                                       // field
   ld1r {v16.4s}, [x13]                                   // zero_0
   mla v0.4s, v4.4s, v16.4s                               // sum
   mla v1.4s, v5.4s, v16.4s                               // sum
   mla v2.4s, v6.4s, v16.4s                               // sum
   mla v3.4s, v7.4s, v16.4s                               // sum
-  mov x13, #4
-  mul x13, x10, x13
+  lsl x13, x10, #2
   add x13, x13, #16
   add x14, x3, x13                                       // field
   add x15, x11, x13                                      // field
@@ -225,17 +212,14 @@ L(k_done):
   ldr q5, [x15, #0]                                      // scale_1
   ldr q6, [x16, #0]                                      // scale_2
   ldr q7, [x13, #0]                                      // scale_3
-  mov x13, #1
-  mul x13, x10, x13
-  add x13, x13, #4
-  add x13, x7, x13                                       // field
-  add x14, x0, #8*15                                     // clamp
-  ld1r {v16.4s}, [x14]                                   // min
-  ldr s17, [x14, #4]                                     // max
+  add x13, x0, #8*15                                     // clamp
+  ld1r {v16.4s}, [x13]                                   // min
+  ldr s17, [x13, #4]                                     // max
   dup v17.4s, v17.s[0]
+  add x13, x10, #4
+  add x13, x7, x13                                       // field
   mov x14, #16
-  mov x15, #4
-  mul x10, x10, x15
+  lsl x10, x10, #2
   add x10, x10, #32
   add x15, x3, x10                                       // field
   add x11, x11, x10                                      // field
@@ -270,38 +254,30 @@ L(k_done):
   scvtf v0.4s, v0.4s                                     // real
   fmul v4.4s, v4.4s, v22.4s                              // scale
   fmla v18.4s, v0.4s, v4.4s                              // out
-  fcmgt v0.4s, v16.4s, v18.4s                            // out
-  bsl v0.16b, v16.16b, v18.16b
-  fcmgt v4.4s, v0.4s, v17.4s                             // out_0_0
-  bsl v4.16b, v17.16b, v0.16b
-  str q4, [x6, #0]                                       // out_0_0
+  fmax v0.4s, v18.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_0
+  str q0, [x6, #0]                                       // out_0_0
   ld1r {v0.4s}, [x13]                                    // scale_row_0
   scvtf v1.4s, v1.4s                                     // real
   fmul v0.4s, v5.4s, v0.4s                               // scale
   fmla v19.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v19.4s                            // out
-  bsl v0.16b, v16.16b, v19.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_1
-  bsl v1.16b, v17.16b, v0.16b
-  str q1, [x6, #16]                                      // out_0_1
+  fmax v0.4s, v19.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_1
+  str q0, [x6, #16]                                      // out_0_1
   ld1r {v0.4s}, [x13]                                    // scale_row_0
   scvtf v1.4s, v2.4s                                     // real
   fmul v0.4s, v6.4s, v0.4s                               // scale
   fmla v20.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v20.4s                            // out
-  bsl v0.16b, v16.16b, v20.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_2
-  bsl v1.16b, v17.16b, v0.16b
-  str q1, [x6, #32]                                      // out_0_2
+  fmax v0.4s, v20.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_2
+  str q0, [x6, #32]                                      // out_0_2
   ld1r {v0.4s}, [x13]                                    // scale_row_0
   scvtf v1.4s, v3.4s                                     // real
   fmul v0.4s, v7.4s, v0.4s                               // scale
   fmla v21.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v21.4s                            // out
-  bsl v0.16b, v16.16b, v21.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_3
-  bsl v1.16b, v17.16b, v0.16b
-  str q1, [x6, #48]                                      // out_0_3
+  fmax v0.4s, v21.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_3
+  str q0, [x6, #48]                                      // out_0_3
   b L(if_done)
 L(if_else):
   ldr x10, [x0, #8*14]                                   // bias
@@ -421,56 +397,48 @@ L(if_else):
   scvtf v0.4s, v0.4s                                     // real
   fmul v4.4s, v4.4s, v22.4s                              // scale
   fmla v18.4s, v0.4s, v4.4s                              // out
-  fcmgt v0.4s, v16.4s, v18.4s                            // out
-  bsl v0.16b, v16.16b, v18.16b
-  fcmgt v4.4s, v0.4s, v17.4s                             // out_0_0
-  bsl v4.16b, v17.16b, v0.16b
-  ld1r {v0.4s}, [x13]                                    // scale_row_0
+  fmax v0.4s, v18.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_0
+  ld1r {v4.4s}, [x13]                                    // scale_row_0
   scvtf v1.4s, v1.4s                                     // real
-  fmul v0.4s, v5.4s, v0.4s                               // scale
-  fmla v19.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v19.4s                            // out
-  bsl v0.16b, v16.16b, v19.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_1
-  bsl v1.16b, v17.16b, v0.16b
-  ld1r {v0.4s}, [x13]                                    // scale_row_0
+  fmul v4.4s, v5.4s, v4.4s                               // scale
+  fmla v19.4s, v1.4s, v4.4s                              // out
+  fmax v1.4s, v19.4s, v16.4s                             // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_0_1
+  ld1r {v4.4s}, [x13]                                    // scale_row_0
   scvtf v2.4s, v2.4s                                     // real
-  fmul v0.4s, v6.4s, v0.4s                               // scale
-  fmla v20.4s, v2.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v20.4s                            // out
-  bsl v0.16b, v16.16b, v20.16b
-  fcmgt v2.4s, v0.4s, v17.4s                             // out_0_2
-  bsl v2.16b, v17.16b, v0.16b
-  ld1r {v0.4s}, [x13]                                    // scale_row_0
+  fmul v4.4s, v6.4s, v4.4s                               // scale
+  fmla v20.4s, v2.4s, v4.4s                              // out
+  fmax v2.4s, v20.4s, v16.4s                             // out
+  fmin v2.4s, v2.4s, v17.4s                              // out_0_2
+  ld1r {v4.4s}, [x13]                                    // scale_row_0
   scvtf v3.4s, v3.4s                                     // real
-  fmul v0.4s, v7.4s, v0.4s                               // scale
-  fmla v21.4s, v3.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v21.4s                            // out
-  bsl v0.16b, v16.16b, v21.16b
-  fcmgt v3.4s, v0.4s, v17.4s                             // out_0_3
-  bsl v3.16b, v17.16b, v0.16b
+  fmul v4.4s, v7.4s, v4.4s                               // scale
+  fmla v21.4s, v3.4s, v4.4s                              // out
+  fmax v3.4s, v21.4s, v16.4s                             // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v4.s}[0], [x6]                                    // out_0_0
+  st1 {v0.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
   add x9, x6, #4
-  st1 {v4.s}[1], [x9]                                    // out_0_0
+  st1 {v0.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
   add x9, x6, #8
-  st1 {v4.s}[2], [x9]                                    // out_0_0
+  st1 {v0.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
   add x9, x6, #12
-  st1 {v4.s}[3], [x9]                                    // out_0_0
+  st1 {v0.s}[3], [x9]                                    // out_0_0
 L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 

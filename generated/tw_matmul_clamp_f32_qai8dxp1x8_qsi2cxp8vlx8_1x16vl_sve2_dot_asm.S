@@ -83,9 +83,7 @@ L(m):
   add x9, x3, x9
   cmp x11, #0                                            // rhs_1
   csel x9, x3, x9, eq
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x7, x11                                       // field
+  add x11, x7, x10                                       // field
   mov z0.b, #3                                           // mask
   ld1rw {z1.s}, p7/z, [x11, #0]                          // acc_0_0
   ld1rw {z2.s}, p7/z, [x11, #0]                          // acc_0_1
@@ -230,9 +228,7 @@ L(k_done):
   ldr z5, [x12, #1, mul vl]                              // colsum_1
   ldr z6, [x11, #0, mul vl]                              // colsum_2
   ldr z7, [x11, #1, mul vl]                              // colsum_3
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x11, #4
+  add x11, x10, #4
   add x11, x7, x11                                       // field
   ld1rw {z16.s}, p7/z, [x11, #0]                         // zero_0
   mla z0.s, p7/m, z4.s, z16.s                            // sum
@@ -248,12 +244,8 @@ L(k_done):
   ldr z5, [x12, #1, mul vl]                              // zero_column_1
   ldr z6, [x11, #0, mul vl]                              // zero_column_2
   ldr z7, [x11, #1, mul vl]                              // zero_column_3
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x7, x11                                       // field
-  mov x12, #1
-  mul x12, x10, x12
-  add x12, x12, #4
+  add x11, x7, x10                                       // field
+  add x12, x10, #4
   add x12, x7, x12                                       // field
   mov x13, #0
   ldr x14, [x0, #8*3]                                    // k
@@ -280,13 +272,11 @@ L(k_done):
   ldr z5, [x12, #1, mul vl]                              // scale_1
   ldr z6, [x11, #0, mul vl]                              // scale_2
   ldr z7, [x11, #1, mul vl]                              // scale_3
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x11, #8
+  add x11, x0, #8*15                                     // clamp
+  ld1rw {z16.s}, p7/z, [x11, #0]                         // min
+  ld1rw {z17.s}, p7/z, [x11, #4]                         // max
+  add x11, x10, #8
   add x11, x7, x11                                       // field
-  add x12, x0, #8*15                                     // clamp
-  ld1rw {z16.s}, p7/z, [x12, #0]                         // min
-  ld1rw {z17.s}, p7/z, [x12, #4]                         // max
   rdvl x12, #1
   cntd x13, all, mul #1
   mul x10, x10, x13
@@ -311,35 +301,27 @@ L(k_done):
   ld1rw {z22.s}, p7/z, [x11, #0]                         // scale_row_0
   fmul z4.s, z4.s, z22.s                                 // scale
   fmla z18.s, p7/m, z0.s, z4.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z18.s                         // out
-  sel z0.s, p6, z16.s, z18.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_0
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x6, #0, mul vl]                               // out_0_0
+  fmax z18.s, p7/m, z18.s, z16.s                         // out
+  fmin z18.s, p7/m, z18.s, z17.s                         // out_0_0
+  str z18, [x6, #0, mul vl]                              // out_0_0
   ld1rw {z0.s}, p7/z, [x11, #0]                          // scale_row_0
   fmul z0.s, z5.s, z0.s                                  // scale
   fmla z19.s, p7/m, z1.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z19.s                         // out
-  sel z0.s, p6, z16.s, z19.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_1
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x6, #1, mul vl]                               // out_0_1
+  fmax z19.s, p7/m, z19.s, z16.s                         // out
+  fmin z19.s, p7/m, z19.s, z17.s                         // out_0_1
+  str z19, [x6, #1, mul vl]                              // out_0_1
   ld1rw {z0.s}, p7/z, [x11, #0]                          // scale_row_0
   fmul z0.s, z6.s, z0.s                                  // scale
   fmla z20.s, p7/m, z2.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z20.s                         // out
-  sel z0.s, p6, z16.s, z20.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_2
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x6, #2, mul vl]                               // out_0_2
+  fmax z20.s, p7/m, z20.s, z16.s                         // out
+  fmin z20.s, p7/m, z20.s, z17.s                         // out_0_2
+  str z20, [x6, #2, mul vl]                              // out_0_2
   ld1rw {z0.s}, p7/z, [x11, #0]                          // scale_row_0
   fmul z0.s, z7.s, z0.s                                  // scale
   fmla z21.s, p7/m, z3.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z21.s                         // out
-  sel z0.s, p6, z16.s, z21.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_3
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x6, #3, mul vl]                               // out_0_3
+  fmax z21.s, p7/m, z21.s, z16.s                         // out
+  fmin z21.s, p7/m, z21.s, z17.s                         // out_0_3
+  str z21, [x6, #3, mul vl]                              // out_0_3
   b L(if_done)
 L(if_else):
   whilelo p0.s, xzr, x1                                  // columns
@@ -371,35 +353,27 @@ L(if_else):
   ld1rw {z22.s}, p7/z, [x11, #0]                         // scale_row_0
   fmul z4.s, z4.s, z22.s                                 // scale
   fmla z18.s, p7/m, z0.s, z4.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z18.s                         // out
-  sel z0.s, p6, z16.s, z18.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_0
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
+  fmax z18.s, p7/m, z18.s, z16.s                         // out
+  fmin z18.s, p7/m, z18.s, z17.s                         // out_0_0
+  st1w {z18.s}, p0, [x6, #0, mul vl]                     // out_0_0
   ld1rw {z0.s}, p7/z, [x11, #0]                          // scale_row_0
   fmul z0.s, z5.s, z0.s                                  // scale
   fmla z19.s, p7/m, z1.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z19.s                         // out
-  sel z0.s, p6, z16.s, z19.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_1
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p1, [x6, #1, mul vl]                      // out_0_1
+  fmax z19.s, p7/m, z19.s, z16.s                         // out
+  fmin z19.s, p7/m, z19.s, z17.s                         // out_0_1
+  st1w {z19.s}, p1, [x6, #1, mul vl]                     // out_0_1
   ld1rw {z0.s}, p7/z, [x11, #0]                          // scale_row_0
   fmul z0.s, z6.s, z0.s                                  // scale
   fmla z20.s, p7/m, z2.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z20.s                         // out
-  sel z0.s, p6, z16.s, z20.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_2
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p2, [x6, #2, mul vl]                      // out_0_2
+  fmax z20.s, p7/m, z20.s, z16.s                         // out
+  fmin z20.s, p7/m, z20.s, z17.s                         // out_0_2
+  st1w {z20.s}, p2, [x6, #2, mul vl]                     // out_0_2
   ld1rw {z0.s}, p7/z, [x11, #0]                          // scale_row_0
   fmul z0.s, z7.s, z0.s                                  // scale
   fmla z21.s, p7/m, z3.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z21.s                         // out
-  sel z0.s, p6, z16.s, z21.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_3
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p3, [x6, #3, mul vl]                      // out_0_3
+  fmax z21.s, p7/m, z21.s, z16.s                         // out
+  fmin z21.s, p7/m, z21.s, z17.s                         // out_0_3
+  st1w {z21.s}, p3, [x6, #3, mul vl]                     // out_0_3
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #1

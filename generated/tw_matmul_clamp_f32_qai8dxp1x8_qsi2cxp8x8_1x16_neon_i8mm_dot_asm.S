@@ -70,15 +70,10 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #8
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x9, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x9, x3, x9, eq
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x7, x11                                       // field
+  cmp x4, #8                                             // rhs_1
+  csel x9, x3, x9, ls
+  add x11, x7, x10                                       // field
   movi v16.16b, #3                                       // mask
   ld1r {v17.4s}, [x11]                                   // acc_0_0
   ld1r {v18.4s}, [x11]                                   // acc_0_1
@@ -190,34 +185,26 @@ L(k_done):
   addp v1.4s, v19.4s, v20.4s                             // out
   addp v2.4s, v21.4s, v22.4s                             // out
   addp v3.4s, v23.4s, v24.4s                             // out
-  mov x11, #2
-  mul x11, x10, x11
+  lsl x11, x10, #1
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
   ldp q5, q4, [x12, #0]                                  // colsum_0, colsum_1
   ldp q7, q6, [x11, #0]                                  // colsum_2, colsum_3
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x11, #4
+  add x11, x10, #4
   add x11, x7, x11                                       // field
   ld1r {v16.4s}, [x11]                                   // zero_0
   mla v0.4s, v5.4s, v16.4s                               // sum
   mla v1.4s, v4.4s, v16.4s                               // sum
   mla v2.4s, v7.4s, v16.4s                               // sum
   mla v3.4s, v6.4s, v16.4s                               // sum
-  mov x11, #2
-  mul x11, x10, x11
+  lsl x11, x10, #1
   add x11, x11, #64
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
   ldp q5, q4, [x12, #0]                                  // zero_column_0, zero_column_1
   ldp q7, q6, [x11, #0]                                  // zero_column_2, zero_column_3
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x7, x11                                       // field
-  mov x12, #1
-  mul x12, x10, x12
-  add x12, x12, #4
+  add x11, x7, x10                                       // field
+  add x12, x10, #4
   add x12, x7, x12                                       // field
   mov x13, #0
   ldr x14, [x0, #8*3]                                    // k
@@ -235,24 +222,20 @@ L(k_done):
   fmla v2.4s, v7.4s, v16.4s                              // sum
   scvtf v3.4s, v3.4s                                     // real
   fmla v3.4s, v6.4s, v16.4s                              // sum
-  mov x11, #2
-  mul x11, x10, x11
+  lsl x11, x10, #1
   add x11, x11, #32
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
   ldp q5, q4, [x12, #0]                                  // scale_0, scale_1
   ldp q7, q6, [x11, #0]                                  // scale_2, scale_3
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x11, #8
-  add x11, x7, x11                                       // field
-  add x12, x0, #8*15                                     // clamp
-  ld1r {v16.4s}, [x12]                                   // min
-  ldr s17, [x12, #4]                                     // max
+  add x11, x0, #8*15                                     // clamp
+  ld1r {v16.4s}, [x11]                                   // min
+  ldr s17, [x11, #4]                                     // max
   dup v17.4s, v17.s[0]
+  add x11, x10, #8
+  add x11, x7, x11                                       // field
   mov x12, #16
-  mov x13, #2
-  mul x10, x10, x13
+  lsl x10, x10, #1
   add x10, x10, #96
   add x13, x3, x10                                       // field
   add x9, x9, x10                                        // field
@@ -272,35 +255,27 @@ L(k_done):
   ld1r {v22.4s}, [x11]                                   // scale_row_0
   fmul v5.4s, v5.4s, v22.4s                              // scale
   fmla v19.4s, v0.4s, v5.4s                              // out
-  fcmgt v0.4s, v16.4s, v19.4s                            // out
-  bsl v0.16b, v16.16b, v19.16b
-  fcmgt v5.4s, v0.4s, v17.4s                             // out_0_0
-  bsl v5.16b, v17.16b, v0.16b
-  str q5, [x6, #0]                                       // out_0_0
+  fmax v0.4s, v19.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_0
+  str q0, [x6, #0]                                       // out_0_0
   ld1r {v0.4s}, [x11]                                    // scale_row_0
   fmul v0.4s, v4.4s, v0.4s                               // scale
   fmla v18.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v18.4s                            // out
-  bsl v0.16b, v16.16b, v18.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_1
-  bsl v1.16b, v17.16b, v0.16b
-  str q1, [x6, #16]                                      // out_0_1
+  fmax v0.4s, v18.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_1
+  str q0, [x6, #16]                                      // out_0_1
   ld1r {v0.4s}, [x11]                                    // scale_row_0
   fmul v0.4s, v7.4s, v0.4s                               // scale
   fmla v21.4s, v2.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v21.4s                            // out
-  bsl v0.16b, v16.16b, v21.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_2
-  bsl v1.16b, v17.16b, v0.16b
-  str q1, [x6, #32]                                      // out_0_2
+  fmax v0.4s, v21.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_2
+  str q0, [x6, #32]                                      // out_0_2
   ld1r {v0.4s}, [x11]                                    // scale_row_0
   fmul v0.4s, v6.4s, v0.4s                               // scale
   fmla v20.4s, v3.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v20.4s                            // out
-  bsl v0.16b, v16.16b, v20.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_3
-  bsl v1.16b, v17.16b, v0.16b
-  str q1, [x6, #48]                                      // out_0_3
+  fmax v0.4s, v20.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_3
+  str q0, [x6, #48]                                      // out_0_3
   b L(if_done)
 L(if_else):
   ldr x10, [x0, #8*14]                                   // bias
@@ -411,53 +386,45 @@ L(if_else):
   ld1r {v22.4s}, [x11]                                   // scale_row_0
   fmul v5.4s, v5.4s, v22.4s                              // scale
   fmla v18.4s, v0.4s, v5.4s                              // out
-  fcmgt v0.4s, v16.4s, v18.4s                            // out
-  bsl v0.16b, v16.16b, v18.16b
-  fcmgt v5.4s, v0.4s, v17.4s                             // out_0_0
-  bsl v5.16b, v17.16b, v0.16b
-  ld1r {v0.4s}, [x11]                                    // scale_row_0
-  fmul v0.4s, v4.4s, v0.4s                               // scale
-  fmla v19.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v19.4s                            // out
-  bsl v0.16b, v16.16b, v19.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_1
-  bsl v1.16b, v17.16b, v0.16b
-  ld1r {v0.4s}, [x11]                                    // scale_row_0
-  fmul v0.4s, v7.4s, v0.4s                               // scale
-  fmla v20.4s, v2.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v20.4s                            // out
-  bsl v0.16b, v16.16b, v20.16b
-  fcmgt v2.4s, v0.4s, v17.4s                             // out_0_2
-  bsl v2.16b, v17.16b, v0.16b
-  ld1r {v0.4s}, [x11]                                    // scale_row_0
-  fmul v0.4s, v6.4s, v0.4s                               // scale
-  fmla v21.4s, v3.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v21.4s                            // out
-  bsl v0.16b, v16.16b, v21.16b
-  fcmgt v3.4s, v0.4s, v17.4s                             // out_0_3
-  bsl v3.16b, v17.16b, v0.16b
+  fmax v0.4s, v18.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_0
+  ld1r {v5.4s}, [x11]                                    // scale_row_0
+  fmul v4.4s, v4.4s, v5.4s                               // scale
+  fmla v19.4s, v1.4s, v4.4s                              // out
+  fmax v1.4s, v19.4s, v16.4s                             // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_0_1
+  ld1r {v4.4s}, [x11]                                    // scale_row_0
+  fmul v4.4s, v7.4s, v4.4s                               // scale
+  fmla v20.4s, v2.4s, v4.4s                              // out
+  fmax v2.4s, v20.4s, v16.4s                             // out
+  fmin v2.4s, v2.4s, v17.4s                              // out_0_2
+  ld1r {v4.4s}, [x11]                                    // scale_row_0
+  fmul v4.4s, v6.4s, v4.4s                               // scale
+  fmla v21.4s, v3.4s, v4.4s                              // out
+  fmax v3.4s, v21.4s, v16.4s                             // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v5.s}[0], [x6]                                    // out_0_0
+  st1 {v0.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
   add x9, x6, #4
-  st1 {v5.s}[1], [x9]                                    // out_0_0
+  st1 {v0.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
   add x9, x6, #8
-  st1 {v5.s}[2], [x9]                                    // out_0_0
+  st1 {v0.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
   add x9, x6, #12
-  st1 {v5.s}[3], [x9]                                    // out_0_0
+  st1 {v0.s}[3], [x9]                                    // out_0_0
 L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 

@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes | 4 f16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 1 x 16: needs 19 vector registers on neon_i8mm (12 accumulators + 4 operands + 2 masks + 1 other), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -195,10 +195,10 @@ void tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p4x8_1x16_neon_i8mm_dot(const tw_args
       const float32x4_t f_0_1 = vfmaq_f32(vreinterpretq_f32_u64(crossed_2), colsum_1, zero);
       const float32x4_t f_0_2 = vfmaq_f32(vreinterpretq_f32_u64(crossed_3), colsum_2, zero);
       const float32x4_t f_0_3 = vfmaq_f32(vreinterpretq_f32_u64(crossed_4), colsum_3, zero);
-      field = lhs_panel + ((k_padded >> 5) * 96 + 4);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const float32x4_t min = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(clamp)));
       const float32x4_t max = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(clamp + 4)));
+      field = lhs_panel + ((k_padded >> 5) * 96 + 4);
       const size_t s_2 = (k_padded >> 5) * 72 + 16;
       field_2 = rhs_panel + s_2;
       field_3 = rhs_1 + s_2;
@@ -219,23 +219,23 @@ void tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p4x8_1x16_neon_i8mm_dot(const tw_args
         const float32x4_t bias_8 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)bias_4));
         float32x4_t scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         float32x4_t out = vfmaq_f32(bias_5, f_0_0, scale_row_0);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const float32x4_t out_0_0 = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        const float32x4_t out_0_0 = vminq_f32(out, max);
         vst1q_s8((int8_t *)dst_tile, vreinterpretq_s8_f32(out_0_0));
         scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         out = vfmaq_f32(bias_6, f_0_1, scale_row_0);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const float32x4_t out_0_1 = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        const float32x4_t out_0_1 = vminq_f32(out, max);
         vst1q_s8((int8_t *)(dst_tile + 16), vreinterpretq_s8_f32(out_0_1));
         scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         out = vfmaq_f32(bias_7, f_0_2, scale_row_0);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const float32x4_t out_0_2 = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        const float32x4_t out_0_2 = vminq_f32(out, max);
         vst1q_s8((int8_t *)(dst_tile + 32), vreinterpretq_s8_f32(out_0_2));
         scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         out = vfmaq_f32(bias_8, f_0_3, scale_row_0);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const float32x4_t out_0_3 = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        const float32x4_t out_0_3 = vminq_f32(out, max);
         vst1q_s8((int8_t *)(dst_tile + 48), vreinterpretq_s8_f32(out_0_3));
       } else {
         const uint8_t* bias = (const uint8_t*)args->bias;
@@ -285,20 +285,20 @@ void tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p4x8_1x16_neon_i8mm_dot(const tw_args
         bias_8 = vld1q_lane_s32((const int32_t *)(s_20 + (s_23 << 2)), bias_8, 3);
         float32x4_t scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         float32x4_t out = vfmaq_f32(vreinterpretq_f32_s32(bias_5), f_0_0, scale_row_0);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const int32x4_t out_0_0 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
+        out = vmaxq_f32(out, min);
+        const int32x4_t out_0_0 = vreinterpretq_s32_f32(vminq_f32(out, max));
         scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         out = vfmaq_f32(vreinterpretq_f32_s32(bias_6), f_0_1, scale_row_0);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const int32x4_t out_0_1 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
+        out = vmaxq_f32(out, min);
+        const int32x4_t out_0_1 = vreinterpretq_s32_f32(vminq_f32(out, max));
         scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         out = vfmaq_f32(vreinterpretq_f32_s32(bias_7), f_0_2, scale_row_0);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const int32x4_t out_0_2 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
+        out = vmaxq_f32(out, min);
+        const int32x4_t out_0_2 = vreinterpretq_s32_f32(vminq_f32(out, max));
         scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         out = vfmaq_f32(vreinterpretq_f32_s32(bias_8), f_0_3, scale_row_0);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const int32x4_t out_0_3 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
+        out = vmaxq_f32(out, min);
+        const int32x4_t out_0_3 = vreinterpretq_s32_f32(vminq_f32(out, max));
         if (n_left >= 1) {
           tw_store_i32(dst_tile, vgetq_lane_s32(out_0_0, 0));
         }

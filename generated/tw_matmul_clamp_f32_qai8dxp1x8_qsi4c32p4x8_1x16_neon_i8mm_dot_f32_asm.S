@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes | 4 f32 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 1 x 16: needs 19 vector registers on neon_i8mm (12 accumulators + 4 operands + 2 masks + 1 other), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -112,24 +112,15 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #4
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
-  add x12, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x11, x3, x12, eq
-  mov x12, #8
-  subs x12, x4, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x9
-  cmp x12, #0                                            // rhs_2
-  csel x12, x11, x13, eq
-  mov x13, #12
-  subs x13, x4, x13
-  csel x13, x13, xzr, hs
+  add x11, x3, x9
+  cmp x4, #4                                             // rhs_1
+  csel x11, x3, x11, ls
+  add x12, x11, x9
+  cmp x4, #8                                             // rhs_2
+  csel x12, x11, x12, ls
   add x9, x12, x9
-  cmp x13, #0                                            // rhs_3
-  csel x9, x12, x9, eq
+  cmp x4, #12                                            // rhs_3
+  csel x9, x12, x9, ls
   movi v24.16b, #15                                      // mask
   ldr x13, =1262485504
   dup v25.4s, w13                                        // base
@@ -258,15 +249,15 @@ L(k_done):
   fmla v1.4s, v5.4s, v16.4s                              // f_0_1
   fmla v3.4s, v6.4s, v16.4s                              // f_0_2
   fmla v0.4s, v7.4s, v16.4s                              // f_0_3
+  add x13, x0, #8*15                                     // clamp
+  ld1r {v4.4s}, [x13]                                    // min
+  ldr s5, [x13, #4]                                      // max
+  dup v5.4s, v5.s[0]
   lsr x13, x10, #5
   mov x14, #96
   mul x13, x13, x14
   add x13, x13, #4
   add x13, x7, x13                                       // field
-  add x14, x0, #8*15                                     // clamp
-  ld1r {v4.4s}, [x14]                                    // min
-  ldr s5, [x14, #4]                                      // max
-  dup v5.4s, v5.s[0]
   mov x14, #16
   lsr x10, x10, #5
   mov x15, #80
@@ -303,32 +294,24 @@ L(k_done):
   ldr q17, [x9, #0]                                      // bias
   ld1r {v18.4s}, [x13]                                   // scale_row_0
   fmla v6.4s, v2.4s, v18.4s                              // out
-  fcmgt v2.4s, v4.4s, v6.4s                              // out
-  bsl v2.16b, v4.16b, v6.16b
-  fcmgt v6.4s, v2.4s, v5.4s                              // out_0_0
-  bsl v6.16b, v5.16b, v2.16b
-  str q6, [x6, #0]                                       // out_0_0
+  fmax v2.4s, v6.4s, v4.4s                               // out
+  fmin v2.4s, v2.4s, v5.4s                               // out_0_0
+  str q2, [x6, #0]                                       // out_0_0
   ld1r {v2.4s}, [x13]                                    // scale_row_0
   fmla v7.4s, v1.4s, v2.4s                               // out
-  fcmgt v1.4s, v4.4s, v7.4s                              // out
-  bsl v1.16b, v4.16b, v7.16b
-  fcmgt v2.4s, v1.4s, v5.4s                              // out_0_1
-  bsl v2.16b, v5.16b, v1.16b
-  str q2, [x6, #16]                                      // out_0_1
+  fmax v1.4s, v7.4s, v4.4s                               // out
+  fmin v1.4s, v1.4s, v5.4s                               // out_0_1
+  str q1, [x6, #16]                                      // out_0_1
   ld1r {v1.4s}, [x13]                                    // scale_row_0
   fmla v16.4s, v3.4s, v1.4s                              // out
-  fcmgt v1.4s, v4.4s, v16.4s                             // out
-  bsl v1.16b, v4.16b, v16.16b
-  fcmgt v2.4s, v1.4s, v5.4s                              // out_0_2
-  bsl v2.16b, v5.16b, v1.16b
-  str q2, [x6, #32]                                      // out_0_2
+  fmax v1.4s, v16.4s, v4.4s                              // out
+  fmin v1.4s, v1.4s, v5.4s                               // out_0_2
+  str q1, [x6, #32]                                      // out_0_2
   ld1r {v1.4s}, [x13]                                    // scale_row_0
   fmla v17.4s, v0.4s, v1.4s                              // out
-  fcmgt v0.4s, v4.4s, v17.4s                             // out
-  bsl v0.16b, v4.16b, v17.16b
-  fcmgt v1.4s, v0.4s, v5.4s                              // out_0_3
-  bsl v1.16b, v5.16b, v0.16b
-  str q1, [x6, #48]                                      // out_0_3
+  fmax v0.4s, v17.4s, v4.4s                              // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_3
+  str q0, [x6, #48]                                      // out_0_3
   b L(if_done)
 L(if_else):
   ldr x10, [x0, #8*14]                                   // bias
@@ -446,74 +429,66 @@ L(if_else):
   ld1 {v17.s}[3], [x9]                                   // bias
   ld1r {v18.4s}, [x13]                                   // scale_row_0
   fmla v6.4s, v2.4s, v18.4s                              // out
-  fcmgt v2.4s, v4.4s, v6.4s                              // out
-  bsl v2.16b, v4.16b, v6.16b
-  fcmgt v6.4s, v2.4s, v5.4s                              // out_0_0
-  bsl v6.16b, v5.16b, v2.16b
-  ld1r {v2.4s}, [x13]                                    // scale_row_0
-  fmla v7.4s, v1.4s, v2.4s                               // out
-  fcmgt v1.4s, v4.4s, v7.4s                              // out
-  bsl v1.16b, v4.16b, v7.16b
-  fcmgt v2.4s, v1.4s, v5.4s                              // out_0_1
-  bsl v2.16b, v5.16b, v1.16b
-  ld1r {v1.4s}, [x13]                                    // scale_row_0
-  fmla v16.4s, v3.4s, v1.4s                              // out
-  fcmgt v1.4s, v4.4s, v16.4s                             // out
-  bsl v1.16b, v4.16b, v16.16b
-  fcmgt v3.4s, v1.4s, v5.4s                              // out_0_2
-  bsl v3.16b, v5.16b, v1.16b
-  ld1r {v1.4s}, [x13]                                    // scale_row_0
-  fmla v17.4s, v0.4s, v1.4s                              // out
-  fcmgt v0.4s, v4.4s, v17.4s                             // out
-  bsl v0.16b, v4.16b, v17.16b
-  fcmgt v1.4s, v0.4s, v5.4s                              // out_0_3
-  bsl v1.16b, v5.16b, v0.16b
+  fmax v2.4s, v6.4s, v4.4s                               // out
+  fmin v2.4s, v2.4s, v5.4s                               // out_0_0
+  ld1r {v6.4s}, [x13]                                    // scale_row_0
+  fmla v7.4s, v1.4s, v6.4s                               // out
+  fmax v1.4s, v7.4s, v4.4s                               // out
+  fmin v1.4s, v1.4s, v5.4s                               // out_0_1
+  ld1r {v6.4s}, [x13]                                    // scale_row_0
+  fmla v16.4s, v3.4s, v6.4s                              // out
+  fmax v3.4s, v16.4s, v4.4s                              // out
+  fmin v3.4s, v3.4s, v5.4s                               // out_0_2
+  ld1r {v6.4s}, [x13]                                    // scale_row_0
+  fmla v17.4s, v0.4s, v6.4s                              // out
+  fmax v0.4s, v17.4s, v4.4s                              // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v6.s}[0], [x6]                                    // out_0_0
+  st1 {v2.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
   add x9, x6, #4
-  st1 {v6.s}[1], [x9]                                    // out_0_0
+  st1 {v2.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
   add x9, x6, #8
-  st1 {v6.s}[2], [x9]                                    // out_0_0
+  st1 {v2.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
   add x9, x6, #12
-  st1 {v6.s}[3], [x9]                                    // out_0_0
+  st1 {v2.s}[3], [x9]                                    // out_0_0
 L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
   add x9, x6, #16
-  st1 {v2.s}[0], [x9]                                    // out_0_1
+  st1 {v1.s}[0], [x9]                                    // out_0_1
 L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
   add x9, x6, #20
-  st1 {v2.s}[1], [x9]                                    // out_0_1
+  st1 {v1.s}[1], [x9]                                    // out_0_1
 L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
   add x9, x6, #24
-  st1 {v2.s}[2], [x9]                                    // out_0_1
+  st1 {v1.s}[2], [x9]                                    // out_0_1
 L(if_8_done):
   mov x9, #8
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_9_done)
   add x9, x6, #28
-  st1 {v2.s}[3], [x9]                                    // out_0_1
+  st1 {v1.s}[3], [x9]                                    // out_0_1
 L(if_9_done):
   mov x9, #9
   cmp x4, x9                                             // unless n_left at_least 
@@ -543,19 +518,19 @@ L(if_13_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_14_done)
   add x9, x6, #48
-  st1 {v1.s}[0], [x9]                                    // out_0_3
+  st1 {v0.s}[0], [x9]                                    // out_0_3
 L(if_14_done):
   mov x9, #14
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_15_done)
   add x9, x6, #52
-  st1 {v1.s}[1], [x9]                                    // out_0_3
+  st1 {v0.s}[1], [x9]                                    // out_0_3
 L(if_15_done):
   mov x9, #15
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_16_done)
   add x9, x6, #56
-  st1 {v1.s}[2], [x9]                                    // out_0_3
+  st1 {v0.s}[2], [x9]                                    // out_0_3
 L(if_16_done):
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride

@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 1 x 8: needs 16 vector registers on neon_dotprod (6 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -73,12 +73,9 @@ L(m):
   ldr x9, [x0, #8*4]                                     // block
   udiv x9, x10, x9                                       // blocks
   ldr x11, [x0, #8*11]                                   // rhs_stride
-  mov x12, #4
-  subs x12, x4, x12
-  csel x12, x12, xzr, hs
   add x11, x3, x11
-  cmp x12, #0                                            // rhs_1
-  csel x11, x3, x11, eq
+  cmp x4, #4                                             // rhs_1
+  csel x11, x3, x11, ls
   movi v16.16b, #240                                     // mask
   movi v17.2d, #0                                        // f_0
   movi v18.2d, #0                                        // f_1
@@ -153,35 +150,27 @@ L(k_done):
   subs x12, x12, #1                                      // next block
   b.hi L(block)
 L(block_done):
-  mov x12, #2
-  mul x12, x10, x12
-  mov x13, #8
-  mul x13, x9, x13
+  lsl x12, x10, #1
+  lsl x13, x9, #3
   add x12, x12, x13
   add x13, x3, x12                                       // field
   add x12, x11, x12                                      // field
   ldr q0, [x13, #0]                                      // colsum_0
   ldr q1, [x12, #0]                                      // colsum_1
-  mov x12, #1
-  mul x12, x10, x12
-  add x12, x7, x12                                       // field
+  add x12, x7, x10                                       // field
   ld1r {v2.4s}, [x12]                                    // zero_0
   scvtf v2.4s, v2.4s                                     // zero
   fmla v17.4s, v0.4s, v2.4s                              // f_0_0
   fmla v18.4s, v1.4s, v2.4s                              // f_0_1
-  mov x12, #1
-  mul x12, x10, x12
-  add x12, x12, #4
-  add x12, x7, x12                                       // field
-  add x13, x0, #8*15                                     // clamp
-  ld1r {v0.4s}, [x13]                                    // min
-  ldr s1, [x13, #4]                                      // max
+  add x12, x0, #8*15                                     // clamp
+  ld1r {v0.4s}, [x12]                                    // min
+  ldr s1, [x12, #4]                                      // max
   dup v1.4s, v1.s[0]
+  add x12, x10, #4
+  add x12, x7, x12                                       // field
   mov x13, #8
-  mov x14, #2
-  mul x10, x10, x14
-  mov x14, #8
-  mul x9, x9, x14
+  lsl x10, x10, #1
+  lsl x9, x9, #3
   add x9, x10, x9
   add x9, x9, #16
   add x10, x3, x9                                        // field
@@ -201,17 +190,13 @@ L(block_done):
   ldr q3, [x9, #0]                                       // bias
   ld1r {v4.4s}, [x12]                                    // scale_row_0
   fmla v2.4s, v17.4s, v4.4s                              // out
-  fcmgt v4.4s, v0.4s, v2.4s                              // out
-  bsl v4.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v4.4s, v1.4s                              // out_0_0
-  bsl v2.16b, v1.16b, v4.16b
+  fmax v2.4s, v2.4s, v0.4s                               // out
+  fmin v2.4s, v2.4s, v1.4s                               // out_0_0
   str q2, [x6, #0]                                       // out_0_0
   ld1r {v2.4s}, [x12]                                    // scale_row_0
   fmla v3.4s, v18.4s, v2.4s                              // out
-  fcmgt v2.4s, v0.4s, v3.4s                              // out
-  bsl v2.16b, v0.16b, v3.16b
-  fcmgt v0.4s, v2.4s, v1.4s                              // out_0_1
-  bsl v0.16b, v1.16b, v2.16b
+  fmax v0.4s, v3.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
@@ -274,16 +259,12 @@ L(if_else):
   ld1 {v3.s}[3], [x9]                                    // bias
   ld1r {v4.4s}, [x12]                                    // scale_row_0
   fmla v2.4s, v17.4s, v4.4s                              // out
-  fcmgt v4.4s, v0.4s, v2.4s                              // out
-  bsl v4.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v4.4s, v1.4s                              // out_0_0
-  bsl v2.16b, v1.16b, v4.16b
+  fmax v2.4s, v2.4s, v0.4s                               // out
+  fmin v2.4s, v2.4s, v1.4s                               // out_0_0
   ld1r {v4.4s}, [x12]                                    // scale_row_0
   fmla v3.4s, v18.4s, v4.4s                              // out
-  fcmgt v4.4s, v0.4s, v3.4s                              // out
-  bsl v4.16b, v0.16b, v3.16b
-  fcmgt v0.4s, v4.4s, v1.4s                              // out_0_1
-  bsl v0.16b, v1.16b, v4.16b
+  fmax v0.4s, v3.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

@@ -8,7 +8,7 @@
 //     | 32vl x k bits of codes | 8vl f16 x scales a block | 8vl f32 x sums | 8vl f32 x bias |
 // tile 1 x 16vl: needs 18 vector registers on sve2 (13 accumulators + 4 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -237,14 +237,14 @@ L(k_done):
   fmla z2.s, p7/m, z5.s, z16.s                           // f_0_1
   fmla z3.s, p7/m, z6.s, z16.s                           // f_0_2
   fmla z4.s, p7/m, z7.s, z16.s                           // f_0_3
+  add x11, x0, #8*15                                     // clamp
+  ld1rw {z0.s}, p7/z, [x11, #0]                          // min
+  ld1rw {z5.s}, p7/z, [x11, #4]                          // max
   lsr x11, x10, #5
   mov x12, #36
   mul x11, x11, x12
   add x11, x11, #4
   add x11, x7, x11                                       // field
-  add x12, x0, #8*15                                     // clamp
-  ld1rw {z0.s}, p7/z, [x12, #0]                          // min
-  ld1rw {z5.s}, p7/z, [x12, #4]                          // max
   rdvl x12, #1
   lsr x10, x10, #5
   rdvl x13, #9
@@ -269,32 +269,24 @@ L(k_done):
   ldr z17, [x9, #1, mul vl]                              // bias
   ld1rw {z18.s}, p7/z, [x11, #0]                         // scale_row_0
   fmla z6.s, p7/m, z1.s, z18.s                           // out
-  fcmgt p6.s, p7/z, z0.s, z6.s                           // out
-  sel z1.s, p6, z0.s, z6.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out_0_0
-  sel z1.s, p6, z5.s, z1.s
-  str z1, [x6, #0, mul vl]                               // out_0_0
+  fmax z6.s, p7/m, z6.s, z0.s                            // out
+  fmin z6.s, p7/m, z6.s, z5.s                            // out_0_0
+  str z6, [x6, #0, mul vl]                               // out_0_0
   ld1rw {z1.s}, p7/z, [x11, #0]                          // scale_row_0
   fmla z7.s, p7/m, z2.s, z1.s                            // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z1.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out_0_1
-  sel z1.s, p6, z5.s, z1.s
-  str z1, [x6, #1, mul vl]                               // out_0_1
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z5.s                            // out_0_1
+  str z7, [x6, #1, mul vl]                               // out_0_1
   ld1rw {z1.s}, p7/z, [x11, #0]                          // scale_row_0
   fmla z16.s, p7/m, z3.s, z1.s                           // out
-  fcmgt p6.s, p7/z, z0.s, z16.s                          // out
-  sel z1.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out_0_2
-  sel z1.s, p6, z5.s, z1.s
-  str z1, [x6, #2, mul vl]                               // out_0_2
+  fmax z16.s, p7/m, z16.s, z0.s                          // out
+  fmin z16.s, p7/m, z16.s, z5.s                          // out_0_2
+  str z16, [x6, #2, mul vl]                              // out_0_2
   ld1rw {z1.s}, p7/z, [x11, #0]                          // scale_row_0
   fmla z17.s, p7/m, z4.s, z1.s                           // out
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z0.s, z17.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_3
-  sel z0.s, p6, z5.s, z0.s
-  str z0, [x6, #3, mul vl]                               // out_0_3
+  fmax z17.s, p7/m, z17.s, z0.s                          // out
+  fmin z17.s, p7/m, z17.s, z5.s                          // out_0_3
+  str z17, [x6, #3, mul vl]                              // out_0_3
   b L(if_done)
 L(if_else):
   whilelo p0.s, xzr, x1                                  // columns
@@ -325,32 +317,24 @@ L(if_else):
   ld1w {z17.s}, p3/z, [x9, #1, mul vl]                   // bias
   ld1rw {z18.s}, p7/z, [x11, #0]                         // scale_row_0
   fmla z6.s, p7/m, z1.s, z18.s                           // out
-  fcmgt p6.s, p7/z, z0.s, z6.s                           // out
-  sel z1.s, p6, z0.s, z6.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out_0_0
-  sel z1.s, p6, z5.s, z1.s
-  st1w {z1.s}, p0, [x6, #0, mul vl]                      // out_0_0
+  fmax z6.s, p7/m, z6.s, z0.s                            // out
+  fmin z6.s, p7/m, z6.s, z5.s                            // out_0_0
+  st1w {z6.s}, p0, [x6, #0, mul vl]                      // out_0_0
   ld1rw {z1.s}, p7/z, [x11, #0]                          // scale_row_0
   fmla z7.s, p7/m, z2.s, z1.s                            // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z1.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out_0_1
-  sel z1.s, p6, z5.s, z1.s
-  st1w {z1.s}, p1, [x6, #1, mul vl]                      // out_0_1
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z5.s                            // out_0_1
+  st1w {z7.s}, p1, [x6, #1, mul vl]                      // out_0_1
   ld1rw {z1.s}, p7/z, [x11, #0]                          // scale_row_0
   fmla z16.s, p7/m, z3.s, z1.s                           // out
-  fcmgt p6.s, p7/z, z0.s, z16.s                          // out
-  sel z1.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z1.s, z5.s                           // out_0_2
-  sel z1.s, p6, z5.s, z1.s
-  st1w {z1.s}, p2, [x6, #2, mul vl]                      // out_0_2
+  fmax z16.s, p7/m, z16.s, z0.s                          // out
+  fmin z16.s, p7/m, z16.s, z5.s                          // out_0_2
+  st1w {z16.s}, p2, [x6, #2, mul vl]                     // out_0_2
   ld1rw {z1.s}, p7/z, [x11, #0]                          // scale_row_0
   fmla z17.s, p7/m, z4.s, z1.s                           // out
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z0.s, p6, z0.s, z17.s
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_3
-  sel z0.s, p6, z5.s, z0.s
-  st1w {z0.s}, p3, [x6, #3, mul vl]                      // out_0_3
+  fmax z17.s, p7/m, z17.s, z0.s                          // out
+  fmin z17.s, p7/m, z17.s, z5.s                          // out_0_3
+  st1w {z17.s}, p3, [x6, #3, mul vl]                     // out_0_3
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #1

@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 8 bf16 x scales a block | 8 f32 x sums | 8 f32 x bias |
 // tile 1 x 8: needs 16 vector registers on neon_dotprod (6 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -139,21 +139,17 @@ L(k_done):
   mul x9, x9, x11
   add x9, x3, x9                                         // field
   ldp q1, q0, [x9, #0]                                   // colsum_0, colsum_1
-  mov x9, #1
-  mul x9, x10, x9
-  add x9, x7, x9                                         // field
+  add x9, x7, x10                                        // field
   ld1r {v2.4s}, [x9]                                     // zero_0
   scvtf v2.4s, v2.4s                                     // zero
   fmla v5.4s, v1.4s, v2.4s                               // f_0_0
   fmla v6.4s, v0.4s, v2.4s                               // f_0_1
-  mov x9, #1
-  mul x9, x10, x9
-  add x9, x9, #4
-  add x9, x7, x9                                         // field
-  add x11, x0, #8*15                                     // clamp
-  ld1r {v0.4s}, [x11]                                    // min
-  ldr s1, [x11, #4]                                      // max
+  add x9, x0, #8*15                                      // clamp
+  ld1r {v0.4s}, [x9]                                     // min
+  ldr s1, [x9, #4]                                       // max
   dup v1.4s, v1.s[0]
+  add x9, x10, #4
+  add x9, x7, x9                                         // field
   mov x11, #8
   lsr x10, x10, #5
   mov x12, #144
@@ -169,17 +165,13 @@ L(k_done):
   ldp q3, q2, [x10, #0]                                  // bias, bias
   ld1r {v4.4s}, [x9]                                     // scale_row_0
   fmla v3.4s, v5.4s, v4.4s                               // out
-  fcmgt v4.4s, v0.4s, v3.4s                              // out
-  bsl v4.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v1.4s                              // out_0_0
-  bsl v3.16b, v1.16b, v4.16b
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out_0_0
   str q3, [x6, #0]                                       // out_0_0
   ld1r {v3.4s}, [x9]                                     // scale_row_0
   fmla v2.4s, v6.4s, v3.4s                               // out
-  fcmgt v3.4s, v0.4s, v2.4s                              // out
-  bsl v3.16b, v0.16b, v2.16b
-  fcmgt v0.4s, v3.4s, v1.4s                              // out_0_1
-  bsl v0.16b, v1.16b, v3.16b
+  fmax v0.4s, v2.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
@@ -238,16 +230,12 @@ L(if_else):
   ld1 {v3.s}[3], [x10]                                   // bias
   ld1r {v4.4s}, [x9]                                     // scale_row_0
   fmla v2.4s, v5.4s, v4.4s                               // out
-  fcmgt v4.4s, v0.4s, v2.4s                              // out
-  bsl v4.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v4.4s, v1.4s                              // out_0_0
-  bsl v2.16b, v1.16b, v4.16b
+  fmax v2.4s, v2.4s, v0.4s                               // out
+  fmin v2.4s, v2.4s, v1.4s                               // out_0_0
   ld1r {v4.4s}, [x9]                                     // scale_row_0
   fmla v3.4s, v6.4s, v4.4s                               // out
-  fcmgt v4.4s, v0.4s, v3.4s                              // out
-  bsl v4.16b, v0.16b, v3.16b
-  fcmgt v0.4s, v4.4s, v1.4s                              // out_0_1
-  bsl v0.16b, v1.16b, v4.16b
+  fmax v0.4s, v3.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

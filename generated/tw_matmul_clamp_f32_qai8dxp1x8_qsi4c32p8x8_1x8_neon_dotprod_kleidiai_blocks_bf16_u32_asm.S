@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 1 x 8: needs 16 vector registers on neon_dotprod (6 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -146,33 +146,25 @@ L(k_done):
   subs x11, x11, #1                                      // next block
   b.hi L(block)
 L(block_done):
-  mov x11, #4
-  mul x11, x10, x11
-  mov x12, #16
-  mul x12, x9, x12
+  lsl x11, x10, #2
+  lsl x12, x9, #4
   add x11, x11, x12
   add x11, x3, x11                                       // field
   ldp q1, q0, [x11, #0]                                  // colsum_0, colsum_1
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x7, x11                                       // field
+  add x11, x7, x10                                       // field
   ld1r {v2.4s}, [x11]                                    // zero_0
   scvtf v2.4s, v2.4s                                     // zero
   fmla v5.4s, v1.4s, v2.4s                               // f_0_0
   fmla v6.4s, v0.4s, v2.4s                               // f_0_1
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x11, #4
-  add x11, x7, x11                                       // field
-  add x12, x0, #8*15                                     // clamp
-  ld1r {v0.4s}, [x12]                                    // min
-  ldr s1, [x12, #4]                                      // max
+  add x11, x0, #8*15                                     // clamp
+  ld1r {v0.4s}, [x11]                                    // min
+  ldr s1, [x11, #4]                                      // max
   dup v1.4s, v1.s[0]
+  add x11, x10, #4
+  add x11, x7, x11                                       // field
   mov x12, #8
-  mov x13, #4
-  mul x10, x10, x13
-  mov x13, #16
-  mul x9, x9, x13
+  lsl x10, x10, #2
+  lsl x9, x9, #4
   add x9, x10, x9
   add x9, x9, #32
   add x9, x3, x9                                         // field
@@ -185,17 +177,13 @@ L(block_done):
   ldp q3, q2, [x9, #0]                                   // bias, bias
   ld1r {v4.4s}, [x11]                                    // scale_row_0
   fmla v3.4s, v5.4s, v4.4s                               // out
-  fcmgt v4.4s, v0.4s, v3.4s                              // out
-  bsl v4.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v1.4s                              // out_0_0
-  bsl v3.16b, v1.16b, v4.16b
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out_0_0
   str q3, [x6, #0]                                       // out_0_0
   ld1r {v3.4s}, [x11]                                    // scale_row_0
   fmla v2.4s, v6.4s, v3.4s                               // out
-  fcmgt v3.4s, v0.4s, v2.4s                              // out
-  bsl v3.16b, v0.16b, v2.16b
-  fcmgt v0.4s, v3.4s, v1.4s                              // out_0_1
-  bsl v0.16b, v1.16b, v3.16b
+  fmax v0.4s, v2.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
@@ -254,16 +242,12 @@ L(if_else):
   ld1 {v3.s}[3], [x9]                                    // bias
   ld1r {v4.4s}, [x11]                                    // scale_row_0
   fmla v2.4s, v5.4s, v4.4s                               // out
-  fcmgt v4.4s, v0.4s, v2.4s                              // out
-  bsl v4.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v4.4s, v1.4s                              // out_0_0
-  bsl v2.16b, v1.16b, v4.16b
+  fmax v2.4s, v2.4s, v0.4s                               // out
+  fmin v2.4s, v2.4s, v1.4s                               // out_0_0
   ld1r {v4.4s}, [x11]                                    // scale_row_0
   fmla v3.4s, v6.4s, v4.4s                               // out
-  fcmgt v4.4s, v0.4s, v3.4s                              // out
-  bsl v4.16b, v0.16b, v3.16b
-  fcmgt v0.4s, v4.4s, v1.4s                              // out_0_1
-  bsl v0.16b, v1.16b, v4.16b
+  fmax v0.4s, v3.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

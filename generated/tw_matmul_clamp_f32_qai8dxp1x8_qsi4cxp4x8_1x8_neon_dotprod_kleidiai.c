@@ -110,7 +110,7 @@ void tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp4x8_1x8_neon_dotprod_kleidiai(const t
       const uint8_t* field_2 = rhs_1 + s;
       const int32x4_t colsum_0 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)field));
       const int32x4_t colsum_1 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)field_2));
-      field = lhs_panel + k_padded * 1;
+      field = lhs_panel + k_padded;
       const int32x4_t zero_0 = vdupq_n_s32(tw_load_i32(field));
       acc_0_0 = vmlaq_s32(acc_0_0, colsum_0, zero_0);
       acc_0_2 = vmlaq_s32(acc_0_2, colsum_1, zero_0);
@@ -119,10 +119,10 @@ void tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp4x8_1x8_neon_dotprod_kleidiai(const t
       field_2 = rhs_1 + s_2;
       const float32x4_t scale_0 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)field));
       const float32x4_t scale_1 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)field_2));
-      field = lhs_panel + (k_padded * 1 + 4);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const float32x4_t min = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(clamp)));
       const float32x4_t max = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(clamp + 4)));
+      field = lhs_panel + (k_padded + 4);
       const size_t s_3 = k_padded * 2 + 32;
       field_2 = rhs_panel + s_3;
       const uint8_t* const field_3 = rhs_1 + s_3;
@@ -137,15 +137,15 @@ void tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp4x8_1x8_neon_dotprod_kleidiai(const t
         float32x4_t real = vcvtq_f32_s32(acc_0_0);
         float32x4_t scale = vmulq_f32(scale_0, scale_row_0);
         float32x4_t out = vfmaq_f32(bias_3, real, scale);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const float32x4_t out_0_0 = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        const float32x4_t out_0_0 = vminq_f32(out, max);
         vst1q_s8((int8_t *)dst_tile, vreinterpretq_s8_f32(out_0_0));
         scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         real = vcvtq_f32_s32(acc_0_2);
         scale = vmulq_f32(scale_1, scale_row_0);
         out = vfmaq_f32(bias_4, real, scale);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const float32x4_t out_0_1 = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        const float32x4_t out_0_1 = vminq_f32(out, max);
         vst1q_s8((int8_t *)(dst_tile + 16), vreinterpretq_s8_f32(out_0_1));
       } else {
         const uint8_t* bias = (const uint8_t*)args->bias;
@@ -175,14 +175,14 @@ void tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp4x8_1x8_neon_dotprod_kleidiai(const t
         float32x4_t real = vcvtq_f32_s32(acc_0_0);
         float32x4_t scale = vmulq_f32(scale_0, scale_row_0);
         float32x4_t out = vfmaq_f32(vreinterpretq_f32_s32(bias_3), real, scale);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const int32x4_t out_0_0 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
+        out = vmaxq_f32(out, min);
+        const int32x4_t out_0_0 = vreinterpretq_s32_f32(vminq_f32(out, max));
         scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(field)));
         real = vcvtq_f32_s32(acc_0_2);
         scale = vmulq_f32(scale_1, scale_row_0);
         out = vfmaq_f32(vreinterpretq_f32_s32(bias_4), real, scale);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const int32x4_t out_0_1 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
+        out = vmaxq_f32(out, min);
+        const int32x4_t out_0_1 = vreinterpretq_s32_f32(vminq_f32(out, max));
         if (n_left >= 1) {
           tw_store_i32(dst_tile, vgetq_lane_s32(out_0_0, 0));
         }

@@ -83,9 +83,7 @@ L(m):
   add x9, x3, x9
   cmp x11, #0                                            // rhs_1
   csel x9, x3, x9, eq
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x7, x11                                       // field
+  add x11, x7, x10                                       // field
   mov z0.b, #0                                           // zero
   ld1rw {z1.s}, p7/z, [x11, #0]                          // sum_of_codes
   lsl z1.s, z1.s, #2                                     // sum_of_codes
@@ -209,9 +207,7 @@ L(k_done):
   ldr z5, [x12, #1, mul vl]                              // colsum_1
   ldr z6, [x11, #0, mul vl]                              // colsum_2
   ldr z7, [x11, #1, mul vl]                              // colsum_3
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x11, #4
+  add x11, x10, #4
   add x11, x7, x11                                       // field
   ld1rw {z16.s}, p7/z, [x11, #0]                         // zero_0
   mla z1.s, p7/m, z4.s, z16.s                            // sum
@@ -227,13 +223,11 @@ L(k_done):
   ldr z5, [x12, #1, mul vl]                              // scale_1
   ldr z6, [x11, #0, mul vl]                              // scale_2
   ldr z7, [x11, #1, mul vl]                              // scale_3
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x11, #8
+  add x11, x0, #8*15                                     // clamp
+  ld1rw {z16.s}, p7/z, [x11, #0]                         // min
+  ld1rw {z17.s}, p7/z, [x11, #4]                         // max
+  add x11, x10, #8
   add x11, x7, x11                                       // field
-  add x12, x0, #8*15                                     // clamp
-  ld1rw {z16.s}, p7/z, [x12, #0]                         // min
-  ld1rw {z17.s}, p7/z, [x12, #4]                         // max
   rdvl x12, #1
   cntw x13, all, mul #1
   mul x10, x10, x13
@@ -259,38 +253,30 @@ L(k_done):
   scvtf z1.s, p7/m, z1.s                                 // real
   fmul z4.s, z4.s, z22.s                                 // scale
   fmla z18.s, p7/m, z1.s, z4.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z18.s                         // out
-  sel z1.s, p6, z16.s, z18.s
-  fcmgt p6.s, p7/z, z1.s, z17.s                          // out_0_0
-  sel z1.s, p6, z17.s, z1.s
-  str z1, [x6, #0, mul vl]                               // out_0_0
+  fmax z18.s, p7/m, z18.s, z16.s                         // out
+  fmin z18.s, p7/m, z18.s, z17.s                         // out_0_0
+  str z18, [x6, #0, mul vl]                              // out_0_0
   ld1rw {z1.s}, p7/z, [x11, #0]                          // scale_row_0
   scvtf z2.s, p7/m, z2.s                                 // real
   fmul z1.s, z5.s, z1.s                                  // scale
   fmla z19.s, p7/m, z2.s, z1.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z19.s                         // out
-  sel z1.s, p6, z16.s, z19.s
-  fcmgt p6.s, p7/z, z1.s, z17.s                          // out_0_1
-  sel z1.s, p6, z17.s, z1.s
-  str z1, [x6, #1, mul vl]                               // out_0_1
+  fmax z19.s, p7/m, z19.s, z16.s                         // out
+  fmin z19.s, p7/m, z19.s, z17.s                         // out_0_1
+  str z19, [x6, #1, mul vl]                              // out_0_1
   ld1rw {z1.s}, p7/z, [x11, #0]                          // scale_row_0
   scvtf z2.s, p7/m, z3.s                                 // real
   fmul z1.s, z6.s, z1.s                                  // scale
   fmla z20.s, p7/m, z2.s, z1.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z20.s                         // out
-  sel z1.s, p6, z16.s, z20.s
-  fcmgt p6.s, p7/z, z1.s, z17.s                          // out_0_2
-  sel z1.s, p6, z17.s, z1.s
-  str z1, [x6, #2, mul vl]                               // out_0_2
+  fmax z20.s, p7/m, z20.s, z16.s                         // out
+  fmin z20.s, p7/m, z20.s, z17.s                         // out_0_2
+  str z20, [x6, #2, mul vl]                              // out_0_2
   ld1rw {z1.s}, p7/z, [x11, #0]                          // scale_row_0
   scvtf z0.s, p7/m, z0.s                                 // real
   fmul z1.s, z7.s, z1.s                                  // scale
   fmla z21.s, p7/m, z0.s, z1.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z21.s                         // out
-  sel z0.s, p6, z16.s, z21.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_3
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x6, #3, mul vl]                               // out_0_3
+  fmax z21.s, p7/m, z21.s, z16.s                         // out
+  fmin z21.s, p7/m, z21.s, z17.s                         // out_0_3
+  str z21, [x6, #3, mul vl]                              // out_0_3
   b L(if_done)
 L(if_else):
   whilelo p0.s, xzr, x1                                  // columns
@@ -323,38 +309,30 @@ L(if_else):
   scvtf z1.s, p7/m, z1.s                                 // real
   fmul z4.s, z4.s, z22.s                                 // scale
   fmla z18.s, p7/m, z1.s, z4.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z18.s                         // out
-  sel z1.s, p6, z16.s, z18.s
-  fcmgt p6.s, p7/z, z1.s, z17.s                          // out_0_0
-  sel z1.s, p6, z17.s, z1.s
-  st1w {z1.s}, p0, [x6, #0, mul vl]                      // out_0_0
+  fmax z18.s, p7/m, z18.s, z16.s                         // out
+  fmin z18.s, p7/m, z18.s, z17.s                         // out_0_0
+  st1w {z18.s}, p0, [x6, #0, mul vl]                     // out_0_0
   ld1rw {z1.s}, p7/z, [x11, #0]                          // scale_row_0
   scvtf z2.s, p7/m, z2.s                                 // real
   fmul z1.s, z5.s, z1.s                                  // scale
   fmla z19.s, p7/m, z2.s, z1.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z19.s                         // out
-  sel z1.s, p6, z16.s, z19.s
-  fcmgt p6.s, p7/z, z1.s, z17.s                          // out_0_1
-  sel z1.s, p6, z17.s, z1.s
-  st1w {z1.s}, p1, [x6, #1, mul vl]                      // out_0_1
+  fmax z19.s, p7/m, z19.s, z16.s                         // out
+  fmin z19.s, p7/m, z19.s, z17.s                         // out_0_1
+  st1w {z19.s}, p1, [x6, #1, mul vl]                     // out_0_1
   ld1rw {z1.s}, p7/z, [x11, #0]                          // scale_row_0
   scvtf z2.s, p7/m, z3.s                                 // real
   fmul z1.s, z6.s, z1.s                                  // scale
   fmla z20.s, p7/m, z2.s, z1.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z20.s                         // out
-  sel z1.s, p6, z16.s, z20.s
-  fcmgt p6.s, p7/z, z1.s, z17.s                          // out_0_2
-  sel z1.s, p6, z17.s, z1.s
-  st1w {z1.s}, p2, [x6, #2, mul vl]                      // out_0_2
+  fmax z20.s, p7/m, z20.s, z16.s                         // out
+  fmin z20.s, p7/m, z20.s, z17.s                         // out_0_2
+  st1w {z20.s}, p2, [x6, #2, mul vl]                     // out_0_2
   ld1rw {z1.s}, p7/z, [x11, #0]                          // scale_row_0
   scvtf z0.s, p7/m, z0.s                                 // real
   fmul z1.s, z7.s, z1.s                                  // scale
   fmla z21.s, p7/m, z0.s, z1.s                           // out
-  fcmgt p6.s, p7/z, z16.s, z21.s                         // out
-  sel z0.s, p6, z16.s, z21.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_3
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p3, [x6, #3, mul vl]                      // out_0_3
+  fmax z21.s, p7/m, z21.s, z16.s                         // out
+  fmin z21.s, p7/m, z21.s, z17.s                         // out_0_3
+  st1w {z21.s}, p3, [x6, #3, mul vl]                     // out_0_3
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #1

@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 2 x 16: needs 16 vector registers on avx2 (8 accumulators + 6 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -261,10 +261,10 @@ void tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_far(const tw_args* ar
       zero = _mm256_cvtepi32_ps(zero_1);
       f_2 = _mm256_fmadd_ps(colsum_0, zero, f_2);
       f_3 = _mm256_fmadd_ps(colsum_1, zero, f_3);
-      field = lhs_panel + ((k_padded >> 5) * 72 + 8);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const __m256 min = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(clamp)));
       const __m256 max = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(clamp + 4)));
+      field = lhs_panel + ((k_padded >> 5) * 72 + 8);
       dst_1 = m_left > 1 ? dst_tile + args->dst_stride : dst_tile;
       const uint8_t* const field_2 = rhs_panel + ((k_padded >> 5) * 288 + 64);
       if (n_left >= 16) {

@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 2 x 16: needs 16 vector registers on avx2 (8 accumulators + 6 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -161,14 +161,10 @@ L(m):
   lea r10, [r10 + 31]
   and r10, -32                                           // k_padded
   mov rbx, qword ptr [rdi + 8*13]                        // dst_stride
-  mov rbp, 1
-  mov r12, qword ptr [rsp + 24]                          // m_left
-  cmp r12, rbp
-  cmovb r12, rbp
-  sub r12, rbp
   lea rbx, [r9 + rbx]
-  test r12, r12                                          // dst_1
-  cmovz rbx, r9
+  mov rbp, qword ptr [rsp + 24]                          // m_left
+  cmp rbp, 1                                             // dst_1
+  cmovbe rbx, r9
   prefetchw byte ptr [r9 + 0]                            // dst_tile
   prefetchw byte ptr [rbx + 0]                           // dst_1
   mov rbx, 252645135
@@ -335,16 +331,14 @@ L(k_done):
   mov qword ptr [rsp + 0], r11                           // ahead, kept in the frame
   mov r11, r10                                           // k_padded
   shr r11, 5
-  mov rbx, 288
-  imul r11, rbx
+  imul r11, r11, 288
   mov rbx, qword ptr [rsp + 16]                          // rhs_panel
   lea r11, [rbx + r11]                                   // field
   vmovdqu ymm0, ymmword ptr [r11 + 0]                    // colsum_0
   vmovdqu ymm1, ymmword ptr [r11 + 32]                   // colsum_1
   mov r11, r10                                           // k_padded
   shr r11, 5
-  mov rbx, 72
-  imul r11, rbx
+  imul r11, r11, 72
   mov rbx, qword ptr [rsp + 8]                           // lhs_panel
   lea r11, [rbx + r11]                                   // field
   vpbroadcastd ymm6, dword ptr [r11 + 0]                 // zero_0
@@ -355,29 +349,23 @@ L(k_done):
   vcvtdq2ps ymm6, ymm6                                   // zero
   vfmadd231ps ymm4, ymm0, ymm6                           // f_1_0
   vfmadd231ps ymm5, ymm1, ymm6                           // f_1_1
+  lea r11, [rdi + 8*15]                                  // clamp
+  vpbroadcastd ymm0, dword ptr [r11 + 0]                 // min
+  vpbroadcastd ymm1, dword ptr [r11 + 4]                 // max
   mov r11, r10                                           // k_padded
   shr r11, 5
-  mov rbx, 72
-  imul r11, rbx
+  imul r11, r11, 72
   lea r11, [r11 + 8]
   mov rbx, qword ptr [rsp + 8]                           // lhs_panel
   lea r11, [rbx + r11]                                   // field
-  lea rbx, [rdi + 8*15]                                  // clamp
-  vpbroadcastd ymm0, dword ptr [rbx + 0]                 // min
-  vpbroadcastd ymm1, dword ptr [rbx + 4]                 // max
   mov rbx, 16
   mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
-  mov r12, 1
-  mov r13, qword ptr [rsp + 24]                          // m_left
-  cmp r13, r12
-  cmovb r13, r12
-  sub r13, r12
   lea rbp, [r9 + rbp]
-  test r13, r13                                          // dst_1
-  cmovz rbp, r9
+  mov r12, qword ptr [rsp + 24]                          // m_left
+  cmp r12, 1                                             // dst_1
+  cmovbe rbp, r9
   shr r10, 5
-  mov r12, 288
-  imul r10, r12
+  imul r10, r10, 288
   lea r10, [r10 + 64]
   mov r12, qword ptr [rsp + 16]                          // rhs_panel
   lea r10, [r12 + r10]                                   // field

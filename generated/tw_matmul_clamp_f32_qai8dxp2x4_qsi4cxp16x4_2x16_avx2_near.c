@@ -236,10 +236,10 @@ void tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near(const tw_args* ar
       field = rhs_panel + (k_padded * 8 + 64);
       const __m256 scale_0 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)field));
       const __m256 scale_1 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(field + 32)));
-      field = lhs_panel + (k_padded * 2 + 16);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const __m256 min = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(clamp)));
       const __m256 max = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(clamp + 4)));
+      field = lhs_panel + (k_padded * 2 + 16);
       dst_1 = m_left > 1 ? dst_tile + args->dst_stride : dst_tile;
       const uint8_t* const field_2 = rhs_panel + (k_padded * 8 + 128);
       if (n_left >= 16) {

@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 4svl x 8svl: needs 9 vector registers on sme2 (1 accumulator + 8 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -162,8 +162,7 @@ L(m):
   ptrue p0.b                                             // all
   mov x9, #0                                             // row
   mov x10, #8                                            // row
-  mov x11, #2
-  mul x11, x4, x11
+  lsl x11, x4, #1
   add x19, x3, x11                                       // codes
   .inst 0xc0080000 + (0x11 << 0) // zero {za0.s}         // f_0
   .inst 0xc0080000 + (0x11 << 1) // zero {za1.s}         // f_1
@@ -739,8 +738,7 @@ L(block_5_done):
   rdvl x10, #2
   mul x10, x15, x10
   add x9, x9, x10
-  mov x10, #4
-  mul x10, x4, x10
+  lsl x10, x4, #2
   add x9, x9, x10
   add x9, x3, x9                                         // field
   .inst 0xa0400000 + ((0 & 15) << 16) + (9 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x9, #2 * 0, mul vl] // colsum_0, colsum_1
@@ -765,8 +763,7 @@ L(block_5_done):
   mul x12, x15, x12
   add x11, x11, x12
   addvl x11, x11, #4
-  mov x12, #4
-  mul x12, x4, x12
+  lsl x12, x4, #2
   add x11, x11, x12
   add x11, x3, x11                                       // field
   ldr x12, [x0, #8*14]                                   // bias
@@ -789,19 +786,15 @@ L(row):
   fmla z16.s, p7/m, z0.s, z6.s                           // sum
   mov z17.d, z4.d                                        // bias
   fmla z17.s, p7/m, z16.s, z7.s                          // out
-  fcmgt p6.s, p7/z, z2.s, z17.s                          // out
-  sel z16.s, p6, z2.s, z17.s
-  fcmgt p6.s, p7/z, z16.s, z3.s                          // out_0
-  sel z16.s, p6, z3.s, z16.s
-  st1w {z16.s}, p0, [x15, #0, mul vl]                    // out_0
+  fmax z17.s, p7/m, z17.s, z2.s                          // out
+  fmin z17.s, p7/m, z17.s, z3.s                          // out_0
+  st1w {z17.s}, p0, [x15, #0, mul vl]                    // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 16 // mov z16.s, p7/m, za1h.s[w12, 0] // f_1
   fmla z16.s, p7/m, z1.s, z6.s                           // sum
   mov z6.d, z5.d                                         // bias
   fmla z6.s, p7/m, z16.s, z7.s                           // out
-  fcmgt p6.s, p7/z, z2.s, z6.s                           // out
-  sel z6.s, p6, z2.s, z6.s
-  fcmgt p6.s, p7/z, z6.s, z3.s                           // out_1
-  sel z6.s, p6, z3.s, z6.s
+  fmax z6.s, p7/m, z6.s, z2.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out_1
   st1w {z6.s}, p1, [x15, #1, mul vl]                     // out_1
   add x12, x12, #1                                       // row
   ldr x19, [x0, #8*13]                                   // dst_stride

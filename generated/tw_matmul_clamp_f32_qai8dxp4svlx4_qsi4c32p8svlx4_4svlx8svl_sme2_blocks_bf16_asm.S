@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 4svl x 8svl: needs 9 vector registers on sme2 (1 accumulator + 8 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -887,19 +887,15 @@ L(row):
   fmla z16.s, p7/m, z0.s, z6.s                           // sum
   mov z17.d, z4.d                                        // bias
   fmla z17.s, p7/m, z16.s, z7.s                          // out
-  fcmgt p6.s, p7/z, z2.s, z17.s                          // out
-  sel z16.s, p6, z2.s, z17.s
-  fcmgt p6.s, p7/z, z16.s, z3.s                          // out_0
-  sel z16.s, p6, z3.s, z16.s
-  st1w {z16.s}, p0, [x14, #0, mul vl]                    // out_0
+  fmax z17.s, p7/m, z17.s, z2.s                          // out
+  fmin z17.s, p7/m, z17.s, z3.s                          // out_0
+  st1w {z17.s}, p0, [x14, #0, mul vl]                    // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 16 // mov z16.s, p7/m, za1h.s[w12, 0] // f_1
   fmla z16.s, p7/m, z1.s, z6.s                           // sum
   mov z6.d, z5.d                                         // bias
   fmla z6.s, p7/m, z16.s, z7.s                           // out
-  fcmgt p6.s, p7/z, z2.s, z6.s                           // out
-  sel z6.s, p6, z2.s, z6.s
-  fcmgt p6.s, p7/z, z6.s, z3.s                           // out_1
-  sel z6.s, p6, z3.s, z6.s
+  fmax z6.s, p7/m, z6.s, z2.s                            // out
+  fmin z6.s, p7/m, z6.s, z3.s                            // out_1
   st1w {z6.s}, p1, [x14, #1, mul vl]                     // out_1
   add x12, x12, #1                                       // row
   ldr x15, [x0, #8*13]                                   // dst_stride

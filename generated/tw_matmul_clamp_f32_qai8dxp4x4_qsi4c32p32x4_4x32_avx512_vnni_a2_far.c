@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 f16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 // tile 4 x 32: needs 30 vector registers on avx512_vnni (24 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -284,10 +284,10 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far(const t
       dst_1 = m_left > 1 ? dst_tile + dst_stride : dst_tile;
       dst_2 = m_left > 2 ? dst_1 + dst_stride : dst_1;
       dst_3 = m_left > 3 ? dst_2 + dst_stride : dst_2;
-      field = lhs_panel + ((k_padded >> 5) * 144 + 16);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const __m512 min = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(clamp)));
       const __m512 max = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(clamp + 4)));
+      field = lhs_panel + ((k_padded >> 5) * 144 + 16);
       const uint8_t* const field_2 = rhs_panel + ((k_padded >> 5) * 576 + 128);
       if (n_left >= 32) {
         const uint8_t* bias = (const uint8_t*)args->bias;

@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 4 x 8: needs 22 vector registers on neon_dotprod (16 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -49,50 +49,46 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p4x4_4x8_neon_dotprod_kleidiai_blocks_bf16
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #80
-  .cfi_def_cfa_offset 80
-  str x19, [sp, #0]
-  .cfi_offset x19, -80
-  str d8, [sp, #8]
-  .cfi_offset d8, -72
-  str d9, [sp, #16]
-  .cfi_offset d9, -64
-  str d10, [sp, #24]
-  .cfi_offset d10, -56
-  str d11, [sp, #32]
-  .cfi_offset d11, -48
-  str d12, [sp, #40]
-  .cfi_offset d12, -40
-  str d13, [sp, #48]
-  .cfi_offset d13, -32
-  str d14, [sp, #56]
-  .cfi_offset d14, -24
-  str d15, [sp, #64]
-  .cfi_offset d15, -16
+  sub sp, sp, #64
+  .cfi_def_cfa_offset 64
+  str d8, [sp, #0]
+  .cfi_offset d8, -64
+  str d9, [sp, #8]
+  .cfi_offset d9, -56
+  str d10, [sp, #16]
+  .cfi_offset d10, -48
+  str d11, [sp, #24]
+  .cfi_offset d11, -40
+  str d12, [sp, #32]
+  .cfi_offset d12, -32
+  str d13, [sp, #40]
+  .cfi_offset d13, -24
+  str d14, [sp, #48]
+  .cfi_offset d14, -16
+  str d15, [sp, #56]
+  .cfi_offset d15, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p4x4_4x8_neon_dotprod_kleidiai_blocks_bf16_u32_asm
   hint #34
   .seh_nop
-  sub sp, sp, #80
-  .seh_stackalloc 80
-  str x19, [sp, #0]
-  .seh_save_reg x19, 0
-  str d8, [sp, #8]
-  .seh_save_freg d8, 8
-  str d9, [sp, #16]
-  .seh_save_freg d9, 16
-  str d10, [sp, #24]
-  .seh_save_freg d10, 24
-  str d11, [sp, #32]
-  .seh_save_freg d11, 32
-  str d12, [sp, #40]
-  .seh_save_freg d12, 40
-  str d13, [sp, #48]
-  .seh_save_freg d13, 48
-  str d14, [sp, #56]
-  .seh_save_freg d14, 56
-  str d15, [sp, #64]
-  .seh_save_freg d15, 64
+  sub sp, sp, #64
+  .seh_stackalloc 64
+  str d8, [sp, #0]
+  .seh_save_freg d8, 0
+  str d9, [sp, #8]
+  .seh_save_freg d9, 8
+  str d10, [sp, #16]
+  .seh_save_freg d10, 16
+  str d11, [sp, #24]
+  .seh_save_freg d11, 24
+  str d12, [sp, #32]
+  .seh_save_freg d12, 32
+  str d13, [sp, #40]
+  .seh_save_freg d13, 40
+  str d14, [sp, #48]
+  .seh_save_freg d14, 48
+  str d15, [sp, #56]
+  .seh_save_freg d15, 56
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -115,12 +111,9 @@ L(m):
   ldr x9, [x0, #8*4]                                     // block
   udiv x9, x10, x9                                       // blocks
   ldr x11, [x0, #8*11]                                   // rhs_stride
-  mov x12, #4
-  subs x12, x4, x12
-  csel x12, x12, xzr, hs
   add x11, x3, x11
-  cmp x12, #0                                            // rhs_1
-  csel x11, x3, x11, eq
+  cmp x4, #4                                             // rhs_1
+  csel x11, x3, x11, ls
   movi v0.16b, #240                                      // mask
   movi v1.2d, #0                                         // f_0
   movi v2.2d, #0                                         // f_1
@@ -261,325 +254,242 @@ L(k_done):
   subs x12, x12, #1                                      // next block
   b.hi L(block)
 L(block_done):
-  mov x12, #2
-  mul x12, x10, x12
-  mov x13, #8
-  mul x13, x9, x13
+  lsl x12, x10, #1
+  lsl x13, x9, #3
   add x12, x12, x13
   add x13, x3, x12                                       // field
   add x12, x11, x12                                      // field
   ldr q0, [x13, #0]                                      // colsum_0
   ldr q17, [x12, #0]                                     // colsum_1
-  mov x12, #4
-  mul x12, x10, x12
+  lsl x12, x10, #2
   add x12, x7, x12                                       // field
-  ld1r {v18.4s}, [x12]                                   // zero_0
+  ldr q18, [x12, #0]                                     // zeros
   scvtf v18.4s, v18.4s                                   // zero
-  fmla v1.4s, v0.4s, v18.4s                              // f_0_0
-  fmla v2.4s, v17.4s, v18.4s                             // f_0_1
-  ldr s18, [x12, #4]                                     // zero_1
-  dup v18.4s, v18.s[0]
-  scvtf v18.4s, v18.4s                                   // zero
-  fmla v3.4s, v0.4s, v18.4s                              // f_1_0
-  fmla v4.4s, v17.4s, v18.4s                             // f_1_1
-  ldr s18, [x12, #8]                                     // zero_2
-  dup v18.4s, v18.s[0]
-  scvtf v18.4s, v18.4s                                   // zero
-  fmla v5.4s, v0.4s, v18.4s                              // f_2_0
-  fmla v6.4s, v17.4s, v18.4s                             // f_2_1
-  ldr s18, [x12, #12]                                    // zero_3
-  dup v18.4s, v18.s[0]
-  scvtf v18.4s, v18.4s                                   // zero
-  fmla v7.4s, v0.4s, v18.4s                              // f_3_0
-  fmla v16.4s, v17.4s, v18.4s                            // f_3_1
-  mov x12, #4
-  mul x12, x10, x12
+  fmla v1.4s, v0.4s, v18.s[0]                            // f_0_0
+  fmla v2.4s, v17.4s, v18.s[0]                           // f_0_1
+  fmla v3.4s, v0.4s, v18.s[1]                            // f_1_0
+  fmla v4.4s, v17.4s, v18.s[1]                           // f_1_1
+  fmla v5.4s, v0.4s, v18.s[2]                            // f_2_0
+  fmla v6.4s, v17.4s, v18.s[2]                           // f_2_1
+  fmla v7.4s, v0.4s, v18.s[3]                            // f_3_0
+  fmla v16.4s, v17.4s, v18.s[3]                          // f_3_1
+  add x12, x0, #8*15                                     // clamp
+  ld1r {v0.4s}, [x12]                                    // min
+  ldr s17, [x12, #4]                                     // max
+  dup v17.4s, v17.s[0]
+  lsl x12, x10, #2
   add x12, x12, #16
   add x12, x7, x12                                       // field
-  add x13, x0, #8*15                                     // clamp
-  ld1r {v0.4s}, [x13]                                    // min
-  ldr s17, [x13, #4]                                     // max
-  dup v17.4s, v17.s[0]
-  mov x13, #8
-  ldr x14, [x0, #8*13]                                   // dst_stride
-  mov x15, #1
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x6, x14
-  cmp x15, #0                                            // dst_1
-  csel x15, x6, x16, eq
-  mov x16, #2
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x14
-  cmp x16, #0                                            // dst_2
-  csel x16, x15, x17, eq
-  mov x17, #3
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
-  add x14, x16, x14
-  cmp x17, #0                                            // dst_3
-  csel x14, x16, x14, eq
-  mov x17, #2
-  mul x10, x10, x17
-  mov x17, #8
-  mul x9, x9, x17
+  ldr q18, [x12, #0]                                     // scale_rows
+  mov x12, #8
+  ldr x13, [x0, #8*13]                                   // dst_stride
+  add x14, x6, x13
+  cmp x8, #1                                             // dst_1
+  csel x14, x6, x14, ls
+  add x15, x14, x13
+  cmp x8, #2                                             // dst_2
+  csel x15, x14, x15, ls
+  add x13, x15, x13
+  cmp x8, #3                                             // dst_3
+  csel x13, x15, x13, ls
+  lsl x10, x10, #1
+  lsl x9, x9, #3
   add x9, x10, x9
   add x9, x9, #16
   add x10, x3, x9                                        // field
   add x9, x11, x9                                        // field
-  cmp x4, x13                                            // unless n_left at_least 
+  cmp x4, x12                                            // unless n_left at_least 
   b.lo L(if_else)
   ldr x11, [x0, #8*14]                                   // bias
-  add x13, x11, x2
+  add x12, x11, x2
   cmp x11, #0                                            // bias
-  csel x10, x10, x13, eq
+  csel x10, x10, x12, eq
   ldr x11, [x0, #8*14]                                   // bias
-  add x13, x11, x2
-  add x13, x13, #16
+  add x12, x11, x2
+  add x12, x12, #16
   cmp x11, #0                                            // bias
-  csel x9, x9, x13, eq
-  ldr q18, [x10, #0]                                     // bias
-  ldr q19, [x9, #0]                                      // bias
-  ldr s20, [x12, #12]                                    // scale_row_3
-  dup v20.4s, v20.s[0]
-  mov v21.16b, v18.16b                                   // bias
-  fmla v21.4s, v7.4s, v20.4s                             // out
-  fcmgt v7.4s, v0.4s, v21.4s                             // out
-  bsl v7.16b, v0.16b, v21.16b
-  fcmgt v20.4s, v7.4s, v17.4s                            // out_3_0
-  bsl v20.16b, v17.16b, v7.16b
-  str q20, [x14, #0]                                     // out_3_0
-  ldr s7, [x12, #12]                                     // scale_row_3
-  dup v7.4s, v7.s[0]
-  mov v20.16b, v19.16b                                   // bias
-  fmla v20.4s, v16.4s, v7.4s                             // out
-  fcmgt v7.4s, v0.4s, v20.4s                             // out
-  bsl v7.16b, v0.16b, v20.16b
-  fcmgt v16.4s, v7.4s, v17.4s                            // out_3_1
-  bsl v16.16b, v17.16b, v7.16b
-  str q16, [x14, #16]                                    // out_3_1
-  ldr s7, [x12, #8]                                      // scale_row_2
-  dup v7.4s, v7.s[0]
-  mov v16.16b, v18.16b                                   // bias
-  fmla v16.4s, v5.4s, v7.4s                              // out
-  fcmgt v5.4s, v0.4s, v16.4s                             // out
-  bsl v5.16b, v0.16b, v16.16b
-  fcmgt v7.4s, v5.4s, v17.4s                             // out_2_0
-  bsl v7.16b, v17.16b, v5.16b
-  str q7, [x16, #0]                                      // out_2_0
-  ldr s5, [x12, #8]                                      // scale_row_2
-  dup v5.4s, v5.s[0]
+  csel x9, x9, x12, eq
+  ldr q19, [x10, #0]                                     // bias
+  ldr q20, [x9, #0]                                      // bias
+  mov v21.16b, v19.16b                                   // bias
+  fmla v21.4s, v7.4s, v18.s[3]                           // out
+  fmax v7.4s, v21.4s, v0.4s                              // out
+  fmin v7.4s, v7.4s, v17.4s                              // out_3_0
+  str q7, [x13, #0]                                      // out_3_0
+  mov v7.16b, v20.16b                                    // bias
+  fmla v7.4s, v16.4s, v18.s[3]                           // out
+  fmax v7.4s, v7.4s, v0.4s                               // out
+  fmin v7.4s, v7.4s, v17.4s                              // out_3_1
+  str q7, [x13, #16]                                     // out_3_1
   mov v7.16b, v19.16b                                    // bias
-  fmla v7.4s, v6.4s, v5.4s                               // out
-  fcmgt v5.4s, v0.4s, v7.4s                              // out
-  bsl v5.16b, v0.16b, v7.16b
-  fcmgt v6.4s, v5.4s, v17.4s                             // out_2_1
-  bsl v6.16b, v17.16b, v5.16b
-  str q6, [x16, #16]                                     // out_2_1
-  ldr s5, [x12, #4]                                      // scale_row_1
-  dup v5.4s, v5.s[0]
-  mov v6.16b, v18.16b                                    // bias
-  fmla v6.4s, v3.4s, v5.4s                               // out
-  fcmgt v3.4s, v0.4s, v6.4s                              // out
-  bsl v3.16b, v0.16b, v6.16b
-  fcmgt v5.4s, v3.4s, v17.4s                             // out_1_0
-  bsl v5.16b, v17.16b, v3.16b
-  str q5, [x15, #0]                                      // out_1_0
-  ldr s3, [x12, #4]                                      // scale_row_1
-  dup v3.4s, v3.s[0]
+  fmla v7.4s, v5.4s, v18.s[2]                            // out
+  fmax v5.4s, v7.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_2_0
+  str q5, [x15, #0]                                      // out_2_0
+  mov v5.16b, v20.16b                                    // bias
+  fmla v5.4s, v6.4s, v18.s[2]                            // out
+  fmax v5.4s, v5.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_2_1
+  str q5, [x15, #16]                                     // out_2_1
   mov v5.16b, v19.16b                                    // bias
-  fmla v5.4s, v4.4s, v3.4s                               // out
-  fcmgt v3.4s, v0.4s, v5.4s                              // out
-  bsl v3.16b, v0.16b, v5.16b
-  fcmgt v4.4s, v3.4s, v17.4s                             // out_1_1
-  bsl v4.16b, v17.16b, v3.16b
-  str q4, [x15, #16]                                     // out_1_1
-  ld1r {v3.4s}, [x12]                                    // scale_row_0
-  fmla v18.4s, v1.4s, v3.4s                              // out
-  fcmgt v1.4s, v0.4s, v18.4s                             // out
-  bsl v1.16b, v0.16b, v18.16b
-  fcmgt v3.4s, v1.4s, v17.4s                             // out_0_0
-  bsl v3.16b, v17.16b, v1.16b
-  str q3, [x6, #0]                                       // out_0_0
-  ld1r {v1.4s}, [x12]                                    // scale_row_0
-  fmla v19.4s, v2.4s, v1.4s                              // out
-  fcmgt v1.4s, v0.4s, v19.4s                             // out
-  bsl v1.16b, v0.16b, v19.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out_0_1
-  bsl v0.16b, v17.16b, v1.16b
+  fmla v5.4s, v3.4s, v18.s[1]                            // out
+  fmax v3.4s, v5.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_1_0
+  str q3, [x14, #0]                                      // out_1_0
+  mov v3.16b, v20.16b                                    // bias
+  fmla v3.4s, v4.4s, v18.s[1]                            // out
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_1_1
+  str q3, [x14, #16]                                     // out_1_1
+  fmla v19.4s, v1.4s, v18.s[0]                           // out
+  fmax v1.4s, v19.4s, v0.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_0_0
+  str q1, [x6, #0]                                       // out_0_0
+  fmla v20.4s, v2.4s, v18.s[0]                           // out
+  fmax v0.4s, v20.4s, v0.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
   ldr x11, [x0, #8*14]                                   // bias
-  add x13, x11, x2
+  add x12, x11, x2
   cmp x11, #0                                            // bias
-  csel x10, x10, x13, eq
+  csel x10, x10, x12, eq
   ldr x11, [x0, #8*14]                                   // bias
-  add x13, x11, x2
-  add x13, x13, #16
+  add x12, x11, x2
+  add x12, x12, #16
   cmp x11, #0                                            // bias
-  csel x9, x9, x13, eq
+  csel x9, x9, x12, eq
   mov x11, #1
   sub x11, x4, x11
-  mov x13, #0
-  subs x17, x11, x13
-  csel x17, x17, xzr, hs
-  subs x13, x4, x13
-  csel x13, x13, xzr, hs
-  cmp x13, #0
-  csel x13, x10, x10, eq
-  ld1r {v18.4s}, [x13]                                   // bias
-  mov x19, #1
-  cmp x17, x19
-  csel x19, x17, x19, lo
-  add x19, x13, x19, lsl #2
-  ld1 {v18.s}[1], [x19]                                  // bias
-  mov x19, #2
-  cmp x17, x19
-  csel x19, x17, x19, lo
-  add x19, x13, x19, lsl #2
-  ld1 {v18.s}[2], [x19]                                  // bias
-  mov x19, #3
-  cmp x17, x19
-  csel x17, x17, x19, lo
-  add x13, x13, x17, lsl #2
-  ld1 {v18.s}[3], [x13]                                  // bias
-  mov x13, #4
-  subs x11, x11, x13
+  mov x12, #0
+  subs x16, x11, x12
+  csel x16, x16, xzr, hs
+  subs x12, x4, x12
+  csel x12, x12, xzr, hs
+  cmp x12, #0
+  csel x12, x10, x10, eq
+  ld1r {v19.4s}, [x12]                                   // bias
+  mov x17, #1
+  cmp x16, x17
+  csel x17, x16, x17, lo
+  add x17, x12, x17, lsl #2
+  ld1 {v19.s}[1], [x17]                                  // bias
+  mov x17, #2
+  cmp x16, x17
+  csel x17, x16, x17, lo
+  add x17, x12, x17, lsl #2
+  ld1 {v19.s}[2], [x17]                                  // bias
+  mov x17, #3
+  cmp x16, x17
+  csel x16, x16, x17, lo
+  add x12, x12, x16, lsl #2
+  ld1 {v19.s}[3], [x12]                                  // bias
+  mov x12, #4
+  subs x11, x11, x12
   csel x11, x11, xzr, hs
-  subs x13, x4, x13
-  csel x13, x13, xzr, hs
-  cmp x13, #0
+  subs x12, x4, x12
+  csel x12, x12, xzr, hs
+  cmp x12, #0
   csel x9, x10, x9, eq
-  ld1r {v19.4s}, [x9]                                    // bias
+  ld1r {v20.4s}, [x9]                                    // bias
   mov x10, #1
   cmp x11, x10
   csel x10, x11, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v19.s}[1], [x10]                                  // bias
+  ld1 {v20.s}[1], [x10]                                  // bias
   mov x10, #2
   cmp x11, x10
   csel x10, x11, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v19.s}[2], [x10]                                  // bias
+  ld1 {v20.s}[2], [x10]                                  // bias
   mov x10, #3
   cmp x11, x10
   csel x10, x11, x10, lo
   add x9, x9, x10, lsl #2
-  ld1 {v19.s}[3], [x9]                                   // bias
-  ldr s20, [x12, #12]                                    // scale_row_3
-  dup v20.4s, v20.s[0]
-  mov v21.16b, v18.16b                                   // bias
-  fmla v21.4s, v7.4s, v20.4s                             // out
-  fcmgt v7.4s, v0.4s, v21.4s                             // out
-  bsl v7.16b, v0.16b, v21.16b
-  fcmgt v20.4s, v7.4s, v17.4s                            // out_3_0
-  bsl v20.16b, v17.16b, v7.16b
-  ldr s7, [x12, #12]                                     // scale_row_3
-  dup v7.4s, v7.s[0]
+  ld1 {v20.s}[3], [x9]                                   // bias
   mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v16.4s, v7.4s                             // out
-  fcmgt v7.4s, v0.4s, v21.4s                             // out
-  bsl v7.16b, v0.16b, v21.16b
-  fcmgt v16.4s, v7.4s, v17.4s                            // out_3_1
-  bsl v16.16b, v17.16b, v7.16b
-  ldr s7, [x12, #8]                                      // scale_row_2
-  dup v7.4s, v7.s[0]
-  mov v21.16b, v18.16b                                   // bias
-  fmla v21.4s, v5.4s, v7.4s                              // out
-  fcmgt v5.4s, v0.4s, v21.4s                             // out
-  bsl v5.16b, v0.16b, v21.16b
-  fcmgt v7.4s, v5.4s, v17.4s                             // out_2_0
-  bsl v7.16b, v17.16b, v5.16b
-  ldr s5, [x12, #8]                                      // scale_row_2
-  dup v5.4s, v5.s[0]
+  fmla v21.4s, v7.4s, v18.s[3]                           // out
+  fmax v7.4s, v21.4s, v0.4s                              // out
+  fmin v7.4s, v7.4s, v17.4s                              // out_3_0
+  mov v21.16b, v20.16b                                   // bias
+  fmla v21.4s, v16.4s, v18.s[3]                          // out
+  fmax v16.4s, v21.4s, v0.4s                             // out
+  fmin v16.4s, v16.4s, v17.4s                            // out_3_1
   mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v6.4s, v5.4s                              // out
-  fcmgt v5.4s, v0.4s, v21.4s                             // out
-  bsl v5.16b, v0.16b, v21.16b
-  fcmgt v6.4s, v5.4s, v17.4s                             // out_2_1
-  bsl v6.16b, v17.16b, v5.16b
-  ldr s5, [x12, #4]                                      // scale_row_1
-  dup v5.4s, v5.s[0]
-  mov v21.16b, v18.16b                                   // bias
-  fmla v21.4s, v3.4s, v5.4s                              // out
-  fcmgt v3.4s, v0.4s, v21.4s                             // out
-  bsl v3.16b, v0.16b, v21.16b
-  fcmgt v5.4s, v3.4s, v17.4s                             // out_1_0
-  bsl v5.16b, v17.16b, v3.16b
-  ldr s3, [x12, #4]                                      // scale_row_1
-  dup v3.4s, v3.s[0]
+  fmla v21.4s, v5.4s, v18.s[2]                           // out
+  fmax v5.4s, v21.4s, v0.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_2_0
+  mov v21.16b, v20.16b                                   // bias
+  fmla v21.4s, v6.4s, v18.s[2]                           // out
+  fmax v6.4s, v21.4s, v0.4s                              // out
+  fmin v6.4s, v6.4s, v17.4s                              // out_2_1
   mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v4.4s, v3.4s                              // out
-  fcmgt v3.4s, v0.4s, v21.4s                             // out
-  bsl v3.16b, v0.16b, v21.16b
-  fcmgt v4.4s, v3.4s, v17.4s                             // out_1_1
-  bsl v4.16b, v17.16b, v3.16b
-  ld1r {v3.4s}, [x12]                                    // scale_row_0
-  fmla v18.4s, v1.4s, v3.4s                              // out
-  fcmgt v1.4s, v0.4s, v18.4s                             // out
-  bsl v1.16b, v0.16b, v18.16b
-  fcmgt v3.4s, v1.4s, v17.4s                             // out_0_0
-  bsl v3.16b, v17.16b, v1.16b
-  ld1r {v1.4s}, [x12]                                    // scale_row_0
-  fmla v19.4s, v2.4s, v1.4s                              // out
-  fcmgt v1.4s, v0.4s, v19.4s                             // out
-  bsl v1.16b, v0.16b, v19.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out_0_1
-  bsl v0.16b, v17.16b, v1.16b
+  fmla v21.4s, v3.4s, v18.s[1]                           // out
+  fmax v3.4s, v21.4s, v0.4s                              // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_1_0
+  mov v21.16b, v20.16b                                   // bias
+  fmla v21.4s, v4.4s, v18.s[1]                           // out
+  fmax v4.4s, v21.4s, v0.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out_1_1
+  fmla v19.4s, v1.4s, v18.s[0]                           // out
+  fmax v1.4s, v19.4s, v0.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_0_0
+  fmla v20.4s, v2.4s, v18.s[0]                           // out
+  fmax v0.4s, v20.4s, v0.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v20.s}[0], [x14]                                  // out_3_0
-  st1 {v7.s}[0], [x16]                                   // out_2_0
-  st1 {v5.s}[0], [x15]                                   // out_1_0
-  st1 {v3.s}[0], [x6]                                    // out_0_0
+  st1 {v7.s}[0], [x13]                                   // out_3_0
+  st1 {v5.s}[0], [x15]                                   // out_2_0
+  st1 {v3.s}[0], [x14]                                   // out_1_0
+  st1 {v1.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
-  add x9, x14, #4
-  st1 {v20.s}[1], [x9]                                   // out_3_0
-  add x9, x16, #4
-  st1 {v7.s}[1], [x9]                                    // out_2_0
+  add x9, x13, #4
+  st1 {v7.s}[1], [x9]                                    // out_3_0
   add x9, x15, #4
-  st1 {v5.s}[1], [x9]                                    // out_1_0
+  st1 {v5.s}[1], [x9]                                    // out_2_0
+  add x9, x14, #4
+  st1 {v3.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
-  st1 {v3.s}[1], [x9]                                    // out_0_0
+  st1 {v1.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
-  add x9, x14, #8
-  st1 {v20.s}[2], [x9]                                   // out_3_0
-  add x9, x16, #8
-  st1 {v7.s}[2], [x9]                                    // out_2_0
+  add x9, x13, #8
+  st1 {v7.s}[2], [x9]                                    // out_3_0
   add x9, x15, #8
-  st1 {v5.s}[2], [x9]                                    // out_1_0
+  st1 {v5.s}[2], [x9]                                    // out_2_0
+  add x9, x14, #8
+  st1 {v3.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
-  st1 {v3.s}[2], [x9]                                    // out_0_0
+  st1 {v1.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
-  add x9, x14, #12
-  st1 {v20.s}[3], [x9]                                   // out_3_0
-  add x9, x16, #12
-  st1 {v7.s}[3], [x9]                                    // out_2_0
+  add x9, x13, #12
+  st1 {v7.s}[3], [x9]                                    // out_3_0
   add x9, x15, #12
-  st1 {v5.s}[3], [x9]                                    // out_1_0
+  st1 {v5.s}[3], [x9]                                    // out_2_0
+  add x9, x14, #12
+  st1 {v3.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
-  st1 {v3.s}[3], [x9]                                    // out_0_0
+  st1 {v1.s}[3], [x9]                                    // out_0_0
 L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
-  add x9, x14, #16
+  add x9, x13, #16
   st1 {v16.s}[0], [x9]                                   // out_3_1
-  add x9, x16, #16
-  st1 {v6.s}[0], [x9]                                    // out_2_1
   add x9, x15, #16
+  st1 {v6.s}[0], [x9]                                    // out_2_1
+  add x9, x14, #16
   st1 {v4.s}[0], [x9]                                    // out_1_1
   add x9, x6, #16
   st1 {v0.s}[0], [x9]                                    // out_0_1
@@ -587,11 +497,11 @@ L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
-  add x9, x14, #20
+  add x9, x13, #20
   st1 {v16.s}[1], [x9]                                   // out_3_1
-  add x9, x16, #20
-  st1 {v6.s}[1], [x9]                                    // out_2_1
   add x9, x15, #20
+  st1 {v6.s}[1], [x9]                                    // out_2_1
+  add x9, x14, #20
   st1 {v4.s}[1], [x9]                                    // out_1_1
   add x9, x6, #20
   st1 {v0.s}[1], [x9]                                    // out_0_1
@@ -599,11 +509,11 @@ L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
-  add x9, x14, #24
+  add x9, x13, #24
   st1 {v16.s}[2], [x9]                                   // out_3_1
-  add x9, x16, #24
-  st1 {v6.s}[2], [x9]                                    // out_2_1
   add x9, x15, #24
+  st1 {v6.s}[2], [x9]                                    // out_2_1
+  add x9, x14, #24
   st1 {v4.s}[2], [x9]                                    // out_1_1
   add x9, x6, #24
   st1 {v0.s}[2], [x9]                                    // out_0_1
@@ -633,41 +543,38 @@ L(m_done):
   b.hi L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  ldr x19, [sp, #0]
-  ldr d8, [sp, #8]
-  ldr d9, [sp, #16]
-  ldr d10, [sp, #24]
-  ldr d11, [sp, #32]
-  ldr d12, [sp, #40]
-  ldr d13, [sp, #48]
-  ldr d14, [sp, #56]
-  ldr d15, [sp, #64]
-  add sp, sp, #80
+  ldr d8, [sp, #0]
+  ldr d9, [sp, #8]
+  ldr d10, [sp, #16]
+  ldr d11, [sp, #24]
+  ldr d12, [sp, #32]
+  ldr d13, [sp, #40]
+  ldr d14, [sp, #48]
+  ldr d15, [sp, #56]
+  add sp, sp, #64
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   .seh_startepilogue
-  ldr x19, [sp, #0]
-  .seh_save_reg x19, 0
-  ldr d8, [sp, #8]
-  .seh_save_freg d8, 8
-  ldr d9, [sp, #16]
-  .seh_save_freg d9, 16
-  ldr d10, [sp, #24]
-  .seh_save_freg d10, 24
-  ldr d11, [sp, #32]
-  .seh_save_freg d11, 32
-  ldr d12, [sp, #40]
-  .seh_save_freg d12, 40
-  ldr d13, [sp, #48]
-  .seh_save_freg d13, 48
-  ldr d14, [sp, #56]
-  .seh_save_freg d14, 56
-  ldr d15, [sp, #64]
-  .seh_save_freg d15, 64
-  add sp, sp, #80
-  .seh_stackalloc 80
+  ldr d8, [sp, #0]
+  .seh_save_freg d8, 0
+  ldr d9, [sp, #8]
+  .seh_save_freg d9, 8
+  ldr d10, [sp, #16]
+  .seh_save_freg d10, 16
+  ldr d11, [sp, #24]
+  .seh_save_freg d11, 24
+  ldr d12, [sp, #32]
+  .seh_save_freg d12, 32
+  ldr d13, [sp, #40]
+  .seh_save_freg d13, 40
+  ldr d14, [sp, #48]
+  .seh_save_freg d14, 48
+  ldr d15, [sp, #56]
+  .seh_save_freg d15, 56
+  add sp, sp, #64
+  .seh_stackalloc 64
   .seh_endepilogue
   ret
   .seh_endproc

@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 8 f32 x scales a block | 8 f32 x sums | 8 f32 x bias |
 // tile 4 x 8: needs 21 vector registers on neon_dotprod (16 accumulators + 3 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -238,265 +238,188 @@ L(k_done):
   mov x11, #192
   mul x9, x9, x11
   add x9, x7, x9                                         // field
-  ld1r {v6.4s}, [x9]                                     // zero_0
+  ldr q6, [x9, #0]                                       // zeros
   scvtf v6.4s, v6.4s                                     // zero
-  fmla v1.4s, v5.4s, v6.4s                               // f_0_0
-  fmla v19.4s, v4.4s, v6.4s                              // f_0_1
-  ldr s6, [x9, #4]                                       // zero_1
-  dup v6.4s, v6.s[0]
-  scvtf v6.4s, v6.4s                                     // zero
-  fmla v2.4s, v5.4s, v6.4s                               // f_1_0
-  fmla v21.4s, v4.4s, v6.4s                              // f_1_1
-  ldr s6, [x9, #8]                                       // zero_2
-  dup v6.4s, v6.s[0]
-  scvtf v6.4s, v6.4s                                     // zero
-  fmla v3.4s, v5.4s, v6.4s                               // f_2_0
-  fmla v23.4s, v4.4s, v6.4s                              // f_2_1
-  ldr s6, [x9, #12]                                      // zero_3
-  dup v6.4s, v6.s[0]
-  scvtf v6.4s, v6.4s                                     // zero
-  fmla v0.4s, v5.4s, v6.4s                               // f_3_0
-  fmla v25.4s, v4.4s, v6.4s                              // f_3_1
+  fmla v1.4s, v5.4s, v6.s[0]                             // f_0_0
+  fmla v19.4s, v4.4s, v6.s[0]                            // f_0_1
+  fmla v2.4s, v5.4s, v6.s[1]                             // f_1_0
+  fmla v21.4s, v4.4s, v6.s[1]                            // f_1_1
+  fmla v3.4s, v5.4s, v6.s[2]                             // f_2_0
+  fmla v23.4s, v4.4s, v6.s[2]                            // f_2_1
+  fmla v0.4s, v5.4s, v6.s[3]                             // f_3_0
+  fmla v25.4s, v4.4s, v6.s[3]                            // f_3_1
+  add x9, x0, #8*15                                      // clamp
+  ld1r {v4.4s}, [x9]                                     // min
+  ldr s5, [x9, #4]                                       // max
+  dup v5.4s, v5.s[0]
   lsr x9, x10, #5
   mov x11, #192
   mul x9, x9, x11
   add x9, x9, #16
   add x9, x7, x9                                         // field
-  add x11, x0, #8*15                                     // clamp
-  ld1r {v4.4s}, [x11]                                    // min
-  ldr s5, [x11, #4]                                      // max
-  dup v5.4s, v5.s[0]
-  mov x11, #8
-  ldr x12, [x0, #8*13]                                   // dst_stride
-  mov x13, #1
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x6, x12
-  cmp x13, #0                                            // dst_1
-  csel x13, x6, x14, eq
-  mov x14, #2
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x12
-  cmp x14, #0                                            // dst_2
-  csel x14, x13, x15, eq
-  mov x15, #3
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x12, x14, x12
-  cmp x15, #0                                            // dst_3
-  csel x12, x14, x12, eq
+  ldr q6, [x9, #0]                                       // scale_rows
+  mov x9, #8
+  ldr x11, [x0, #8*13]                                   // dst_stride
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
+  add x11, x13, x11
+  cmp x8, #3                                             // dst_3
+  csel x11, x13, x11, ls
   lsr x10, x10, #5
-  mov x15, #160
-  mul x10, x10, x15
+  mov x14, #160
+  mul x10, x10, x14
   add x10, x10, #32
   add x10, x3, x10                                       // field
-  cmp x4, x11                                            // unless n_left at_least 
+  cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_else)
-  ldr x11, [x0, #8*14]                                   // bias
-  add x15, x11, x2
-  cmp x11, #0                                            // bias
-  csel x10, x10, x15, eq
-  ldp q7, q6, [x10, #0]                                  // bias, bias
-  ldr s16, [x9, #12]                                     // scale_row_3
-  dup v16.4s, v16.s[0]
-  mov v17.16b, v7.16b                                    // bias
-  fmla v17.4s, v0.4s, v16.4s                             // out
-  fcmgt v0.4s, v4.4s, v17.4s                             // out
-  bsl v0.16b, v4.16b, v17.16b
-  fcmgt v16.4s, v0.4s, v5.4s                             // out_3_0
-  bsl v16.16b, v5.16b, v0.16b
-  str q16, [x12, #0]                                     // out_3_0
-  ldr s0, [x9, #12]                                      // scale_row_3
-  dup v0.4s, v0.s[0]
-  mov v16.16b, v6.16b                                    // bias
-  fmla v16.4s, v25.4s, v0.4s                             // out
-  fcmgt v0.4s, v4.4s, v16.4s                             // out
-  bsl v0.16b, v4.16b, v16.16b
-  fcmgt v16.4s, v0.4s, v5.4s                             // out_3_1
-  bsl v16.16b, v5.16b, v0.16b
-  str q16, [x12, #16]                                    // out_3_1
-  ldr s0, [x9, #8]                                       // scale_row_2
-  dup v0.4s, v0.s[0]
-  mov v16.16b, v7.16b                                    // bias
-  fmla v16.4s, v3.4s, v0.4s                              // out
-  fcmgt v0.4s, v4.4s, v16.4s                             // out
-  bsl v0.16b, v4.16b, v16.16b
-  fcmgt v3.4s, v0.4s, v5.4s                              // out_2_0
-  bsl v3.16b, v5.16b, v0.16b
-  str q3, [x14, #0]                                      // out_2_0
-  ldr s0, [x9, #8]                                       // scale_row_2
-  dup v0.4s, v0.s[0]
-  mov v3.16b, v6.16b                                     // bias
-  fmla v3.4s, v23.4s, v0.4s                              // out
-  fcmgt v0.4s, v4.4s, v3.4s                              // out
-  bsl v0.16b, v4.16b, v3.16b
-  fcmgt v3.4s, v0.4s, v5.4s                              // out_2_1
-  bsl v3.16b, v5.16b, v0.16b
-  str q3, [x14, #16]                                     // out_2_1
-  ldr s0, [x9, #4]                                       // scale_row_1
-  dup v0.4s, v0.s[0]
-  mov v3.16b, v7.16b                                     // bias
-  fmla v3.4s, v2.4s, v0.4s                               // out
-  fcmgt v0.4s, v4.4s, v3.4s                              // out
-  bsl v0.16b, v4.16b, v3.16b
-  fcmgt v2.4s, v0.4s, v5.4s                              // out_1_0
-  bsl v2.16b, v5.16b, v0.16b
-  str q2, [x13, #0]                                      // out_1_0
-  ldr s0, [x9, #4]                                       // scale_row_1
-  dup v0.4s, v0.s[0]
-  mov v2.16b, v6.16b                                     // bias
-  fmla v2.4s, v21.4s, v0.4s                              // out
-  fcmgt v0.4s, v4.4s, v2.4s                              // out
-  bsl v0.16b, v4.16b, v2.16b
-  fcmgt v2.4s, v0.4s, v5.4s                              // out_1_1
-  bsl v2.16b, v5.16b, v0.16b
-  str q2, [x13, #16]                                     // out_1_1
-  ld1r {v0.4s}, [x9]                                     // scale_row_0
-  fmla v7.4s, v1.4s, v0.4s                               // out
-  fcmgt v0.4s, v4.4s, v7.4s                              // out
-  bsl v0.16b, v4.16b, v7.16b
-  fcmgt v1.4s, v0.4s, v5.4s                              // out_0_0
-  bsl v1.16b, v5.16b, v0.16b
-  str q1, [x6, #0]                                       // out_0_0
-  ld1r {v0.4s}, [x9]                                     // scale_row_0
-  fmla v6.4s, v19.4s, v0.4s                              // out
-  fcmgt v0.4s, v4.4s, v6.4s                              // out
-  bsl v0.16b, v4.16b, v6.16b
-  fcmgt v1.4s, v0.4s, v5.4s                              // out_0_1
-  bsl v1.16b, v5.16b, v0.16b
-  str q1, [x6, #16]                                      // out_0_1
+  ldr x9, [x0, #8*14]                                    // bias
+  add x14, x9, x2
+  cmp x9, #0                                             // bias
+  csel x9, x10, x14, eq
+  ldp q16, q7, [x9, #0]                                  // bias, bias
+  mov v17.16b, v16.16b                                   // bias
+  fmla v17.4s, v0.4s, v6.s[3]                            // out
+  fmax v0.4s, v17.4s, v4.4s                              // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_3_0
+  str q0, [x11, #0]                                      // out_3_0
+  mov v0.16b, v7.16b                                     // bias
+  fmla v0.4s, v25.4s, v6.s[3]                            // out
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_3_1
+  str q0, [x11, #16]                                     // out_3_1
+  mov v0.16b, v16.16b                                    // bias
+  fmla v0.4s, v3.4s, v6.s[2]                             // out
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_2_0
+  str q0, [x13, #0]                                      // out_2_0
+  mov v0.16b, v7.16b                                     // bias
+  fmla v0.4s, v23.4s, v6.s[2]                            // out
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_2_1
+  str q0, [x13, #16]                                     // out_2_1
+  mov v0.16b, v16.16b                                    // bias
+  fmla v0.4s, v2.4s, v6.s[1]                             // out
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_1_0
+  str q0, [x12, #0]                                      // out_1_0
+  mov v0.16b, v7.16b                                     // bias
+  fmla v0.4s, v21.4s, v6.s[1]                            // out
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_1_1
+  str q0, [x12, #16]                                     // out_1_1
+  fmla v16.4s, v1.4s, v6.s[0]                            // out
+  fmax v0.4s, v16.4s, v4.4s                              // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_0
+  str q0, [x6, #0]                                       // out_0_0
+  fmla v7.4s, v19.4s, v6.s[0]                            // out
+  fmax v0.4s, v7.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_1
+  str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
-  ldr x11, [x0, #8*14]                                   // bias
-  add x15, x11, x2
-  cmp x11, #0                                            // bias
-  csel x10, x10, x15, eq
-  mov x11, #1
-  sub x11, x4, x11
-  mov x15, #0
-  subs x16, x11, x15
-  csel x16, x16, xzr, hs
-  subs x15, x4, x15
+  ldr x9, [x0, #8*14]                                    // bias
+  add x14, x9, x2
+  cmp x9, #0                                             // bias
+  csel x9, x10, x14, eq
+  mov x10, #1
+  sub x10, x4, x10
+  mov x14, #0
+  subs x15, x10, x14
   csel x15, x15, xzr, hs
-  cmp x15, #0
-  csel x15, x10, x10, eq
-  ld1r {v6.4s}, [x15]                                    // bias
-  mov x17, #1
-  cmp x16, x17
-  csel x17, x16, x17, lo
-  add x17, x15, x17, lsl #2
-  ld1 {v6.s}[1], [x17]                                   // bias
-  mov x17, #2
-  cmp x16, x17
-  csel x17, x16, x17, lo
-  add x17, x15, x17, lsl #2
-  ld1 {v6.s}[2], [x17]                                   // bias
-  mov x17, #3
-  cmp x16, x17
-  csel x16, x16, x17, lo
-  add x15, x15, x16, lsl #2
-  ld1 {v6.s}[3], [x15]                                   // bias
-  mov x15, #4
-  subs x11, x11, x15
-  csel x11, x11, xzr, hs
-  subs x15, x4, x15
-  csel x15, x15, xzr, hs
-  add x16, x10, #16
-  cmp x15, #0
-  csel x10, x10, x16, eq
-  ld1r {v7.4s}, [x10]                                    // bias
-  mov x15, #1
-  cmp x11, x15
-  csel x15, x11, x15, lo
-  add x15, x10, x15, lsl #2
-  ld1 {v7.s}[1], [x15]                                   // bias
-  mov x15, #2
-  cmp x11, x15
-  csel x15, x11, x15, lo
-  add x15, x10, x15, lsl #2
-  ld1 {v7.s}[2], [x15]                                   // bias
-  mov x15, #3
-  cmp x11, x15
-  csel x11, x11, x15, lo
-  add x10, x10, x11, lsl #2
-  ld1 {v7.s}[3], [x10]                                   // bias
-  ldr s16, [x9, #12]                                     // scale_row_3
-  dup v16.4s, v16.s[0]
-  mov v17.16b, v6.16b                                    // bias
-  fmla v17.4s, v0.4s, v16.4s                             // out
-  fcmgt v0.4s, v4.4s, v17.4s                             // out
-  bsl v0.16b, v4.16b, v17.16b
-  fcmgt v16.4s, v0.4s, v5.4s                             // out_3_0
-  bsl v16.16b, v5.16b, v0.16b
-  ldr s0, [x9, #12]                                      // scale_row_3
-  dup v0.4s, v0.s[0]
+  subs x14, x4, x14
+  csel x14, x14, xzr, hs
+  cmp x14, #0
+  csel x14, x9, x9, eq
+  ld1r {v7.4s}, [x14]                                    // bias
+  mov x16, #1
+  cmp x15, x16
+  csel x16, x15, x16, lo
+  add x16, x14, x16, lsl #2
+  ld1 {v7.s}[1], [x16]                                   // bias
+  mov x16, #2
+  cmp x15, x16
+  csel x16, x15, x16, lo
+  add x16, x14, x16, lsl #2
+  ld1 {v7.s}[2], [x16]                                   // bias
+  mov x16, #3
+  cmp x15, x16
+  csel x15, x15, x16, lo
+  add x14, x14, x15, lsl #2
+  ld1 {v7.s}[3], [x14]                                   // bias
+  mov x14, #4
+  subs x10, x10, x14
+  csel x10, x10, xzr, hs
+  subs x14, x4, x14
+  csel x14, x14, xzr, hs
+  add x15, x9, #16
+  cmp x14, #0
+  csel x9, x9, x15, eq
+  ld1r {v16.4s}, [x9]                                    // bias
+  mov x14, #1
+  cmp x10, x14
+  csel x14, x10, x14, lo
+  add x14, x9, x14, lsl #2
+  ld1 {v16.s}[1], [x14]                                  // bias
+  mov x14, #2
+  cmp x10, x14
+  csel x14, x10, x14, lo
+  add x14, x9, x14, lsl #2
+  ld1 {v16.s}[2], [x14]                                  // bias
+  mov x14, #3
+  cmp x10, x14
+  csel x10, x10, x14, lo
+  add x9, x9, x10, lsl #2
+  ld1 {v16.s}[3], [x9]                                   // bias
   mov v17.16b, v7.16b                                    // bias
-  fmla v17.4s, v25.4s, v0.4s                             // out
-  fcmgt v0.4s, v4.4s, v17.4s                             // out
-  bsl v0.16b, v4.16b, v17.16b
-  fcmgt v17.4s, v0.4s, v5.4s                             // out_3_1
-  bsl v17.16b, v5.16b, v0.16b
-  ldr s0, [x9, #8]                                       // scale_row_2
-  dup v0.4s, v0.s[0]
-  mov v18.16b, v6.16b                                    // bias
-  fmla v18.4s, v3.4s, v0.4s                              // out
-  fcmgt v0.4s, v4.4s, v18.4s                             // out
-  bsl v0.16b, v4.16b, v18.16b
-  fcmgt v3.4s, v0.4s, v5.4s                              // out_2_0
-  bsl v3.16b, v5.16b, v0.16b
-  ldr s0, [x9, #8]                                       // scale_row_2
-  dup v0.4s, v0.s[0]
+  fmla v17.4s, v0.4s, v6.s[3]                            // out
+  fmax v0.4s, v17.4s, v4.4s                              // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_3_0
+  mov v17.16b, v16.16b                                   // bias
+  fmla v17.4s, v25.4s, v6.s[3]                           // out
+  fmax v17.4s, v17.4s, v4.4s                             // out
+  fmin v17.4s, v17.4s, v5.4s                             // out_3_1
   mov v18.16b, v7.16b                                    // bias
-  fmla v18.4s, v23.4s, v0.4s                             // out
-  fcmgt v0.4s, v4.4s, v18.4s                             // out
-  bsl v0.16b, v4.16b, v18.16b
-  fcmgt v18.4s, v0.4s, v5.4s                             // out_2_1
-  bsl v18.16b, v5.16b, v0.16b
-  ldr s0, [x9, #4]                                       // scale_row_1
-  dup v0.4s, v0.s[0]
-  mov v20.16b, v6.16b                                    // bias
-  fmla v20.4s, v2.4s, v0.4s                              // out
-  fcmgt v0.4s, v4.4s, v20.4s                             // out
-  bsl v0.16b, v4.16b, v20.16b
-  fcmgt v2.4s, v0.4s, v5.4s                              // out_1_0
-  bsl v2.16b, v5.16b, v0.16b
-  ldr s0, [x9, #4]                                       // scale_row_1
-  dup v0.4s, v0.s[0]
+  fmla v18.4s, v3.4s, v6.s[2]                            // out
+  fmax v3.4s, v18.4s, v4.4s                              // out
+  fmin v3.4s, v3.4s, v5.4s                               // out_2_0
+  mov v18.16b, v16.16b                                   // bias
+  fmla v18.4s, v23.4s, v6.s[2]                           // out
+  fmax v18.4s, v18.4s, v4.4s                             // out
+  fmin v18.4s, v18.4s, v5.4s                             // out_2_1
   mov v20.16b, v7.16b                                    // bias
-  fmla v20.4s, v21.4s, v0.4s                             // out
-  fcmgt v0.4s, v4.4s, v20.4s                             // out
-  bsl v0.16b, v4.16b, v20.16b
-  fcmgt v20.4s, v0.4s, v5.4s                             // out_1_1
-  bsl v20.16b, v5.16b, v0.16b
-  ld1r {v0.4s}, [x9]                                     // scale_row_0
-  fmla v6.4s, v1.4s, v0.4s                               // out
-  fcmgt v0.4s, v4.4s, v6.4s                              // out
-  bsl v0.16b, v4.16b, v6.16b
-  fcmgt v1.4s, v0.4s, v5.4s                              // out_0_0
-  bsl v1.16b, v5.16b, v0.16b
-  ld1r {v0.4s}, [x9]                                     // scale_row_0
-  fmla v7.4s, v19.4s, v0.4s                              // out
-  fcmgt v0.4s, v4.4s, v7.4s                              // out
-  bsl v0.16b, v4.16b, v7.16b
-  fcmgt v4.4s, v0.4s, v5.4s                              // out_0_1
-  bsl v4.16b, v5.16b, v0.16b
+  fmla v20.4s, v2.4s, v6.s[1]                            // out
+  fmax v2.4s, v20.4s, v4.4s                              // out
+  fmin v2.4s, v2.4s, v5.4s                               // out_1_0
+  mov v20.16b, v16.16b                                   // bias
+  fmla v20.4s, v21.4s, v6.s[1]                           // out
+  fmax v20.4s, v20.4s, v4.4s                             // out
+  fmin v20.4s, v20.4s, v5.4s                             // out_1_1
+  fmla v7.4s, v1.4s, v6.s[0]                             // out
+  fmax v1.4s, v7.4s, v4.4s                               // out
+  fmin v1.4s, v1.4s, v5.4s                               // out_0_0
+  fmla v16.4s, v19.4s, v6.s[0]                           // out
+  fmax v4.4s, v16.4s, v4.4s                              // out
+  fmin v4.4s, v4.4s, v5.4s                               // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v16.s}[0], [x12]                                  // out_3_0
-  st1 {v3.s}[0], [x14]                                   // out_2_0
-  st1 {v2.s}[0], [x13]                                   // out_1_0
+  st1 {v0.s}[0], [x11]                                   // out_3_0
+  st1 {v3.s}[0], [x13]                                   // out_2_0
+  st1 {v2.s}[0], [x12]                                   // out_1_0
   st1 {v1.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
-  add x9, x12, #4
-  st1 {v16.s}[1], [x9]                                   // out_3_0
-  add x9, x14, #4
-  st1 {v3.s}[1], [x9]                                    // out_2_0
+  add x9, x11, #4
+  st1 {v0.s}[1], [x9]                                    // out_3_0
   add x9, x13, #4
+  st1 {v3.s}[1], [x9]                                    // out_2_0
+  add x9, x12, #4
   st1 {v2.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
   st1 {v1.s}[1], [x9]                                    // out_0_0
@@ -504,11 +427,11 @@ L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
-  add x9, x12, #8
-  st1 {v16.s}[2], [x9]                                   // out_3_0
-  add x9, x14, #8
-  st1 {v3.s}[2], [x9]                                    // out_2_0
+  add x9, x11, #8
+  st1 {v0.s}[2], [x9]                                    // out_3_0
   add x9, x13, #8
+  st1 {v3.s}[2], [x9]                                    // out_2_0
+  add x9, x12, #8
   st1 {v2.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
   st1 {v1.s}[2], [x9]                                    // out_0_0
@@ -516,11 +439,11 @@ L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
-  add x9, x12, #12
-  st1 {v16.s}[3], [x9]                                   // out_3_0
-  add x9, x14, #12
-  st1 {v3.s}[3], [x9]                                    // out_2_0
+  add x9, x11, #12
+  st1 {v0.s}[3], [x9]                                    // out_3_0
   add x9, x13, #12
+  st1 {v3.s}[3], [x9]                                    // out_2_0
+  add x9, x12, #12
   st1 {v2.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
   st1 {v1.s}[3], [x9]                                    // out_0_0
@@ -528,11 +451,11 @@ L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
-  add x9, x12, #16
+  add x9, x11, #16
   st1 {v17.s}[0], [x9]                                   // out_3_1
-  add x9, x14, #16
-  st1 {v18.s}[0], [x9]                                   // out_2_1
   add x9, x13, #16
+  st1 {v18.s}[0], [x9]                                   // out_2_1
+  add x9, x12, #16
   st1 {v20.s}[0], [x9]                                   // out_1_1
   add x9, x6, #16
   st1 {v4.s}[0], [x9]                                    // out_0_1
@@ -540,11 +463,11 @@ L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
-  add x9, x12, #20
+  add x9, x11, #20
   st1 {v17.s}[1], [x9]                                   // out_3_1
-  add x9, x14, #20
-  st1 {v18.s}[1], [x9]                                   // out_2_1
   add x9, x13, #20
+  st1 {v18.s}[1], [x9]                                   // out_2_1
+  add x9, x12, #20
   st1 {v20.s}[1], [x9]                                   // out_1_1
   add x9, x6, #20
   st1 {v4.s}[1], [x9]                                    // out_0_1
@@ -552,11 +475,11 @@ L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
-  add x9, x12, #24
+  add x9, x11, #24
   st1 {v17.s}[2], [x9]                                   // out_3_1
-  add x9, x14, #24
-  st1 {v18.s}[2], [x9]                                   // out_2_1
   add x9, x13, #24
+  st1 {v18.s}[2], [x9]                                   // out_2_1
+  add x9, x12, #24
   st1 {v20.s}[2], [x9]                                   // out_1_1
   add x9, x6, #24
   st1 {v4.s}[2], [x9]                                    // out_0_1

@@ -6,7 +6,7 @@
 //     | 32 x k bits of codes | 4 i32 x zeros | 4 f32 x scales |
 // rhs i4 n4 kr4 pair=depth16 ss k%32 edge=last [data|sums:i32*16|scales:f32/16|bias:f32] (b534771e5653d785)
 //     | 16 x k bits of codes | 4 i32 x sums | 4 f32 x scales | 4 f32 x bias |
-// tile 4 x 8: needs 15 vector registers on neon_dotprod (8 accumulators + 7 operands), 32 exist
+// tile 4 x 8: needs 16 vector registers on neon_dotprod (7 accumulators + 9 operands), 32 exist
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (eeb581b70bdf9e67)
 // again  tilewright generate
@@ -47,50 +47,46 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_4x8_neon_dotprod_kleidiai_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #80
-  .cfi_def_cfa_offset 80
-  str x19, [sp, #0]
-  .cfi_offset x19, -80
-  str d8, [sp, #8]
-  .cfi_offset d8, -72
-  str d9, [sp, #16]
-  .cfi_offset d9, -64
-  str d10, [sp, #24]
-  .cfi_offset d10, -56
-  str d11, [sp, #32]
-  .cfi_offset d11, -48
-  str d12, [sp, #40]
-  .cfi_offset d12, -40
-  str d13, [sp, #48]
-  .cfi_offset d13, -32
-  str d14, [sp, #56]
-  .cfi_offset d14, -24
-  str d15, [sp, #64]
-  .cfi_offset d15, -16
+  sub sp, sp, #64
+  .cfi_def_cfa_offset 64
+  str d8, [sp, #0]
+  .cfi_offset d8, -64
+  str d9, [sp, #8]
+  .cfi_offset d9, -56
+  str d10, [sp, #16]
+  .cfi_offset d10, -48
+  str d11, [sp, #24]
+  .cfi_offset d11, -40
+  str d12, [sp, #32]
+  .cfi_offset d12, -32
+  str d13, [sp, #40]
+  .cfi_offset d13, -24
+  str d14, [sp, #48]
+  .cfi_offset d14, -16
+  str d15, [sp, #56]
+  .cfi_offset d15, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_4x8_neon_dotprod_kleidiai_asm
   hint #34
   .seh_nop
-  sub sp, sp, #80
-  .seh_stackalloc 80
-  str x19, [sp, #0]
-  .seh_save_reg x19, 0
-  str d8, [sp, #8]
-  .seh_save_freg d8, 8
-  str d9, [sp, #16]
-  .seh_save_freg d9, 16
-  str d10, [sp, #24]
-  .seh_save_freg d10, 24
-  str d11, [sp, #32]
-  .seh_save_freg d11, 32
-  str d12, [sp, #40]
-  .seh_save_freg d12, 40
-  str d13, [sp, #48]
-  .seh_save_freg d13, 48
-  str d14, [sp, #56]
-  .seh_save_freg d14, 56
-  str d15, [sp, #64]
-  .seh_save_freg d15, 64
+  sub sp, sp, #64
+  .seh_stackalloc 64
+  str d8, [sp, #0]
+  .seh_save_freg d8, 0
+  str d9, [sp, #8]
+  .seh_save_freg d9, 8
+  str d10, [sp, #16]
+  .seh_save_freg d10, 16
+  str d11, [sp, #24]
+  .seh_save_freg d11, 24
+  str d12, [sp, #32]
+  .seh_save_freg d12, 32
+  str d13, [sp, #40]
+  .seh_save_freg d13, 40
+  str d14, [sp, #48]
+  .seh_save_freg d14, 48
+  str d15, [sp, #56]
+  .seh_save_freg d15, 56
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -111,12 +107,9 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #4
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x9, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x9, x3, x9, eq
+  cmp x4, #4                                             // rhs_1
+  csel x9, x3, x9, ls
   movi v16.16b, #240                                     // mask
   movi v17.2d, #0                                        // acc_0_0
   movi v18.2d, #0                                        // acc_0_1
@@ -222,354 +215,275 @@ L(k):
   subs x11, x11, #1                                      // next k
   b.hi L(k)
 L(k_done):
-  mov x11, #2
-  mul x11, x10, x11
+  lsl x11, x10, #1
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
   ldr q0, [x12, #0]                                      // colsum_0
   ldr q1, [x11, #0]                                      // colsum_1
-  mov x11, #4
-  mul x11, x10, x11
+  lsl x11, x10, #2
   add x11, x7, x11                                       // field
-  ld1r {v2.4s}, [x11]                                    // zero_0
-  mla v17.4s, v0.4s, v2.4s                               // sum
-  mla v18.4s, v1.4s, v2.4s                               // sum
-  ldr s2, [x11, #4]                                      // zero_1
-  dup v2.4s, v2.s[0]
-  mla v19.4s, v0.4s, v2.4s                               // sum
-  mla v20.4s, v1.4s, v2.4s                               // sum
-  ldr s2, [x11, #8]                                      // zero_2
-  dup v2.4s, v2.s[0]
-  mla v21.4s, v0.4s, v2.4s                               // sum
-  mla v22.4s, v1.4s, v2.4s                               // sum
-  ldr s2, [x11, #12]                                     // zero_3
-  dup v2.4s, v2.s[0]
-  mla v23.4s, v0.4s, v2.4s                               // sum
-  mla v24.4s, v1.4s, v2.4s                               // sum
-  mov x11, #2
-  mul x11, x10, x11
+  ldr q2, [x11, #0]                                      // zeros
+  mla v17.4s, v0.4s, v2.s[0]                             // sum
+  mla v18.4s, v1.4s, v2.s[0]                             // sum
+  mla v19.4s, v0.4s, v2.s[1]                             // sum
+  mla v20.4s, v1.4s, v2.s[1]                             // sum
+  mla v21.4s, v0.4s, v2.s[2]                             // sum
+  mla v22.4s, v1.4s, v2.s[2]                             // sum
+  mla v23.4s, v0.4s, v2.s[3]                             // sum
+  mla v24.4s, v1.4s, v2.s[3]                             // sum
+  lsl x11, x10, #1
   add x11, x11, #16
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
   ldr q0, [x12, #0]                                      // scale_0
   ldr q1, [x11, #0]                                      // scale_1
-  mov x11, #4
-  mul x11, x10, x11
+  add x11, x0, #8*15                                     // clamp
+  ld1r {v2.4s}, [x11]                                    // min
+  ldr s3, [x11, #4]                                      // max
+  dup v3.4s, v3.s[0]
+  lsl x11, x10, #2
   add x11, x11, #16
   add x11, x7, x11                                       // field
-  add x12, x0, #8*15                                     // clamp
-  ld1r {v2.4s}, [x12]                                    // min
-  ldr s3, [x12, #4]                                      // max
-  dup v3.4s, v3.s[0]
-  mov x12, #8
-  ldr x13, [x0, #8*13]                                   // dst_stride
-  mov x14, #1
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x6, x13
-  cmp x14, #0                                            // dst_1
-  csel x14, x6, x15, eq
-  mov x15, #2
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x13
-  cmp x15, #0                                            // dst_2
-  csel x15, x14, x16, eq
-  mov x16, #3
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x13, x15, x13
-  cmp x16, #0                                            // dst_3
-  csel x13, x15, x13, eq
-  mov x16, #2
-  mul x10, x10, x16
+  ldr q4, [x11, #0]                                      // scale_rows
+  mov x11, #8
+  ldr x12, [x0, #8*13]                                   // dst_stride
+  add x13, x6, x12
+  cmp x8, #1                                             // dst_1
+  csel x13, x6, x13, ls
+  add x14, x13, x12
+  cmp x8, #2                                             // dst_2
+  csel x14, x13, x14, ls
+  add x12, x14, x12
+  cmp x8, #3                                             // dst_3
+  csel x12, x14, x12, ls
+  lsl x10, x10, #1
   add x10, x10, #32
-  add x16, x3, x10                                       // field
+  add x15, x3, x10                                       // field
   add x9, x9, x10                                        // field
-  cmp x4, x12                                            // unless n_left at_least 
+  cmp x4, x11                                            // unless n_left at_least 
   b.lo L(if_else)
   ldr x10, [x0, #8*14]                                   // bias
-  add x12, x10, x2
+  add x11, x10, x2
   cmp x10, #0                                            // bias
-  csel x10, x16, x12, eq
-  ldr x12, [x0, #8*14]                                   // bias
-  add x16, x12, x2
-  add x16, x16, #16
-  cmp x12, #0                                            // bias
-  csel x9, x9, x16, eq
-  ldr q4, [x10, #0]                                      // bias
-  ldr q5, [x9, #0]                                       // bias
-  ldr s6, [x11, #12]                                     // scale_row_3
-  dup v6.4s, v6.s[0]
+  csel x10, x15, x11, eq
+  ldr x11, [x0, #8*14]                                   // bias
+  add x15, x11, x2
+  add x15, x15, #16
+  cmp x11, #0                                            // bias
+  csel x9, x9, x15, eq
+  ldr q5, [x10, #0]                                      // bias
+  ldr q6, [x9, #0]                                       // bias
   scvtf v7.4s, v23.4s                                    // real
-  fmul v6.4s, v0.4s, v6.4s                               // scale
-  mov v16.16b, v4.16b                                    // bias
-  fmla v16.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v16.4s                             // out
-  bsl v6.16b, v2.16b, v16.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out_3_0
-  bsl v7.16b, v3.16b, v6.16b
-  str q7, [x13, #0]                                      // out_3_0
-  ldr s6, [x11, #12]                                     // scale_row_3
-  dup v6.4s, v6.s[0]
+  fmul v16.4s, v0.4s, v4.s[3]                            // scale
+  mov v23.16b, v5.16b                                    // bias
+  fmla v23.4s, v7.4s, v16.4s                             // out
+  fmax v7.4s, v23.4s, v2.4s                              // out
+  fmin v7.4s, v7.4s, v3.4s                               // out_3_0
+  str q7, [x12, #0]                                      // out_3_0
   scvtf v7.4s, v24.4s                                    // real
-  fmul v6.4s, v1.4s, v6.4s                               // scale
-  mov v16.16b, v5.16b                                    // bias
-  fmla v16.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v16.4s                             // out
-  bsl v6.16b, v2.16b, v16.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out_3_1
-  bsl v7.16b, v3.16b, v6.16b
-  str q7, [x13, #16]                                     // out_3_1
-  ldr s6, [x11, #8]                                      // scale_row_2
-  dup v6.4s, v6.s[0]
+  fmul v16.4s, v1.4s, v4.s[3]                            // scale
+  mov v23.16b, v6.16b                                    // bias
+  fmla v23.4s, v7.4s, v16.4s                             // out
+  fmax v7.4s, v23.4s, v2.4s                              // out
+  fmin v7.4s, v7.4s, v3.4s                               // out_3_1
+  str q7, [x12, #16]                                     // out_3_1
   scvtf v7.4s, v21.4s                                    // real
-  fmul v6.4s, v0.4s, v6.4s                               // scale
-  mov v16.16b, v4.16b                                    // bias
-  fmla v16.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v16.4s                             // out
-  bsl v6.16b, v2.16b, v16.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out_2_0
-  bsl v7.16b, v3.16b, v6.16b
-  str q7, [x15, #0]                                      // out_2_0
-  ldr s6, [x11, #8]                                      // scale_row_2
-  dup v6.4s, v6.s[0]
+  fmul v16.4s, v0.4s, v4.s[2]                            // scale
+  mov v21.16b, v5.16b                                    // bias
+  fmla v21.4s, v7.4s, v16.4s                             // out
+  fmax v7.4s, v21.4s, v2.4s                              // out
+  fmin v7.4s, v7.4s, v3.4s                               // out_2_0
+  str q7, [x14, #0]                                      // out_2_0
   scvtf v7.4s, v22.4s                                    // real
-  fmul v6.4s, v1.4s, v6.4s                               // scale
-  mov v16.16b, v5.16b                                    // bias
-  fmla v16.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v16.4s                             // out
-  bsl v6.16b, v2.16b, v16.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out_2_1
-  bsl v7.16b, v3.16b, v6.16b
-  str q7, [x15, #16]                                     // out_2_1
-  ldr s6, [x11, #4]                                      // scale_row_1
-  dup v6.4s, v6.s[0]
+  fmul v16.4s, v1.4s, v4.s[2]                            // scale
+  mov v21.16b, v6.16b                                    // bias
+  fmla v21.4s, v7.4s, v16.4s                             // out
+  fmax v7.4s, v21.4s, v2.4s                              // out
+  fmin v7.4s, v7.4s, v3.4s                               // out_2_1
+  str q7, [x14, #16]                                     // out_2_1
   scvtf v7.4s, v19.4s                                    // real
-  fmul v6.4s, v0.4s, v6.4s                               // scale
-  mov v16.16b, v4.16b                                    // bias
-  fmla v16.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v16.4s                             // out
-  bsl v6.16b, v2.16b, v16.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out_1_0
-  bsl v7.16b, v3.16b, v6.16b
-  str q7, [x14, #0]                                      // out_1_0
-  ldr s6, [x11, #4]                                      // scale_row_1
-  dup v6.4s, v6.s[0]
+  fmul v16.4s, v0.4s, v4.s[1]                            // scale
+  mov v19.16b, v5.16b                                    // bias
+  fmla v19.4s, v7.4s, v16.4s                             // out
+  fmax v7.4s, v19.4s, v2.4s                              // out
+  fmin v7.4s, v7.4s, v3.4s                               // out_1_0
+  str q7, [x13, #0]                                      // out_1_0
   scvtf v7.4s, v20.4s                                    // real
-  fmul v6.4s, v1.4s, v6.4s                               // scale
-  mov v16.16b, v5.16b                                    // bias
-  fmla v16.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v16.4s                             // out
-  bsl v6.16b, v2.16b, v16.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out_1_1
-  bsl v7.16b, v3.16b, v6.16b
-  str q7, [x14, #16]                                     // out_1_1
-  ld1r {v6.4s}, [x11]                                    // scale_row_0
+  fmul v16.4s, v1.4s, v4.s[1]                            // scale
+  mov v19.16b, v6.16b                                    // bias
+  fmla v19.4s, v7.4s, v16.4s                             // out
+  fmax v7.4s, v19.4s, v2.4s                              // out
+  fmin v7.4s, v7.4s, v3.4s                               // out_1_1
+  str q7, [x13, #16]                                     // out_1_1
   scvtf v7.4s, v17.4s                                    // real
-  fmul v0.4s, v0.4s, v6.4s                               // scale
-  fmla v4.4s, v7.4s, v0.4s                               // out
-  fcmgt v0.4s, v2.4s, v4.4s                              // out
-  bsl v0.16b, v2.16b, v4.16b
-  fcmgt v4.4s, v0.4s, v3.4s                              // out_0_0
-  bsl v4.16b, v3.16b, v0.16b
-  str q4, [x6, #0]                                       // out_0_0
-  ld1r {v0.4s}, [x11]                                    // scale_row_0
-  scvtf v4.4s, v18.4s                                    // real
-  fmul v0.4s, v1.4s, v0.4s                               // scale
-  fmla v5.4s, v4.4s, v0.4s                               // out
-  fcmgt v0.4s, v2.4s, v5.4s                              // out
-  bsl v0.16b, v2.16b, v5.16b
-  fcmgt v1.4s, v0.4s, v3.4s                              // out_0_1
-  bsl v1.16b, v3.16b, v0.16b
-  str q1, [x6, #16]                                      // out_0_1
+  fmul v0.4s, v0.4s, v4.s[0]                             // scale
+  fmla v5.4s, v7.4s, v0.4s                               // out
+  fmax v0.4s, v5.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out_0_0
+  str q0, [x6, #0]                                       // out_0_0
+  scvtf v0.4s, v18.4s                                    // real
+  fmul v1.4s, v1.4s, v4.s[0]                             // scale
+  fmla v6.4s, v0.4s, v1.4s                               // out
+  fmax v0.4s, v6.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out_0_1
+  str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
   ldr x10, [x0, #8*14]                                   // bias
-  add x12, x10, x2
+  add x11, x10, x2
   cmp x10, #0                                            // bias
-  csel x10, x16, x12, eq
-  ldr x12, [x0, #8*14]                                   // bias
-  add x16, x12, x2
-  add x16, x16, #16
-  cmp x12, #0                                            // bias
-  csel x9, x9, x16, eq
-  mov x12, #1
-  sub x12, x4, x12
-  mov x16, #0
-  subs x17, x12, x16
-  csel x17, x17, xzr, hs
-  subs x16, x4, x16
+  csel x10, x15, x11, eq
+  ldr x11, [x0, #8*14]                                   // bias
+  add x15, x11, x2
+  add x15, x15, #16
+  cmp x11, #0                                            // bias
+  csel x9, x9, x15, eq
+  mov x11, #1
+  sub x11, x4, x11
+  mov x15, #0
+  subs x16, x11, x15
   csel x16, x16, xzr, hs
-  cmp x16, #0
-  csel x16, x10, x10, eq
-  ld1r {v4.4s}, [x16]                                    // bias
-  mov x19, #1
-  cmp x17, x19
-  csel x19, x17, x19, lo
-  add x19, x16, x19, lsl #2
-  ld1 {v4.s}[1], [x19]                                   // bias
-  mov x19, #2
-  cmp x17, x19
-  csel x19, x17, x19, lo
-  add x19, x16, x19, lsl #2
-  ld1 {v4.s}[2], [x19]                                   // bias
-  mov x19, #3
-  cmp x17, x19
-  csel x17, x17, x19, lo
-  add x16, x16, x17, lsl #2
-  ld1 {v4.s}[3], [x16]                                   // bias
-  mov x16, #4
-  subs x12, x12, x16
-  csel x12, x12, xzr, hs
-  subs x16, x4, x16
-  csel x16, x16, xzr, hs
-  cmp x16, #0
+  subs x15, x4, x15
+  csel x15, x15, xzr, hs
+  cmp x15, #0
+  csel x15, x10, x10, eq
+  ld1r {v5.4s}, [x15]                                    // bias
+  mov x17, #1
+  cmp x16, x17
+  csel x17, x16, x17, lo
+  add x17, x15, x17, lsl #2
+  ld1 {v5.s}[1], [x17]                                   // bias
+  mov x17, #2
+  cmp x16, x17
+  csel x17, x16, x17, lo
+  add x17, x15, x17, lsl #2
+  ld1 {v5.s}[2], [x17]                                   // bias
+  mov x17, #3
+  cmp x16, x17
+  csel x16, x16, x17, lo
+  add x15, x15, x16, lsl #2
+  ld1 {v5.s}[3], [x15]                                   // bias
+  mov x15, #4
+  subs x11, x11, x15
+  csel x11, x11, xzr, hs
+  subs x15, x4, x15
+  csel x15, x15, xzr, hs
+  cmp x15, #0
   csel x9, x10, x9, eq
-  ld1r {v5.4s}, [x9]                                     // bias
+  ld1r {v6.4s}, [x9]                                     // bias
   mov x10, #1
-  cmp x12, x10
-  csel x10, x12, x10, lo
+  cmp x11, x10
+  csel x10, x11, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v5.s}[1], [x10]                                   // bias
+  ld1 {v6.s}[1], [x10]                                   // bias
   mov x10, #2
-  cmp x12, x10
-  csel x10, x12, x10, lo
+  cmp x11, x10
+  csel x10, x11, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v5.s}[2], [x10]                                   // bias
+  ld1 {v6.s}[2], [x10]                                   // bias
   mov x10, #3
-  cmp x12, x10
-  csel x10, x12, x10, lo
+  cmp x11, x10
+  csel x10, x11, x10, lo
   add x9, x9, x10, lsl #2
-  ld1 {v5.s}[3], [x9]                                    // bias
-  ldr s6, [x11, #12]                                     // scale_row_3
-  dup v6.4s, v6.s[0]
+  ld1 {v6.s}[3], [x9]                                    // bias
   scvtf v7.4s, v23.4s                                    // real
-  fmul v6.4s, v0.4s, v6.4s                               // scale
-  mov v16.16b, v4.16b                                    // bias
-  fmla v16.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v16.4s                             // out
-  bsl v6.16b, v2.16b, v16.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out_3_0
-  bsl v7.16b, v3.16b, v6.16b
-  ldr s6, [x11, #12]                                     // scale_row_3
-  dup v6.4s, v6.s[0]
+  fmul v16.4s, v0.4s, v4.s[3]                            // scale
+  mov v23.16b, v5.16b                                    // bias
+  fmla v23.4s, v7.4s, v16.4s                             // out
+  fmax v7.4s, v23.4s, v2.4s                              // out
+  fmin v7.4s, v7.4s, v3.4s                               // out_3_0
   scvtf v16.4s, v24.4s                                   // real
-  fmul v6.4s, v1.4s, v6.4s                               // scale
-  mov v23.16b, v5.16b                                    // bias
-  fmla v23.4s, v16.4s, v6.4s                             // out
-  fcmgt v6.4s, v2.4s, v23.4s                             // out
-  bsl v6.16b, v2.16b, v23.16b
-  fcmgt v16.4s, v6.4s, v3.4s                             // out_3_1
-  bsl v16.16b, v3.16b, v6.16b
-  ldr s6, [x11, #8]                                      // scale_row_2
-  dup v6.4s, v6.s[0]
+  fmul v23.4s, v1.4s, v4.s[3]                            // scale
+  mov v24.16b, v6.16b                                    // bias
+  fmla v24.4s, v16.4s, v23.4s                            // out
+  fmax v16.4s, v24.4s, v2.4s                             // out
+  fmin v16.4s, v16.4s, v3.4s                             // out_3_1
   scvtf v21.4s, v21.4s                                   // real
-  fmul v6.4s, v0.4s, v6.4s                               // scale
-  mov v23.16b, v4.16b                                    // bias
-  fmla v23.4s, v21.4s, v6.4s                             // out
-  fcmgt v6.4s, v2.4s, v23.4s                             // out
-  bsl v6.16b, v2.16b, v23.16b
-  fcmgt v21.4s, v6.4s, v3.4s                             // out_2_0
-  bsl v21.16b, v3.16b, v6.16b
-  ldr s6, [x11, #8]                                      // scale_row_2
-  dup v6.4s, v6.s[0]
+  fmul v23.4s, v0.4s, v4.s[2]                            // scale
+  mov v24.16b, v5.16b                                    // bias
+  fmla v24.4s, v21.4s, v23.4s                            // out
+  fmax v21.4s, v24.4s, v2.4s                             // out
+  fmin v21.4s, v21.4s, v3.4s                             // out_2_0
   scvtf v22.4s, v22.4s                                   // real
-  fmul v6.4s, v1.4s, v6.4s                               // scale
-  mov v23.16b, v5.16b                                    // bias
-  fmla v23.4s, v22.4s, v6.4s                             // out
-  fcmgt v6.4s, v2.4s, v23.4s                             // out
-  bsl v6.16b, v2.16b, v23.16b
-  fcmgt v22.4s, v6.4s, v3.4s                             // out_2_1
-  bsl v22.16b, v3.16b, v6.16b
-  ldr s6, [x11, #4]                                      // scale_row_1
-  dup v6.4s, v6.s[0]
+  fmul v23.4s, v1.4s, v4.s[2]                            // scale
+  mov v24.16b, v6.16b                                    // bias
+  fmla v24.4s, v22.4s, v23.4s                            // out
+  fmax v22.4s, v24.4s, v2.4s                             // out
+  fmin v22.4s, v22.4s, v3.4s                             // out_2_1
   scvtf v19.4s, v19.4s                                   // real
-  fmul v6.4s, v0.4s, v6.4s                               // scale
-  mov v23.16b, v4.16b                                    // bias
-  fmla v23.4s, v19.4s, v6.4s                             // out
-  fcmgt v6.4s, v2.4s, v23.4s                             // out
-  bsl v6.16b, v2.16b, v23.16b
-  fcmgt v19.4s, v6.4s, v3.4s                             // out_1_0
-  bsl v19.16b, v3.16b, v6.16b
-  ldr s6, [x11, #4]                                      // scale_row_1
-  dup v6.4s, v6.s[0]
+  fmul v23.4s, v0.4s, v4.s[1]                            // scale
+  mov v24.16b, v5.16b                                    // bias
+  fmla v24.4s, v19.4s, v23.4s                            // out
+  fmax v19.4s, v24.4s, v2.4s                             // out
+  fmin v19.4s, v19.4s, v3.4s                             // out_1_0
   scvtf v20.4s, v20.4s                                   // real
-  fmul v6.4s, v1.4s, v6.4s                               // scale
-  mov v23.16b, v5.16b                                    // bias
-  fmla v23.4s, v20.4s, v6.4s                             // out
-  fcmgt v6.4s, v2.4s, v23.4s                             // out
-  bsl v6.16b, v2.16b, v23.16b
-  fcmgt v20.4s, v6.4s, v3.4s                             // out_1_1
-  bsl v20.16b, v3.16b, v6.16b
-  ld1r {v6.4s}, [x11]                                    // scale_row_0
+  fmul v23.4s, v1.4s, v4.s[1]                            // scale
+  mov v24.16b, v6.16b                                    // bias
+  fmla v24.4s, v20.4s, v23.4s                            // out
+  fmax v20.4s, v24.4s, v2.4s                             // out
+  fmin v20.4s, v20.4s, v3.4s                             // out_1_1
   scvtf v17.4s, v17.4s                                   // real
-  fmul v0.4s, v0.4s, v6.4s                               // scale
-  fmla v4.4s, v17.4s, v0.4s                              // out
-  fcmgt v0.4s, v2.4s, v4.4s                              // out
-  bsl v0.16b, v2.16b, v4.16b
-  fcmgt v4.4s, v0.4s, v3.4s                              // out_0_0
-  bsl v4.16b, v3.16b, v0.16b
-  ld1r {v0.4s}, [x11]                                    // scale_row_0
-  scvtf v6.4s, v18.4s                                    // real
-  fmul v0.4s, v1.4s, v0.4s                               // scale
-  fmla v5.4s, v6.4s, v0.4s                               // out
-  fcmgt v0.4s, v2.4s, v5.4s                              // out
-  bsl v0.16b, v2.16b, v5.16b
-  fcmgt v1.4s, v0.4s, v3.4s                              // out_0_1
-  bsl v1.16b, v3.16b, v0.16b
+  fmul v0.4s, v0.4s, v4.s[0]                             // scale
+  fmla v5.4s, v17.4s, v0.4s                              // out
+  fmax v0.4s, v5.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out_0_0
+  scvtf v5.4s, v18.4s                                    // real
+  fmul v1.4s, v1.4s, v4.s[0]                             // scale
+  fmla v6.4s, v5.4s, v1.4s                               // out
+  fmax v1.4s, v6.4s, v2.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v7.s}[0], [x13]                                   // out_3_0
-  st1 {v21.s}[0], [x15]                                  // out_2_0
-  st1 {v19.s}[0], [x14]                                  // out_1_0
-  st1 {v4.s}[0], [x6]                                    // out_0_0
+  st1 {v7.s}[0], [x12]                                   // out_3_0
+  st1 {v21.s}[0], [x14]                                  // out_2_0
+  st1 {v19.s}[0], [x13]                                  // out_1_0
+  st1 {v0.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
-  add x9, x13, #4
+  add x9, x12, #4
   st1 {v7.s}[1], [x9]                                    // out_3_0
-  add x9, x15, #4
-  st1 {v21.s}[1], [x9]                                   // out_2_0
   add x9, x14, #4
+  st1 {v21.s}[1], [x9]                                   // out_2_0
+  add x9, x13, #4
   st1 {v19.s}[1], [x9]                                   // out_1_0
   add x9, x6, #4
-  st1 {v4.s}[1], [x9]                                    // out_0_0
+  st1 {v0.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
-  add x9, x13, #8
+  add x9, x12, #8
   st1 {v7.s}[2], [x9]                                    // out_3_0
-  add x9, x15, #8
-  st1 {v21.s}[2], [x9]                                   // out_2_0
   add x9, x14, #8
+  st1 {v21.s}[2], [x9]                                   // out_2_0
+  add x9, x13, #8
   st1 {v19.s}[2], [x9]                                   // out_1_0
   add x9, x6, #8
-  st1 {v4.s}[2], [x9]                                    // out_0_0
+  st1 {v0.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
-  add x9, x13, #12
+  add x9, x12, #12
   st1 {v7.s}[3], [x9]                                    // out_3_0
-  add x9, x15, #12
-  st1 {v21.s}[3], [x9]                                   // out_2_0
   add x9, x14, #12
+  st1 {v21.s}[3], [x9]                                   // out_2_0
+  add x9, x13, #12
   st1 {v19.s}[3], [x9]                                   // out_1_0
   add x9, x6, #12
-  st1 {v4.s}[3], [x9]                                    // out_0_0
+  st1 {v0.s}[3], [x9]                                    // out_0_0
 L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
-  add x9, x13, #16
+  add x9, x12, #16
   st1 {v16.s}[0], [x9]                                   // out_3_1
-  add x9, x15, #16
-  st1 {v22.s}[0], [x9]                                   // out_2_1
   add x9, x14, #16
+  st1 {v22.s}[0], [x9]                                   // out_2_1
+  add x9, x13, #16
   st1 {v20.s}[0], [x9]                                   // out_1_1
   add x9, x6, #16
   st1 {v1.s}[0], [x9]                                    // out_0_1
@@ -577,11 +491,11 @@ L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
-  add x9, x13, #20
+  add x9, x12, #20
   st1 {v16.s}[1], [x9]                                   // out_3_1
-  add x9, x15, #20
-  st1 {v22.s}[1], [x9]                                   // out_2_1
   add x9, x14, #20
+  st1 {v22.s}[1], [x9]                                   // out_2_1
+  add x9, x13, #20
   st1 {v20.s}[1], [x9]                                   // out_1_1
   add x9, x6, #20
   st1 {v1.s}[1], [x9]                                    // out_0_1
@@ -589,11 +503,11 @@ L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
-  add x9, x13, #24
+  add x9, x12, #24
   st1 {v16.s}[2], [x9]                                   // out_3_1
-  add x9, x15, #24
-  st1 {v22.s}[2], [x9]                                   // out_2_1
   add x9, x14, #24
+  st1 {v22.s}[2], [x9]                                   // out_2_1
+  add x9, x13, #24
   st1 {v20.s}[2], [x9]                                   // out_1_1
   add x9, x6, #24
   st1 {v1.s}[2], [x9]                                    // out_0_1
@@ -623,41 +537,38 @@ L(m_done):
   b.hi L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  ldr x19, [sp, #0]
-  ldr d8, [sp, #8]
-  ldr d9, [sp, #16]
-  ldr d10, [sp, #24]
-  ldr d11, [sp, #32]
-  ldr d12, [sp, #40]
-  ldr d13, [sp, #48]
-  ldr d14, [sp, #56]
-  ldr d15, [sp, #64]
-  add sp, sp, #80
+  ldr d8, [sp, #0]
+  ldr d9, [sp, #8]
+  ldr d10, [sp, #16]
+  ldr d11, [sp, #24]
+  ldr d12, [sp, #32]
+  ldr d13, [sp, #40]
+  ldr d14, [sp, #48]
+  ldr d15, [sp, #56]
+  add sp, sp, #64
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   .seh_startepilogue
-  ldr x19, [sp, #0]
-  .seh_save_reg x19, 0
-  ldr d8, [sp, #8]
-  .seh_save_freg d8, 8
-  ldr d9, [sp, #16]
-  .seh_save_freg d9, 16
-  ldr d10, [sp, #24]
-  .seh_save_freg d10, 24
-  ldr d11, [sp, #32]
-  .seh_save_freg d11, 32
-  ldr d12, [sp, #40]
-  .seh_save_freg d12, 40
-  ldr d13, [sp, #48]
-  .seh_save_freg d13, 48
-  ldr d14, [sp, #56]
-  .seh_save_freg d14, 56
-  ldr d15, [sp, #64]
-  .seh_save_freg d15, 64
-  add sp, sp, #80
-  .seh_stackalloc 80
+  ldr d8, [sp, #0]
+  .seh_save_freg d8, 0
+  ldr d9, [sp, #8]
+  .seh_save_freg d9, 8
+  ldr d10, [sp, #16]
+  .seh_save_freg d10, 16
+  ldr d11, [sp, #24]
+  .seh_save_freg d11, 24
+  ldr d12, [sp, #32]
+  .seh_save_freg d12, 32
+  ldr d13, [sp, #40]
+  .seh_save_freg d13, 40
+  ldr d14, [sp, #48]
+  .seh_save_freg d14, 48
+  ldr d15, [sp, #56]
+  .seh_save_freg d15, 56
+  add sp, sp, #64
+  .seh_stackalloc 64
   .seh_endepilogue
   ret
   .seh_endproc

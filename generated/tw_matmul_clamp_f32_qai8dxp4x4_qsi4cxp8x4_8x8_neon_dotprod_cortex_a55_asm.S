@@ -6,7 +6,7 @@
 //     | 32 x k bits of codes | 4 i32 x sums | 4 i32 x zeros | 4 f32 x scales |
 // rhs i4 n8 kr4 pair=column us k%32 [data|sums:i32*1|scales:f32|bias:f32] (bc979ced82a7c69d)
 //     | 32 x k bits of codes | 8 i32 x sums | 8 f32 x scales | 8 f32 x bias |
-// tile 8 x 8: needs 23 vector registers on neon_dotprod (16 accumulators + 7 operands), 32 exist
+// tile 8 x 8: needs 25 vector registers on neon_dotprod (15 accumulators + 10 operands), 32 exist
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (eeb581b70bdf9e67)
 // again  tilewright generate
@@ -49,66 +49,58 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #112
-  .cfi_def_cfa_offset 112
+  sub sp, sp, #96
+  .cfi_def_cfa_offset 96
   str x19, [sp, #0]
-  .cfi_offset x19, -112
+  .cfi_offset x19, -96
   str x20, [sp, #8]
-  .cfi_offset x20, -104
+  .cfi_offset x20, -88
   str x21, [sp, #16]
-  .cfi_offset x21, -96
-  str x22, [sp, #24]
-  .cfi_offset x22, -88
-  str x23, [sp, #32]
-  .cfi_offset x23, -80
-  str d8, [sp, #40]
+  .cfi_offset x21, -80
+  str d8, [sp, #24]
   .cfi_offset d8, -72
-  str d9, [sp, #48]
+  str d9, [sp, #32]
   .cfi_offset d9, -64
-  str d10, [sp, #56]
+  str d10, [sp, #40]
   .cfi_offset d10, -56
-  str d11, [sp, #64]
+  str d11, [sp, #48]
   .cfi_offset d11, -48
-  str d12, [sp, #72]
+  str d12, [sp, #56]
   .cfi_offset d12, -40
-  str d13, [sp, #80]
+  str d13, [sp, #64]
   .cfi_offset d13, -32
-  str d14, [sp, #88]
+  str d14, [sp, #72]
   .cfi_offset d14, -24
-  str d15, [sp, #96]
+  str d15, [sp, #80]
   .cfi_offset d15, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm
   hint #34
   .seh_nop
-  sub sp, sp, #112
-  .seh_stackalloc 112
+  sub sp, sp, #96
+  .seh_stackalloc 96
   str x19, [sp, #0]
   .seh_save_reg x19, 0
   str x20, [sp, #8]
   .seh_save_reg x20, 8
   str x21, [sp, #16]
   .seh_save_reg x21, 16
-  str x22, [sp, #24]
-  .seh_save_reg x22, 24
-  str x23, [sp, #32]
-  .seh_save_reg x23, 32
-  str d8, [sp, #40]
-  .seh_save_freg d8, 40
-  str d9, [sp, #48]
-  .seh_save_freg d9, 48
-  str d10, [sp, #56]
-  .seh_save_freg d10, 56
-  str d11, [sp, #64]
-  .seh_save_freg d11, 64
-  str d12, [sp, #72]
-  .seh_save_freg d12, 72
-  str d13, [sp, #80]
-  .seh_save_freg d13, 80
-  str d14, [sp, #88]
-  .seh_save_freg d14, 88
-  str d15, [sp, #96]
-  .seh_save_freg d15, 96
+  str d8, [sp, #24]
+  .seh_save_freg d8, 24
+  str d9, [sp, #32]
+  .seh_save_freg d9, 32
+  str d10, [sp, #40]
+  .seh_save_freg d10, 40
+  str d11, [sp, #48]
+  .seh_save_freg d11, 48
+  str d12, [sp, #56]
+  .seh_save_freg d12, 56
+  str d13, [sp, #64]
+  .seh_save_freg d13, 64
+  str d14, [sp, #72]
+  .seh_save_freg d14, 72
+  str d15, [sp, #80]
+  .seh_save_freg d15, 80
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -129,14 +121,10 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*6]                                     // lhs_stride
-  mov x11, #4
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
   add x9, x7, x9
-  cmp x11, #0                                            // lhs_1
-  csel x9, x7, x9, eq
-  mov x11, #4
-  mul x11, x10, x11
+  cmp x8, #4                                             // lhs_1
+  csel x9, x7, x9, ls
+  lsl x11, x10, #2
   add x12, x7, x11                                       // field
   add x11, x9, x11                                       // field
   movi v0.2d, #0                                         // zero
@@ -551,584 +539,428 @@ L(k_last_done):
   sshr v19.4s, v19.4s, #4                                // high
   sub v20.4s, v25.4s, v16.4s                             // high
   sshr v20.4s, v20.4s, #4                                // high
-  mov x11, #4
-  mul x11, x10, x11
+  lsl x11, x10, #2
   add x11, x3, x11                                       // field
   ldr q21, [x11, #0]                                     // colsum_0
   ldr q22, [x11, #16]                                    // colsum_1
-  mov x11, #4
-  mul x11, x10, x11
+  lsl x11, x10, #2
   add x11, x11, #16
   add x12, x7, x11                                       // field
   add x11, x9, x11                                       // field
-  ld1r {v23.4s}, [x12]                                   // zero_0
-  mla v0.4s, v21.4s, v23.4s                              // sum
-  mla v26.4s, v22.4s, v23.4s                             // sum
-  ldr s23, [x12, #4]                                     // zero_1
-  dup v23.4s, v23.s[0]
-  mla v1.4s, v21.4s, v23.4s                              // sum
-  mla v27.4s, v22.4s, v23.4s                             // sum
-  ldr s23, [x12, #8]                                     // zero_2
-  dup v23.4s, v23.s[0]
-  mla v2.4s, v21.4s, v23.4s                              // sum
-  mla v28.4s, v22.4s, v23.4s                             // sum
-  ldr s23, [x12, #12]                                    // zero_3
-  dup v23.4s, v23.s[0]
-  mla v3.4s, v21.4s, v23.4s                              // sum
-  mla v4.4s, v22.4s, v23.4s                              // sum
-  ld1r {v23.4s}, [x11]                                   // zero_4
-  mla v17.4s, v21.4s, v23.4s                             // sum
-  mla v5.4s, v22.4s, v23.4s                              // sum
-  ldr s23, [x11, #4]                                     // zero_5
-  dup v23.4s, v23.s[0]
-  mla v18.4s, v21.4s, v23.4s                             // sum
-  mla v6.4s, v22.4s, v23.4s                              // sum
-  ldr s23, [x11, #8]                                     // zero_6
-  dup v23.4s, v23.s[0]
-  mla v19.4s, v21.4s, v23.4s                             // sum
-  mla v7.4s, v22.4s, v23.4s                              // sum
-  ldr s23, [x11, #12]                                    // zero_7
-  dup v23.4s, v23.s[0]
-  mla v20.4s, v21.4s, v23.4s                             // sum
-  mla v16.4s, v22.4s, v23.4s                             // sum
-  mov x11, #4
-  mul x11, x10, x11
+  ldr q23, [x12, #0]                                     // zeros
+  ldr q24, [x11, #0]                                     // zeros
+  mla v0.4s, v21.4s, v23.s[0]                            // sum
+  mla v26.4s, v22.4s, v23.s[0]                           // sum
+  mla v1.4s, v21.4s, v23.s[1]                            // sum
+  mla v27.4s, v22.4s, v23.s[1]                           // sum
+  mla v2.4s, v21.4s, v23.s[2]                            // sum
+  mla v28.4s, v22.4s, v23.s[2]                           // sum
+  mla v3.4s, v21.4s, v23.s[3]                            // sum
+  mla v4.4s, v22.4s, v23.s[3]                            // sum
+  mla v17.4s, v21.4s, v24.s[0]                           // sum
+  mla v5.4s, v22.4s, v24.s[0]                            // sum
+  mla v18.4s, v21.4s, v24.s[1]                           // sum
+  mla v6.4s, v22.4s, v24.s[1]                            // sum
+  mla v19.4s, v21.4s, v24.s[2]                           // sum
+  mla v7.4s, v22.4s, v24.s[2]                            // sum
+  mla v20.4s, v21.4s, v24.s[3]                           // sum
+  mla v16.4s, v22.4s, v24.s[3]                           // sum
+  lsl x11, x10, #2
   add x11, x11, #32
   add x11, x3, x11                                       // field
   ldr q21, [x11, #0]                                     // scale_0
   ldr q22, [x11, #16]                                    // scale_1
-  mov x11, #4
-  mul x11, x10, x11
-  add x11, x11, #32
-  add x12, x7, x11                                       // field
-  add x9, x9, x11                                        // field
   add x11, x0, #8*15                                     // clamp
   ld1r {v23.4s}, [x11]                                   // min
   ldr s24, [x11, #4]                                     // max
   dup v24.4s, v24.s[0]
-  mov x11, #8
-  ldr x13, [x0, #8*13]                                   // dst_stride
-  mov x14, #1
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x6, x13
-  cmp x14, #0                                            // dst_1
-  csel x14, x6, x15, eq
-  mov x15, #2
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x13
-  cmp x15, #0                                            // dst_2
-  csel x15, x14, x16, eq
-  mov x16, #3
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x13
-  cmp x16, #0                                            // dst_3
-  csel x16, x15, x17, eq
-  mov x17, #4
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
-  add x19, x16, x13
-  cmp x17, #0                                            // dst_4
-  csel x17, x16, x19, eq
-  mov x19, #5
-  subs x19, x8, x19
-  csel x19, x19, xzr, hs
-  add x20, x17, x13
-  cmp x19, #0                                            // dst_5
-  csel x19, x17, x20, eq
-  mov x20, #6
-  subs x20, x8, x20
-  csel x20, x20, xzr, hs
-  add x21, x19, x13
-  cmp x20, #0                                            // dst_6
-  csel x20, x19, x21, eq
-  mov x21, #7
-  subs x21, x8, x21
-  csel x21, x21, xzr, hs
-  add x13, x20, x13
-  cmp x21, #0                                            // dst_7
-  csel x13, x20, x13, eq
-  mov x21, #4
-  mul x10, x10, x21
+  lsl x11, x10, #2
+  add x11, x11, #32
+  add x12, x7, x11                                       // field
+  add x9, x9, x11                                        // field
+  ldr q25, [x12, #0]                                     // scale_rows
+  ldr q29, [x9, #0]                                      // scale_rows
+  mov x9, #8
+  ldr x11, [x0, #8*13]                                   // dst_stride
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
+  add x14, x13, x11
+  cmp x8, #3                                             // dst_3
+  csel x14, x13, x14, ls
+  add x15, x14, x11
+  cmp x8, #4                                             // dst_4
+  csel x15, x14, x15, ls
+  add x16, x15, x11
+  cmp x8, #5                                             // dst_5
+  csel x16, x15, x16, ls
+  add x17, x16, x11
+  cmp x8, #6                                             // dst_6
+  csel x17, x16, x17, ls
+  add x11, x17, x11
+  cmp x8, #7                                             // dst_7
+  csel x11, x17, x11, ls
+  lsl x10, x10, #2
   add x10, x10, #64
   add x10, x3, x10                                       // field
-  cmp x4, x11                                            // unless n_left at_least 
+  cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_else)
-  ldr x11, [x0, #8*14]                                   // bias
-  add x21, x11, x2
-  cmp x11, #0                                            // bias
-  csel x10, x10, x21, eq
-  ldr q25, [x10, #0]                                     // bias
-  ldr q29, [x10, #16]                                    // bias
-  ldr s30, [x9, #12]                                     // scale_row_7
-  dup v30.4s, v30.s[0]
+  ldr x9, [x0, #8*14]                                    // bias
+  add x19, x9, x2
+  cmp x9, #0                                             // bias
+  csel x9, x10, x19, eq
+  ldr q30, [x9, #0]                                      // bias
+  ldr q31, [x9, #16]                                     // bias
   scvtf v20.4s, v20.4s                                   // real
-  fmul v30.4s, v21.4s, v30.4s                            // scale
-  mov v31.16b, v25.16b                                   // bias
-  fmla v31.4s, v20.4s, v30.4s                            // out
-  fcmgt v20.4s, v23.4s, v31.4s                           // out
-  bsl v20.16b, v23.16b, v31.16b
-  fcmgt v30.4s, v20.4s, v24.4s                           // out_7_0
-  bsl v30.16b, v24.16b, v20.16b
-  str q30, [x13, #0]                                     // out_7_0
-  ldr s20, [x9, #12]                                     // scale_row_7
-  dup v20.4s, v20.s[0]
+  fmul v8.4s, v21.4s, v29.s[3]                           // scale
+  mov v9.16b, v30.16b                                    // bias
+  fmla v9.4s, v20.4s, v8.4s                              // out
+  fmax v20.4s, v9.4s, v23.4s                             // out
+  fmin v20.4s, v20.4s, v24.4s                            // out_7_0
+  str q20, [x11, #0]                                     // out_7_0
   scvtf v16.4s, v16.4s                                   // real
-  fmul v20.4s, v22.4s, v20.4s                            // scale
-  mov v30.16b, v29.16b                                   // bias
-  fmla v30.4s, v16.4s, v20.4s                            // out
-  fcmgt v16.4s, v23.4s, v30.4s                           // out
-  bsl v16.16b, v23.16b, v30.16b
-  fcmgt v20.4s, v16.4s, v24.4s                           // out_7_1
-  bsl v20.16b, v24.16b, v16.16b
-  str q20, [x13, #16]                                    // out_7_1
-  ldr s16, [x9, #8]                                      // scale_row_6
-  dup v16.4s, v16.s[0]
-  scvtf v19.4s, v19.4s                                   // real
-  fmul v16.4s, v21.4s, v16.4s                            // scale
-  mov v20.16b, v25.16b                                   // bias
-  fmla v20.4s, v19.4s, v16.4s                            // out
-  fcmgt v16.4s, v23.4s, v20.4s                           // out
-  bsl v16.16b, v23.16b, v20.16b
-  fcmgt v19.4s, v16.4s, v24.4s                           // out_6_0
-  bsl v19.16b, v24.16b, v16.16b
-  str q19, [x20, #0]                                     // out_6_0
-  ldr s16, [x9, #8]                                      // scale_row_6
-  dup v16.4s, v16.s[0]
+  fmul v20.4s, v22.4s, v29.s[3]                          // scale
+  mov v8.16b, v31.16b                                    // bias
+  fmla v8.4s, v16.4s, v20.4s                             // out
+  fmax v16.4s, v8.4s, v23.4s                             // out
+  fmin v16.4s, v16.4s, v24.4s                            // out_7_1
+  str q16, [x11, #16]                                    // out_7_1
+  scvtf v16.4s, v19.4s                                   // real
+  fmul v19.4s, v21.4s, v29.s[2]                          // scale
+  mov v20.16b, v30.16b                                   // bias
+  fmla v20.4s, v16.4s, v19.4s                            // out
+  fmax v16.4s, v20.4s, v23.4s                            // out
+  fmin v16.4s, v16.4s, v24.4s                            // out_6_0
+  str q16, [x17, #0]                                     // out_6_0
   scvtf v7.4s, v7.4s                                     // real
-  fmul v16.4s, v22.4s, v16.4s                            // scale
-  mov v19.16b, v29.16b                                   // bias
+  fmul v16.4s, v22.4s, v29.s[2]                          // scale
+  mov v19.16b, v31.16b                                   // bias
   fmla v19.4s, v7.4s, v16.4s                             // out
-  fcmgt v7.4s, v23.4s, v19.4s                            // out
-  bsl v7.16b, v23.16b, v19.16b
-  fcmgt v16.4s, v7.4s, v24.4s                            // out_6_1
-  bsl v16.16b, v24.16b, v7.16b
-  str q16, [x20, #16]                                    // out_6_1
-  ldr s7, [x9, #4]                                       // scale_row_5
-  dup v7.4s, v7.s[0]
-  scvtf v16.4s, v18.4s                                   // real
-  fmul v7.4s, v21.4s, v7.4s                              // scale
-  mov v18.16b, v25.16b                                   // bias
-  fmla v18.4s, v16.4s, v7.4s                             // out
-  fcmgt v7.4s, v23.4s, v18.4s                            // out
-  bsl v7.16b, v23.16b, v18.16b
-  fcmgt v16.4s, v7.4s, v24.4s                            // out_5_0
-  bsl v16.16b, v24.16b, v7.16b
-  str q16, [x19, #0]                                     // out_5_0
-  ldr s7, [x9, #4]                                       // scale_row_5
-  dup v7.4s, v7.s[0]
+  fmax v7.4s, v19.4s, v23.4s                             // out
+  fmin v7.4s, v7.4s, v24.4s                              // out_6_1
+  str q7, [x17, #16]                                     // out_6_1
+  scvtf v7.4s, v18.4s                                    // real
+  fmul v16.4s, v21.4s, v29.s[1]                          // scale
+  mov v18.16b, v30.16b                                   // bias
+  fmla v18.4s, v7.4s, v16.4s                             // out
+  fmax v7.4s, v18.4s, v23.4s                             // out
+  fmin v7.4s, v7.4s, v24.4s                              // out_5_0
+  str q7, [x16, #0]                                      // out_5_0
   scvtf v6.4s, v6.4s                                     // real
-  fmul v7.4s, v22.4s, v7.4s                              // scale
-  mov v16.16b, v29.16b                                   // bias
+  fmul v7.4s, v22.4s, v29.s[1]                           // scale
+  mov v16.16b, v31.16b                                   // bias
   fmla v16.4s, v6.4s, v7.4s                              // out
-  fcmgt v6.4s, v23.4s, v16.4s                            // out
-  bsl v6.16b, v23.16b, v16.16b
-  fcmgt v7.4s, v6.4s, v24.4s                             // out_5_1
-  bsl v7.16b, v24.16b, v6.16b
-  str q7, [x19, #16]                                     // out_5_1
-  ld1r {v6.4s}, [x9]                                     // scale_row_4
-  scvtf v7.4s, v17.4s                                    // real
-  fmul v6.4s, v21.4s, v6.4s                              // scale
-  mov v16.16b, v25.16b                                   // bias
-  fmla v16.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v23.4s, v16.4s                            // out
-  bsl v6.16b, v23.16b, v16.16b
-  fcmgt v7.4s, v6.4s, v24.4s                             // out_4_0
-  bsl v7.16b, v24.16b, v6.16b
-  str q7, [x17, #0]                                      // out_4_0
-  ld1r {v6.4s}, [x9]                                     // scale_row_4
+  fmax v6.4s, v16.4s, v23.4s                             // out
+  fmin v6.4s, v6.4s, v24.4s                              // out_5_1
+  str q6, [x16, #16]                                     // out_5_1
+  scvtf v6.4s, v17.4s                                    // real
+  fmul v7.4s, v21.4s, v29.s[0]                           // scale
+  mov v16.16b, v30.16b                                   // bias
+  fmla v16.4s, v6.4s, v7.4s                              // out
+  fmax v6.4s, v16.4s, v23.4s                             // out
+  fmin v6.4s, v6.4s, v24.4s                              // out_4_0
+  str q6, [x15, #0]                                      // out_4_0
   scvtf v5.4s, v5.4s                                     // real
-  fmul v6.4s, v22.4s, v6.4s                              // scale
-  mov v7.16b, v29.16b                                    // bias
+  fmul v6.4s, v22.4s, v29.s[0]                           // scale
+  mov v7.16b, v31.16b                                    // bias
   fmla v7.4s, v5.4s, v6.4s                               // out
-  fcmgt v5.4s, v23.4s, v7.4s                             // out
-  bsl v5.16b, v23.16b, v7.16b
-  fcmgt v6.4s, v5.4s, v24.4s                             // out_4_1
-  bsl v6.16b, v24.16b, v5.16b
-  str q6, [x17, #16]                                     // out_4_1
-  ldr s5, [x12, #12]                                     // scale_row_3
-  dup v5.4s, v5.s[0]
+  fmax v5.4s, v7.4s, v23.4s                              // out
+  fmin v5.4s, v5.4s, v24.4s                              // out_4_1
+  str q5, [x15, #16]                                     // out_4_1
   scvtf v3.4s, v3.4s                                     // real
-  fmul v5.4s, v21.4s, v5.4s                              // scale
-  mov v6.16b, v25.16b                                    // bias
+  fmul v5.4s, v21.4s, v25.s[3]                           // scale
+  mov v6.16b, v30.16b                                    // bias
   fmla v6.4s, v3.4s, v5.4s                               // out
-  fcmgt v3.4s, v23.4s, v6.4s                             // out
-  bsl v3.16b, v23.16b, v6.16b
-  fcmgt v5.4s, v3.4s, v24.4s                             // out_3_0
-  bsl v5.16b, v24.16b, v3.16b
-  str q5, [x16, #0]                                      // out_3_0
-  ldr s3, [x12, #12]                                     // scale_row_3
-  dup v3.4s, v3.s[0]
-  scvtf v4.4s, v4.4s                                     // real
-  fmul v3.4s, v22.4s, v3.4s                              // scale
-  mov v5.16b, v29.16b                                    // bias
-  fmla v5.4s, v4.4s, v3.4s                               // out
-  fcmgt v3.4s, v23.4s, v5.4s                             // out
-  bsl v3.16b, v23.16b, v5.16b
-  fcmgt v4.4s, v3.4s, v24.4s                             // out_3_1
-  bsl v4.16b, v24.16b, v3.16b
-  str q4, [x16, #16]                                     // out_3_1
-  ldr s3, [x12, #8]                                      // scale_row_2
-  dup v3.4s, v3.s[0]
+  fmax v3.4s, v6.4s, v23.4s                              // out
+  fmin v3.4s, v3.4s, v24.4s                              // out_3_0
+  str q3, [x14, #0]                                      // out_3_0
+  scvtf v3.4s, v4.4s                                     // real
+  fmul v4.4s, v22.4s, v25.s[3]                           // scale
+  mov v5.16b, v31.16b                                    // bias
+  fmla v5.4s, v3.4s, v4.4s                               // out
+  fmax v3.4s, v5.4s, v23.4s                              // out
+  fmin v3.4s, v3.4s, v24.4s                              // out_3_1
+  str q3, [x14, #16]                                     // out_3_1
   scvtf v2.4s, v2.4s                                     // real
-  fmul v3.4s, v21.4s, v3.4s                              // scale
-  mov v4.16b, v25.16b                                    // bias
+  fmul v3.4s, v21.4s, v25.s[2]                           // scale
+  mov v4.16b, v30.16b                                    // bias
   fmla v4.4s, v2.4s, v3.4s                               // out
-  fcmgt v2.4s, v23.4s, v4.4s                             // out
-  bsl v2.16b, v23.16b, v4.16b
-  fcmgt v3.4s, v2.4s, v24.4s                             // out_2_0
-  bsl v3.16b, v24.16b, v2.16b
-  str q3, [x15, #0]                                      // out_2_0
-  ldr s2, [x12, #8]                                      // scale_row_2
-  dup v2.4s, v2.s[0]
-  scvtf v3.4s, v28.4s                                    // real
-  fmul v2.4s, v22.4s, v2.4s                              // scale
-  mov v4.16b, v29.16b                                    // bias
-  fmla v4.4s, v3.4s, v2.4s                               // out
-  fcmgt v2.4s, v23.4s, v4.4s                             // out
-  bsl v2.16b, v23.16b, v4.16b
-  fcmgt v3.4s, v2.4s, v24.4s                             // out_2_1
-  bsl v3.16b, v24.16b, v2.16b
-  str q3, [x15, #16]                                     // out_2_1
-  ldr s2, [x12, #4]                                      // scale_row_1
-  dup v2.4s, v2.s[0]
+  fmax v2.4s, v4.4s, v23.4s                              // out
+  fmin v2.4s, v2.4s, v24.4s                              // out_2_0
+  str q2, [x13, #0]                                      // out_2_0
+  scvtf v2.4s, v28.4s                                    // real
+  fmul v3.4s, v22.4s, v25.s[2]                           // scale
+  mov v4.16b, v31.16b                                    // bias
+  fmla v4.4s, v2.4s, v3.4s                               // out
+  fmax v2.4s, v4.4s, v23.4s                              // out
+  fmin v2.4s, v2.4s, v24.4s                              // out_2_1
+  str q2, [x13, #16]                                     // out_2_1
   scvtf v1.4s, v1.4s                                     // real
-  fmul v2.4s, v21.4s, v2.4s                              // scale
-  mov v3.16b, v25.16b                                    // bias
+  fmul v2.4s, v21.4s, v25.s[1]                           // scale
+  mov v3.16b, v30.16b                                    // bias
   fmla v3.4s, v1.4s, v2.4s                               // out
-  fcmgt v1.4s, v23.4s, v3.4s                             // out
-  bsl v1.16b, v23.16b, v3.16b
-  fcmgt v2.4s, v1.4s, v24.4s                             // out_1_0
-  bsl v2.16b, v24.16b, v1.16b
-  str q2, [x14, #0]                                      // out_1_0
-  ldr s1, [x12, #4]                                      // scale_row_1
-  dup v1.4s, v1.s[0]
-  scvtf v2.4s, v27.4s                                    // real
-  fmul v1.4s, v22.4s, v1.4s                              // scale
-  mov v3.16b, v29.16b                                    // bias
-  fmla v3.4s, v2.4s, v1.4s                               // out
-  fcmgt v1.4s, v23.4s, v3.4s                             // out
-  bsl v1.16b, v23.16b, v3.16b
-  fcmgt v2.4s, v1.4s, v24.4s                             // out_1_1
-  bsl v2.16b, v24.16b, v1.16b
-  str q2, [x14, #16]                                     // out_1_1
-  ld1r {v1.4s}, [x12]                                    // scale_row_0
+  fmax v1.4s, v3.4s, v23.4s                              // out
+  fmin v1.4s, v1.4s, v24.4s                              // out_1_0
+  str q1, [x12, #0]                                      // out_1_0
+  scvtf v1.4s, v27.4s                                    // real
+  fmul v2.4s, v22.4s, v25.s[1]                           // scale
+  mov v3.16b, v31.16b                                    // bias
+  fmla v3.4s, v1.4s, v2.4s                               // out
+  fmax v1.4s, v3.4s, v23.4s                              // out
+  fmin v1.4s, v1.4s, v24.4s                              // out_1_1
+  str q1, [x12, #16]                                     // out_1_1
   scvtf v0.4s, v0.4s                                     // real
-  fmul v1.4s, v21.4s, v1.4s                              // scale
-  fmla v25.4s, v0.4s, v1.4s                              // out
-  fcmgt v0.4s, v23.4s, v25.4s                            // out
-  bsl v0.16b, v23.16b, v25.16b
-  fcmgt v1.4s, v0.4s, v24.4s                             // out_0_0
-  bsl v1.16b, v24.16b, v0.16b
-  str q1, [x6, #0]                                       // out_0_0
-  ld1r {v0.4s}, [x12]                                    // scale_row_0
-  scvtf v1.4s, v26.4s                                    // real
-  fmul v0.4s, v22.4s, v0.4s                              // scale
-  fmla v29.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v23.4s, v29.4s                            // out
-  bsl v0.16b, v23.16b, v29.16b
-  fcmgt v1.4s, v0.4s, v24.4s                             // out_0_1
-  bsl v1.16b, v24.16b, v0.16b
-  str q1, [x6, #16]                                      // out_0_1
+  fmul v1.4s, v21.4s, v25.s[0]                           // scale
+  fmla v30.4s, v0.4s, v1.4s                              // out
+  fmax v0.4s, v30.4s, v23.4s                             // out
+  fmin v0.4s, v0.4s, v24.4s                              // out_0_0
+  str q0, [x6, #0]                                       // out_0_0
+  scvtf v0.4s, v26.4s                                    // real
+  fmul v1.4s, v22.4s, v25.s[0]                           // scale
+  fmla v31.4s, v0.4s, v1.4s                              // out
+  fmax v0.4s, v31.4s, v23.4s                             // out
+  fmin v0.4s, v0.4s, v24.4s                              // out_0_1
+  str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
-  ldr x11, [x0, #8*14]                                   // bias
-  add x21, x11, x2
-  cmp x11, #0                                            // bias
-  csel x10, x10, x21, eq
-  mov x11, #1
-  sub x11, x4, x11
-  mov x21, #0
-  subs x22, x11, x21
-  csel x22, x22, xzr, hs
-  subs x21, x4, x21
-  csel x21, x21, xzr, hs
-  cmp x21, #0
-  csel x21, x10, x10, eq
-  ld1r {v25.4s}, [x21]                                   // bias
-  mov x23, #1
-  cmp x22, x23
-  csel x23, x22, x23, lo
-  add x23, x21, x23, lsl #2
-  ld1 {v25.s}[1], [x23]                                  // bias
-  mov x23, #2
-  cmp x22, x23
-  csel x23, x22, x23, lo
-  add x23, x21, x23, lsl #2
-  ld1 {v25.s}[2], [x23]                                  // bias
-  mov x23, #3
-  cmp x22, x23
-  csel x22, x22, x23, lo
-  add x21, x21, x22, lsl #2
-  ld1 {v25.s}[3], [x21]                                  // bias
-  mov x21, #4
-  subs x11, x11, x21
-  csel x11, x11, xzr, hs
-  subs x21, x4, x21
-  csel x21, x21, xzr, hs
-  add x22, x10, #16
-  cmp x21, #0
-  csel x10, x10, x22, eq
-  ld1r {v29.4s}, [x10]                                   // bias
+  ldr x9, [x0, #8*14]                                    // bias
+  add x19, x9, x2
+  cmp x9, #0                                             // bias
+  csel x9, x10, x19, eq
+  mov x10, #1
+  sub x10, x4, x10
+  mov x19, #0
+  subs x20, x10, x19
+  csel x20, x20, xzr, hs
+  subs x19, x4, x19
+  csel x19, x19, xzr, hs
+  cmp x19, #0
+  csel x19, x9, x9, eq
+  ld1r {v30.4s}, [x19]                                   // bias
   mov x21, #1
-  cmp x11, x21
-  csel x21, x11, x21, lo
-  add x21, x10, x21, lsl #2
-  ld1 {v29.s}[1], [x21]                                  // bias
+  cmp x20, x21
+  csel x21, x20, x21, lo
+  add x21, x19, x21, lsl #2
+  ld1 {v30.s}[1], [x21]                                  // bias
   mov x21, #2
-  cmp x11, x21
-  csel x21, x11, x21, lo
-  add x21, x10, x21, lsl #2
-  ld1 {v29.s}[2], [x21]                                  // bias
+  cmp x20, x21
+  csel x21, x20, x21, lo
+  add x21, x19, x21, lsl #2
+  ld1 {v30.s}[2], [x21]                                  // bias
   mov x21, #3
-  cmp x11, x21
-  csel x11, x11, x21, lo
-  add x10, x10, x11, lsl #2
-  ld1 {v29.s}[3], [x10]                                  // bias
-  ldr s30, [x9, #12]                                     // scale_row_7
-  dup v30.4s, v30.s[0]
+  cmp x20, x21
+  csel x20, x20, x21, lo
+  add x19, x19, x20, lsl #2
+  ld1 {v30.s}[3], [x19]                                  // bias
+  mov x19, #4
+  subs x10, x10, x19
+  csel x10, x10, xzr, hs
+  subs x19, x4, x19
+  csel x19, x19, xzr, hs
+  add x20, x9, #16
+  cmp x19, #0
+  csel x9, x9, x20, eq
+  ld1r {v31.4s}, [x9]                                    // bias
+  mov x19, #1
+  cmp x10, x19
+  csel x19, x10, x19, lo
+  add x19, x9, x19, lsl #2
+  ld1 {v31.s}[1], [x19]                                  // bias
+  mov x19, #2
+  cmp x10, x19
+  csel x19, x10, x19, lo
+  add x19, x9, x19, lsl #2
+  ld1 {v31.s}[2], [x19]                                  // bias
+  mov x19, #3
+  cmp x10, x19
+  csel x10, x10, x19, lo
+  add x9, x9, x10, lsl #2
+  ld1 {v31.s}[3], [x9]                                   // bias
   scvtf v20.4s, v20.4s                                   // real
-  fmul v30.4s, v21.4s, v30.4s                            // scale
-  mov v31.16b, v25.16b                                   // bias
-  fmla v31.4s, v20.4s, v30.4s                            // out
-  fcmgt v20.4s, v23.4s, v31.4s                           // out
-  bsl v20.16b, v23.16b, v31.16b
-  fcmgt v30.4s, v20.4s, v24.4s                           // out_7_0
-  bsl v30.16b, v24.16b, v20.16b
-  ldr s20, [x9, #12]                                     // scale_row_7
-  dup v20.4s, v20.s[0]
+  fmul v8.4s, v21.4s, v29.s[3]                           // scale
+  mov v9.16b, v30.16b                                    // bias
+  fmla v9.4s, v20.4s, v8.4s                              // out
+  fmax v20.4s, v9.4s, v23.4s                             // out
+  fmin v20.4s, v20.4s, v24.4s                            // out_7_0
   scvtf v16.4s, v16.4s                                   // real
-  fmul v20.4s, v22.4s, v20.4s                            // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v16.4s, v20.4s                            // out
-  fcmgt v16.4s, v23.4s, v31.4s                           // out
-  bsl v16.16b, v23.16b, v31.16b
-  fcmgt v20.4s, v16.4s, v24.4s                           // out_7_1
-  bsl v20.16b, v24.16b, v16.16b
-  ldr s16, [x9, #8]                                      // scale_row_6
-  dup v16.4s, v16.s[0]
+  fmul v8.4s, v22.4s, v29.s[3]                           // scale
+  mov v9.16b, v31.16b                                    // bias
+  fmla v9.4s, v16.4s, v8.4s                              // out
+  fmax v16.4s, v9.4s, v23.4s                             // out
+  fmin v16.4s, v16.4s, v24.4s                            // out_7_1
   scvtf v19.4s, v19.4s                                   // real
-  fmul v16.4s, v21.4s, v16.4s                            // scale
-  mov v31.16b, v25.16b                                   // bias
-  fmla v31.4s, v19.4s, v16.4s                            // out
-  fcmgt v16.4s, v23.4s, v31.4s                           // out
-  bsl v16.16b, v23.16b, v31.16b
-  fcmgt v19.4s, v16.4s, v24.4s                           // out_6_0
-  bsl v19.16b, v24.16b, v16.16b
-  ldr s16, [x9, #8]                                      // scale_row_6
-  dup v16.4s, v16.s[0]
+  fmul v8.4s, v21.4s, v29.s[2]                           // scale
+  mov v9.16b, v30.16b                                    // bias
+  fmla v9.4s, v19.4s, v8.4s                              // out
+  fmax v19.4s, v9.4s, v23.4s                             // out
+  fmin v19.4s, v19.4s, v24.4s                            // out_6_0
   scvtf v7.4s, v7.4s                                     // real
-  fmul v16.4s, v22.4s, v16.4s                            // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v7.4s, v16.4s                             // out
-  fcmgt v7.4s, v23.4s, v31.4s                            // out
-  bsl v7.16b, v23.16b, v31.16b
-  fcmgt v16.4s, v7.4s, v24.4s                            // out_6_1
-  bsl v16.16b, v24.16b, v7.16b
-  ldr s7, [x9, #4]                                       // scale_row_5
-  dup v7.4s, v7.s[0]
+  fmul v8.4s, v22.4s, v29.s[2]                           // scale
+  mov v9.16b, v31.16b                                    // bias
+  fmla v9.4s, v7.4s, v8.4s                               // out
+  fmax v7.4s, v9.4s, v23.4s                              // out
+  fmin v7.4s, v7.4s, v24.4s                              // out_6_1
   scvtf v18.4s, v18.4s                                   // real
-  fmul v7.4s, v21.4s, v7.4s                              // scale
-  mov v31.16b, v25.16b                                   // bias
-  fmla v31.4s, v18.4s, v7.4s                             // out
-  fcmgt v7.4s, v23.4s, v31.4s                            // out
-  bsl v7.16b, v23.16b, v31.16b
-  fcmgt v18.4s, v7.4s, v24.4s                            // out_5_0
-  bsl v18.16b, v24.16b, v7.16b
-  ldr s7, [x9, #4]                                       // scale_row_5
-  dup v7.4s, v7.s[0]
+  fmul v8.4s, v21.4s, v29.s[1]                           // scale
+  mov v9.16b, v30.16b                                    // bias
+  fmla v9.4s, v18.4s, v8.4s                              // out
+  fmax v18.4s, v9.4s, v23.4s                             // out
+  fmin v18.4s, v18.4s, v24.4s                            // out_5_0
   scvtf v6.4s, v6.4s                                     // real
-  fmul v7.4s, v22.4s, v7.4s                              // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v6.4s, v7.4s                              // out
-  fcmgt v6.4s, v23.4s, v31.4s                            // out
-  bsl v6.16b, v23.16b, v31.16b
-  fcmgt v7.4s, v6.4s, v24.4s                             // out_5_1
-  bsl v7.16b, v24.16b, v6.16b
-  ld1r {v6.4s}, [x9]                                     // scale_row_4
+  fmul v8.4s, v22.4s, v29.s[1]                           // scale
+  mov v9.16b, v31.16b                                    // bias
+  fmla v9.4s, v6.4s, v8.4s                               // out
+  fmax v6.4s, v9.4s, v23.4s                              // out
+  fmin v6.4s, v6.4s, v24.4s                              // out_5_1
   scvtf v17.4s, v17.4s                                   // real
-  fmul v6.4s, v21.4s, v6.4s                              // scale
-  mov v31.16b, v25.16b                                   // bias
-  fmla v31.4s, v17.4s, v6.4s                             // out
-  fcmgt v6.4s, v23.4s, v31.4s                            // out
-  bsl v6.16b, v23.16b, v31.16b
-  fcmgt v17.4s, v6.4s, v24.4s                            // out_4_0
-  bsl v17.16b, v24.16b, v6.16b
-  ld1r {v6.4s}, [x9]                                     // scale_row_4
+  fmul v8.4s, v21.4s, v29.s[0]                           // scale
+  mov v9.16b, v30.16b                                    // bias
+  fmla v9.4s, v17.4s, v8.4s                              // out
+  fmax v17.4s, v9.4s, v23.4s                             // out
+  fmin v17.4s, v17.4s, v24.4s                            // out_4_0
   scvtf v5.4s, v5.4s                                     // real
-  fmul v6.4s, v22.4s, v6.4s                              // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v5.4s, v6.4s                              // out
-  fcmgt v5.4s, v23.4s, v31.4s                            // out
-  bsl v5.16b, v23.16b, v31.16b
-  fcmgt v6.4s, v5.4s, v24.4s                             // out_4_1
-  bsl v6.16b, v24.16b, v5.16b
-  ldr s5, [x12, #12]                                     // scale_row_3
-  dup v5.4s, v5.s[0]
+  fmul v29.4s, v22.4s, v29.s[0]                          // scale
+  mov v8.16b, v31.16b                                    // bias
+  fmla v8.4s, v5.4s, v29.4s                              // out
+  fmax v5.4s, v8.4s, v23.4s                              // out
+  fmin v5.4s, v5.4s, v24.4s                              // out_4_1
   scvtf v3.4s, v3.4s                                     // real
-  fmul v5.4s, v21.4s, v5.4s                              // scale
-  mov v31.16b, v25.16b                                   // bias
-  fmla v31.4s, v3.4s, v5.4s                              // out
-  fcmgt v3.4s, v23.4s, v31.4s                            // out
-  bsl v3.16b, v23.16b, v31.16b
-  fcmgt v5.4s, v3.4s, v24.4s                             // out_3_0
-  bsl v5.16b, v24.16b, v3.16b
-  ldr s3, [x12, #12]                                     // scale_row_3
-  dup v3.4s, v3.s[0]
+  fmul v29.4s, v21.4s, v25.s[3]                          // scale
+  mov v8.16b, v30.16b                                    // bias
+  fmla v8.4s, v3.4s, v29.4s                              // out
+  fmax v3.4s, v8.4s, v23.4s                              // out
+  fmin v3.4s, v3.4s, v24.4s                              // out_3_0
   scvtf v4.4s, v4.4s                                     // real
-  fmul v3.4s, v22.4s, v3.4s                              // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v4.4s, v3.4s                              // out
-  fcmgt v3.4s, v23.4s, v31.4s                            // out
-  bsl v3.16b, v23.16b, v31.16b
-  fcmgt v4.4s, v3.4s, v24.4s                             // out_3_1
-  bsl v4.16b, v24.16b, v3.16b
-  ldr s3, [x12, #8]                                      // scale_row_2
-  dup v3.4s, v3.s[0]
+  fmul v29.4s, v22.4s, v25.s[3]                          // scale
+  mov v8.16b, v31.16b                                    // bias
+  fmla v8.4s, v4.4s, v29.4s                              // out
+  fmax v4.4s, v8.4s, v23.4s                              // out
+  fmin v4.4s, v4.4s, v24.4s                              // out_3_1
   scvtf v2.4s, v2.4s                                     // real
-  fmul v3.4s, v21.4s, v3.4s                              // scale
-  mov v31.16b, v25.16b                                   // bias
-  fmla v31.4s, v2.4s, v3.4s                              // out
-  fcmgt v2.4s, v23.4s, v31.4s                            // out
-  bsl v2.16b, v23.16b, v31.16b
-  fcmgt v3.4s, v2.4s, v24.4s                             // out_2_0
-  bsl v3.16b, v24.16b, v2.16b
-  ldr s2, [x12, #8]                                      // scale_row_2
-  dup v2.4s, v2.s[0]
+  fmul v29.4s, v21.4s, v25.s[2]                          // scale
+  mov v8.16b, v30.16b                                    // bias
+  fmla v8.4s, v2.4s, v29.4s                              // out
+  fmax v2.4s, v8.4s, v23.4s                              // out
+  fmin v2.4s, v2.4s, v24.4s                              // out_2_0
   scvtf v28.4s, v28.4s                                   // real
-  fmul v2.4s, v22.4s, v2.4s                              // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v28.4s, v2.4s                             // out
-  fcmgt v2.4s, v23.4s, v31.4s                            // out
-  bsl v2.16b, v23.16b, v31.16b
-  fcmgt v28.4s, v2.4s, v24.4s                            // out_2_1
-  bsl v28.16b, v24.16b, v2.16b
-  ldr s2, [x12, #4]                                      // scale_row_1
-  dup v2.4s, v2.s[0]
+  fmul v29.4s, v22.4s, v25.s[2]                          // scale
+  mov v8.16b, v31.16b                                    // bias
+  fmla v8.4s, v28.4s, v29.4s                             // out
+  fmax v28.4s, v8.4s, v23.4s                             // out
+  fmin v28.4s, v28.4s, v24.4s                            // out_2_1
   scvtf v1.4s, v1.4s                                     // real
-  fmul v2.4s, v21.4s, v2.4s                              // scale
-  mov v31.16b, v25.16b                                   // bias
-  fmla v31.4s, v1.4s, v2.4s                              // out
-  fcmgt v1.4s, v23.4s, v31.4s                            // out
-  bsl v1.16b, v23.16b, v31.16b
-  fcmgt v2.4s, v1.4s, v24.4s                             // out_1_0
-  bsl v2.16b, v24.16b, v1.16b
-  ldr s1, [x12, #4]                                      // scale_row_1
-  dup v1.4s, v1.s[0]
+  fmul v29.4s, v21.4s, v25.s[1]                          // scale
+  mov v8.16b, v30.16b                                    // bias
+  fmla v8.4s, v1.4s, v29.4s                              // out
+  fmax v1.4s, v8.4s, v23.4s                              // out
+  fmin v1.4s, v1.4s, v24.4s                              // out_1_0
   scvtf v27.4s, v27.4s                                   // real
-  fmul v1.4s, v22.4s, v1.4s                              // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v27.4s, v1.4s                             // out
-  fcmgt v1.4s, v23.4s, v31.4s                            // out
-  bsl v1.16b, v23.16b, v31.16b
-  fcmgt v27.4s, v1.4s, v24.4s                            // out_1_1
-  bsl v27.16b, v24.16b, v1.16b
-  ld1r {v1.4s}, [x12]                                    // scale_row_0
+  fmul v29.4s, v22.4s, v25.s[1]                          // scale
+  mov v8.16b, v31.16b                                    // bias
+  fmla v8.4s, v27.4s, v29.4s                             // out
+  fmax v27.4s, v8.4s, v23.4s                             // out
+  fmin v27.4s, v27.4s, v24.4s                            // out_1_1
   scvtf v0.4s, v0.4s                                     // real
-  fmul v1.4s, v21.4s, v1.4s                              // scale
-  fmla v25.4s, v0.4s, v1.4s                              // out
-  fcmgt v0.4s, v23.4s, v25.4s                            // out
-  bsl v0.16b, v23.16b, v25.16b
-  fcmgt v1.4s, v0.4s, v24.4s                             // out_0_0
-  bsl v1.16b, v24.16b, v0.16b
-  ld1r {v0.4s}, [x12]                                    // scale_row_0
+  fmul v21.4s, v21.4s, v25.s[0]                          // scale
+  fmla v30.4s, v0.4s, v21.4s                             // out
+  fmax v0.4s, v30.4s, v23.4s                             // out
+  fmin v0.4s, v0.4s, v24.4s                              // out_0_0
   scvtf v21.4s, v26.4s                                   // real
-  fmul v0.4s, v22.4s, v0.4s                              // scale
-  fmla v29.4s, v21.4s, v0.4s                             // out
-  fcmgt v0.4s, v23.4s, v29.4s                            // out
-  bsl v0.16b, v23.16b, v29.16b
-  fcmgt v21.4s, v0.4s, v24.4s                            // out_0_1
-  bsl v21.16b, v24.16b, v0.16b
+  fmul v22.4s, v22.4s, v25.s[0]                          // scale
+  fmla v31.4s, v21.4s, v22.4s                            // out
+  fmax v21.4s, v31.4s, v23.4s                            // out
+  fmin v21.4s, v21.4s, v24.4s                            // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v30.s}[0], [x13]                                  // out_7_0
-  st1 {v19.s}[0], [x20]                                  // out_6_0
-  st1 {v18.s}[0], [x19]                                  // out_5_0
-  st1 {v17.s}[0], [x17]                                  // out_4_0
-  st1 {v5.s}[0], [x16]                                   // out_3_0
-  st1 {v3.s}[0], [x15]                                   // out_2_0
-  st1 {v2.s}[0], [x14]                                   // out_1_0
-  st1 {v1.s}[0], [x6]                                    // out_0_0
+  st1 {v20.s}[0], [x11]                                  // out_7_0
+  st1 {v19.s}[0], [x17]                                  // out_6_0
+  st1 {v18.s}[0], [x16]                                  // out_5_0
+  st1 {v17.s}[0], [x15]                                  // out_4_0
+  st1 {v3.s}[0], [x14]                                   // out_3_0
+  st1 {v2.s}[0], [x13]                                   // out_2_0
+  st1 {v1.s}[0], [x12]                                   // out_1_0
+  st1 {v0.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
-  add x9, x13, #4
-  st1 {v30.s}[1], [x9]                                   // out_7_0
-  add x9, x20, #4
-  st1 {v19.s}[1], [x9]                                   // out_6_0
-  add x9, x19, #4
-  st1 {v18.s}[1], [x9]                                   // out_5_0
+  add x9, x11, #4
+  st1 {v20.s}[1], [x9]                                   // out_7_0
   add x9, x17, #4
-  st1 {v17.s}[1], [x9]                                   // out_4_0
+  st1 {v19.s}[1], [x9]                                   // out_6_0
   add x9, x16, #4
-  st1 {v5.s}[1], [x9]                                    // out_3_0
+  st1 {v18.s}[1], [x9]                                   // out_5_0
   add x9, x15, #4
-  st1 {v3.s}[1], [x9]                                    // out_2_0
+  st1 {v17.s}[1], [x9]                                   // out_4_0
   add x9, x14, #4
-  st1 {v2.s}[1], [x9]                                    // out_1_0
+  st1 {v3.s}[1], [x9]                                    // out_3_0
+  add x9, x13, #4
+  st1 {v2.s}[1], [x9]                                    // out_2_0
+  add x9, x12, #4
+  st1 {v1.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
-  st1 {v1.s}[1], [x9]                                    // out_0_0
+  st1 {v0.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
-  add x9, x13, #8
-  st1 {v30.s}[2], [x9]                                   // out_7_0
-  add x9, x20, #8
-  st1 {v19.s}[2], [x9]                                   // out_6_0
-  add x9, x19, #8
-  st1 {v18.s}[2], [x9]                                   // out_5_0
+  add x9, x11, #8
+  st1 {v20.s}[2], [x9]                                   // out_7_0
   add x9, x17, #8
-  st1 {v17.s}[2], [x9]                                   // out_4_0
+  st1 {v19.s}[2], [x9]                                   // out_6_0
   add x9, x16, #8
-  st1 {v5.s}[2], [x9]                                    // out_3_0
+  st1 {v18.s}[2], [x9]                                   // out_5_0
   add x9, x15, #8
-  st1 {v3.s}[2], [x9]                                    // out_2_0
+  st1 {v17.s}[2], [x9]                                   // out_4_0
   add x9, x14, #8
-  st1 {v2.s}[2], [x9]                                    // out_1_0
+  st1 {v3.s}[2], [x9]                                    // out_3_0
+  add x9, x13, #8
+  st1 {v2.s}[2], [x9]                                    // out_2_0
+  add x9, x12, #8
+  st1 {v1.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
-  st1 {v1.s}[2], [x9]                                    // out_0_0
+  st1 {v0.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
-  add x9, x13, #12
-  st1 {v30.s}[3], [x9]                                   // out_7_0
-  add x9, x20, #12
-  st1 {v19.s}[3], [x9]                                   // out_6_0
-  add x9, x19, #12
-  st1 {v18.s}[3], [x9]                                   // out_5_0
+  add x9, x11, #12
+  st1 {v20.s}[3], [x9]                                   // out_7_0
   add x9, x17, #12
-  st1 {v17.s}[3], [x9]                                   // out_4_0
+  st1 {v19.s}[3], [x9]                                   // out_6_0
   add x9, x16, #12
-  st1 {v5.s}[3], [x9]                                    // out_3_0
+  st1 {v18.s}[3], [x9]                                   // out_5_0
   add x9, x15, #12
-  st1 {v3.s}[3], [x9]                                    // out_2_0
+  st1 {v17.s}[3], [x9]                                   // out_4_0
   add x9, x14, #12
-  st1 {v2.s}[3], [x9]                                    // out_1_0
+  st1 {v3.s}[3], [x9]                                    // out_3_0
+  add x9, x13, #12
+  st1 {v2.s}[3], [x9]                                    // out_2_0
+  add x9, x12, #12
+  st1 {v1.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
-  st1 {v1.s}[3], [x9]                                    // out_0_0
+  st1 {v0.s}[3], [x9]                                    // out_0_0
 L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
-  add x9, x13, #16
-  st1 {v20.s}[0], [x9]                                   // out_7_1
-  add x9, x20, #16
-  st1 {v16.s}[0], [x9]                                   // out_6_1
-  add x9, x19, #16
-  st1 {v7.s}[0], [x9]                                    // out_5_1
+  add x9, x11, #16
+  st1 {v16.s}[0], [x9]                                   // out_7_1
   add x9, x17, #16
-  st1 {v6.s}[0], [x9]                                    // out_4_1
+  st1 {v7.s}[0], [x9]                                    // out_6_1
   add x9, x16, #16
-  st1 {v4.s}[0], [x9]                                    // out_3_1
+  st1 {v6.s}[0], [x9]                                    // out_5_1
   add x9, x15, #16
-  st1 {v28.s}[0], [x9]                                   // out_2_1
+  st1 {v5.s}[0], [x9]                                    // out_4_1
   add x9, x14, #16
+  st1 {v4.s}[0], [x9]                                    // out_3_1
+  add x9, x13, #16
+  st1 {v28.s}[0], [x9]                                   // out_2_1
+  add x9, x12, #16
   st1 {v27.s}[0], [x9]                                   // out_1_1
   add x9, x6, #16
   st1 {v21.s}[0], [x9]                                   // out_0_1
@@ -1136,19 +968,19 @@ L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
-  add x9, x13, #20
-  st1 {v20.s}[1], [x9]                                   // out_7_1
-  add x9, x20, #20
-  st1 {v16.s}[1], [x9]                                   // out_6_1
-  add x9, x19, #20
-  st1 {v7.s}[1], [x9]                                    // out_5_1
+  add x9, x11, #20
+  st1 {v16.s}[1], [x9]                                   // out_7_1
   add x9, x17, #20
-  st1 {v6.s}[1], [x9]                                    // out_4_1
+  st1 {v7.s}[1], [x9]                                    // out_6_1
   add x9, x16, #20
-  st1 {v4.s}[1], [x9]                                    // out_3_1
+  st1 {v6.s}[1], [x9]                                    // out_5_1
   add x9, x15, #20
-  st1 {v28.s}[1], [x9]                                   // out_2_1
+  st1 {v5.s}[1], [x9]                                    // out_4_1
   add x9, x14, #20
+  st1 {v4.s}[1], [x9]                                    // out_3_1
+  add x9, x13, #20
+  st1 {v28.s}[1], [x9]                                   // out_2_1
+  add x9, x12, #20
   st1 {v27.s}[1], [x9]                                   // out_1_1
   add x9, x6, #20
   st1 {v21.s}[1], [x9]                                   // out_0_1
@@ -1156,19 +988,19 @@ L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
-  add x9, x13, #24
-  st1 {v20.s}[2], [x9]                                   // out_7_1
-  add x9, x20, #24
-  st1 {v16.s}[2], [x9]                                   // out_6_1
-  add x9, x19, #24
-  st1 {v7.s}[2], [x9]                                    // out_5_1
+  add x9, x11, #24
+  st1 {v16.s}[2], [x9]                                   // out_7_1
   add x9, x17, #24
-  st1 {v6.s}[2], [x9]                                    // out_4_1
+  st1 {v7.s}[2], [x9]                                    // out_6_1
   add x9, x16, #24
-  st1 {v4.s}[2], [x9]                                    // out_3_1
+  st1 {v6.s}[2], [x9]                                    // out_5_1
   add x9, x15, #24
-  st1 {v28.s}[2], [x9]                                   // out_2_1
+  st1 {v5.s}[2], [x9]                                    // out_4_1
   add x9, x14, #24
+  st1 {v4.s}[2], [x9]                                    // out_3_1
+  add x9, x13, #24
+  st1 {v28.s}[2], [x9]                                   // out_2_1
+  add x9, x12, #24
   st1 {v27.s}[2], [x9]                                   // out_1_1
   add x9, x6, #24
   st1 {v21.s}[2], [x9]                                   // out_0_1
@@ -1201,17 +1033,15 @@ L(n_done):
   ldr x19, [sp, #0]
   ldr x20, [sp, #8]
   ldr x21, [sp, #16]
-  ldr x22, [sp, #24]
-  ldr x23, [sp, #32]
-  ldr d8, [sp, #40]
-  ldr d9, [sp, #48]
-  ldr d10, [sp, #56]
-  ldr d11, [sp, #64]
-  ldr d12, [sp, #72]
-  ldr d13, [sp, #80]
-  ldr d14, [sp, #88]
-  ldr d15, [sp, #96]
-  add sp, sp, #112
+  ldr d8, [sp, #24]
+  ldr d9, [sp, #32]
+  ldr d10, [sp, #40]
+  ldr d11, [sp, #48]
+  ldr d12, [sp, #56]
+  ldr d13, [sp, #64]
+  ldr d14, [sp, #72]
+  ldr d15, [sp, #80]
+  add sp, sp, #96
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -1223,28 +1053,24 @@ L(n_done):
   .seh_save_reg x20, 8
   ldr x21, [sp, #16]
   .seh_save_reg x21, 16
-  ldr x22, [sp, #24]
-  .seh_save_reg x22, 24
-  ldr x23, [sp, #32]
-  .seh_save_reg x23, 32
-  ldr d8, [sp, #40]
-  .seh_save_freg d8, 40
-  ldr d9, [sp, #48]
-  .seh_save_freg d9, 48
-  ldr d10, [sp, #56]
-  .seh_save_freg d10, 56
-  ldr d11, [sp, #64]
-  .seh_save_freg d11, 64
-  ldr d12, [sp, #72]
-  .seh_save_freg d12, 72
-  ldr d13, [sp, #80]
-  .seh_save_freg d13, 80
-  ldr d14, [sp, #88]
-  .seh_save_freg d14, 88
-  ldr d15, [sp, #96]
-  .seh_save_freg d15, 96
-  add sp, sp, #112
-  .seh_stackalloc 112
+  ldr d8, [sp, #24]
+  .seh_save_freg d8, 24
+  ldr d9, [sp, #32]
+  .seh_save_freg d9, 32
+  ldr d10, [sp, #40]
+  .seh_save_freg d10, 40
+  ldr d11, [sp, #48]
+  .seh_save_freg d11, 48
+  ldr d12, [sp, #56]
+  .seh_save_freg d12, 56
+  ldr d13, [sp, #64]
+  .seh_save_freg d13, 64
+  ldr d14, [sp, #72]
+  .seh_save_freg d14, 72
+  ldr d15, [sp, #80]
+  .seh_save_freg d15, 80
+  add sp, sp, #96
+  .seh_stackalloc 96
   .seh_endepilogue
   ret
   .seh_endproc

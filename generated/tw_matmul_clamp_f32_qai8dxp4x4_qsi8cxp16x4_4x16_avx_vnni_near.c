@@ -281,10 +281,10 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near(const tw_args
       field = rhs_panel + (k_padded * 16 + 64);
       const __m256 scale_0 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)field));
       const __m256 scale_1 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(field + 32)));
-      field = lhs_panel + (k_padded * 4 + 32);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const __m256 min = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(clamp)));
       const __m256 max = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(clamp + 4)));
+      field = lhs_panel + (k_padded * 4 + 32);
       dst_stride = args->dst_stride;
       dst_1 = m_left > 1 ? dst_tile + dst_stride : dst_tile;
       dst_2 = m_left > 2 ? dst_1 + dst_stride : dst_1;

@@ -6,7 +6,7 @@
 //     | 32 x k bits of codes | 4 i32 x zeros | 4 f32 x scales |
 // rhs i8 n8 kr4 k%32 [data|sums:i32*1|scales:f32|bias:f32] (99a00ab31d837ddc)
 //     | 64 x k bits of codes | 8 i32 x sums | 8 f32 x scales | 8 f32 x bias |
-// tile 4 x 8: needs 15 vector registers on neon_dotprod (8 accumulators + 7 operands), 32 exist
+// tile 4 x 8: needs 16 vector registers on neon_dotprod (7 accumulators + 9 operands), 32 exist
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (00d216dcd03671d2)
 // again  tilewright generate
@@ -157,366 +157,287 @@ L(k):
   subs x9, x9, #1                                        // next k
   b.hi L(k)
 L(k_done):
-  mov x9, #8
-  mul x9, x10, x9
+  lsl x9, x10, #3
   add x9, x3, x9                                         // field
   ldp q1, q0, [x9, #0]                                   // colsum_0, colsum_1
-  mov x9, #4
-  mul x9, x10, x9
+  lsl x9, x10, #2
   add x9, x7, x9                                         // field
-  ld1r {v2.4s}, [x9]                                     // zero_0
-  mla v16.4s, v1.4s, v2.4s                               // sum
-  mla v17.4s, v0.4s, v2.4s                               // sum
-  ldr s2, [x9, #4]                                       // zero_1
-  dup v2.4s, v2.s[0]
-  mla v18.4s, v1.4s, v2.4s                               // sum
-  mla v19.4s, v0.4s, v2.4s                               // sum
-  ldr s2, [x9, #8]                                       // zero_2
-  dup v2.4s, v2.s[0]
-  mla v20.4s, v1.4s, v2.4s                               // sum
-  mla v21.4s, v0.4s, v2.4s                               // sum
-  ldr s2, [x9, #12]                                      // zero_3
-  dup v2.4s, v2.s[0]
-  mla v22.4s, v1.4s, v2.4s                               // sum
-  mla v23.4s, v0.4s, v2.4s                               // sum
-  mov x9, #8
-  mul x9, x10, x9
+  ldr q2, [x9, #0]                                       // zeros
+  mla v16.4s, v1.4s, v2.s[0]                             // sum
+  mla v17.4s, v0.4s, v2.s[0]                             // sum
+  mla v18.4s, v1.4s, v2.s[1]                             // sum
+  mla v19.4s, v0.4s, v2.s[1]                             // sum
+  mla v20.4s, v1.4s, v2.s[2]                             // sum
+  mla v21.4s, v0.4s, v2.s[2]                             // sum
+  mla v22.4s, v1.4s, v2.s[3]                             // sum
+  mla v23.4s, v0.4s, v2.s[3]                             // sum
+  lsl x9, x10, #3
   add x9, x9, #32
   add x9, x3, x9                                         // field
   ldp q1, q0, [x9, #0]                                   // scale_0, scale_1
-  mov x9, #4
-  mul x9, x10, x9
+  add x9, x0, #8*15                                      // clamp
+  ld1r {v2.4s}, [x9]                                     // min
+  ldr s3, [x9, #4]                                       // max
+  dup v3.4s, v3.s[0]
+  lsl x9, x10, #2
   add x9, x9, #16
   add x9, x7, x9                                         // field
-  add x11, x0, #8*15                                     // clamp
-  ld1r {v2.4s}, [x11]                                    // min
-  ldr s3, [x11, #4]                                      // max
-  dup v3.4s, v3.s[0]
-  mov x11, #8
-  ldr x12, [x0, #8*13]                                   // dst_stride
-  mov x13, #1
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x6, x12
-  cmp x13, #0                                            // dst_1
-  csel x13, x6, x14, eq
-  mov x14, #2
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x12
-  cmp x14, #0                                            // dst_2
-  csel x14, x13, x15, eq
-  mov x15, #3
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x12, x14, x12
-  cmp x15, #0                                            // dst_3
-  csel x12, x14, x12, eq
-  mov x15, #8
-  mul x10, x10, x15
+  ldr q4, [x9, #0]                                       // scale_rows
+  mov x9, #8
+  ldr x11, [x0, #8*13]                                   // dst_stride
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
+  add x11, x13, x11
+  cmp x8, #3                                             // dst_3
+  csel x11, x13, x11, ls
+  lsl x10, x10, #3
   add x10, x10, #64
   add x10, x3, x10                                       // field
-  cmp x4, x11                                            // unless n_left at_least 
+  cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_else)
-  ldr x11, [x0, #8*14]                                   // bias
-  add x15, x11, x2
-  cmp x11, #0                                            // bias
-  csel x10, x10, x15, eq
-  ldp q5, q4, [x10, #0]                                  // bias, bias
-  ldr s6, [x9, #12]                                      // scale_row_3
-  dup v6.4s, v6.s[0]
+  ldr x9, [x0, #8*14]                                    // bias
+  add x14, x9, x2
+  cmp x9, #0                                             // bias
+  csel x9, x10, x14, eq
+  ldp q6, q5, [x9, #0]                                   // bias, bias
   scvtf v7.4s, v22.4s                                    // real
-  fmul v6.4s, v1.4s, v6.4s                               // scale
-  mov v22.16b, v5.16b                                    // bias
-  fmla v22.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v22.4s                             // out
-  bsl v6.16b, v2.16b, v22.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out_3_0
-  bsl v7.16b, v3.16b, v6.16b
-  str q7, [x12, #0]                                      // out_3_0
-  ldr s6, [x9, #12]                                      // scale_row_3
-  dup v6.4s, v6.s[0]
+  fmul v22.4s, v1.4s, v4.s[3]                            // scale
+  mov v24.16b, v6.16b                                    // bias
+  fmla v24.4s, v7.4s, v22.4s                             // out
+  fmax v7.4s, v24.4s, v2.4s                              // out
+  fmin v7.4s, v7.4s, v3.4s                               // out_3_0
+  str q7, [x11, #0]                                      // out_3_0
   scvtf v7.4s, v23.4s                                    // real
-  fmul v6.4s, v0.4s, v6.4s                               // scale
-  mov v22.16b, v4.16b                                    // bias
-  fmla v22.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v22.4s                             // out
-  bsl v6.16b, v2.16b, v22.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out_3_1
-  bsl v7.16b, v3.16b, v6.16b
-  str q7, [x12, #16]                                     // out_3_1
-  ldr s6, [x9, #8]                                       // scale_row_2
-  dup v6.4s, v6.s[0]
+  fmul v22.4s, v0.4s, v4.s[3]                            // scale
+  mov v23.16b, v5.16b                                    // bias
+  fmla v23.4s, v7.4s, v22.4s                             // out
+  fmax v7.4s, v23.4s, v2.4s                              // out
+  fmin v7.4s, v7.4s, v3.4s                               // out_3_1
+  str q7, [x11, #16]                                     // out_3_1
   scvtf v7.4s, v20.4s                                    // real
-  fmul v6.4s, v1.4s, v6.4s                               // scale
-  mov v20.16b, v5.16b                                    // bias
-  fmla v20.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v20.4s                             // out
-  bsl v6.16b, v2.16b, v20.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out_2_0
-  bsl v7.16b, v3.16b, v6.16b
-  str q7, [x14, #0]                                      // out_2_0
-  ldr s6, [x9, #8]                                       // scale_row_2
-  dup v6.4s, v6.s[0]
+  fmul v20.4s, v1.4s, v4.s[2]                            // scale
+  mov v22.16b, v6.16b                                    // bias
+  fmla v22.4s, v7.4s, v20.4s                             // out
+  fmax v7.4s, v22.4s, v2.4s                              // out
+  fmin v7.4s, v7.4s, v3.4s                               // out_2_0
+  str q7, [x13, #0]                                      // out_2_0
   scvtf v7.4s, v21.4s                                    // real
-  fmul v6.4s, v0.4s, v6.4s                               // scale
-  mov v20.16b, v4.16b                                    // bias
-  fmla v20.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v20.4s                             // out
-  bsl v6.16b, v2.16b, v20.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out_2_1
-  bsl v7.16b, v3.16b, v6.16b
-  str q7, [x14, #16]                                     // out_2_1
-  ldr s6, [x9, #4]                                       // scale_row_1
-  dup v6.4s, v6.s[0]
+  fmul v20.4s, v0.4s, v4.s[2]                            // scale
+  mov v21.16b, v5.16b                                    // bias
+  fmla v21.4s, v7.4s, v20.4s                             // out
+  fmax v7.4s, v21.4s, v2.4s                              // out
+  fmin v7.4s, v7.4s, v3.4s                               // out_2_1
+  str q7, [x13, #16]                                     // out_2_1
   scvtf v7.4s, v18.4s                                    // real
-  fmul v6.4s, v1.4s, v6.4s                               // scale
-  mov v18.16b, v5.16b                                    // bias
-  fmla v18.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v18.4s                             // out
-  bsl v6.16b, v2.16b, v18.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out_1_0
-  bsl v7.16b, v3.16b, v6.16b
-  str q7, [x13, #0]                                      // out_1_0
-  ldr s6, [x9, #4]                                       // scale_row_1
-  dup v6.4s, v6.s[0]
+  fmul v18.4s, v1.4s, v4.s[1]                            // scale
+  mov v20.16b, v6.16b                                    // bias
+  fmla v20.4s, v7.4s, v18.4s                             // out
+  fmax v7.4s, v20.4s, v2.4s                              // out
+  fmin v7.4s, v7.4s, v3.4s                               // out_1_0
+  str q7, [x12, #0]                                      // out_1_0
   scvtf v7.4s, v19.4s                                    // real
-  fmul v6.4s, v0.4s, v6.4s                               // scale
-  mov v18.16b, v4.16b                                    // bias
-  fmla v18.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v18.4s                             // out
-  bsl v6.16b, v2.16b, v18.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out_1_1
-  bsl v7.16b, v3.16b, v6.16b
-  str q7, [x13, #16]                                     // out_1_1
-  ld1r {v6.4s}, [x9]                                     // scale_row_0
+  fmul v18.4s, v0.4s, v4.s[1]                            // scale
+  mov v19.16b, v5.16b                                    // bias
+  fmla v19.4s, v7.4s, v18.4s                             // out
+  fmax v7.4s, v19.4s, v2.4s                              // out
+  fmin v7.4s, v7.4s, v3.4s                               // out_1_1
+  str q7, [x12, #16]                                     // out_1_1
   scvtf v7.4s, v16.4s                                    // real
-  fmul v1.4s, v1.4s, v6.4s                               // scale
-  fmla v5.4s, v7.4s, v1.4s                               // out
-  fcmgt v1.4s, v2.4s, v5.4s                              // out
-  bsl v1.16b, v2.16b, v5.16b
-  fcmgt v5.4s, v1.4s, v3.4s                              // out_0_0
-  bsl v5.16b, v3.16b, v1.16b
-  str q5, [x6, #0]                                       // out_0_0
-  ld1r {v1.4s}, [x9]                                     // scale_row_0
-  scvtf v5.4s, v17.4s                                    // real
-  fmul v0.4s, v0.4s, v1.4s                               // scale
-  fmla v4.4s, v5.4s, v0.4s                               // out
-  fcmgt v0.4s, v2.4s, v4.4s                              // out
-  bsl v0.16b, v2.16b, v4.16b
-  fcmgt v1.4s, v0.4s, v3.4s                              // out_0_1
-  bsl v1.16b, v3.16b, v0.16b
-  str q1, [x6, #16]                                      // out_0_1
+  fmul v1.4s, v1.4s, v4.s[0]                             // scale
+  fmla v6.4s, v7.4s, v1.4s                               // out
+  fmax v1.4s, v6.4s, v2.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out_0_0
+  str q1, [x6, #0]                                       // out_0_0
+  scvtf v1.4s, v17.4s                                    // real
+  fmul v0.4s, v0.4s, v4.s[0]                             // scale
+  fmla v5.4s, v1.4s, v0.4s                               // out
+  fmax v0.4s, v5.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out_0_1
+  str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
-  ldr x11, [x0, #8*14]                                   // bias
-  add x15, x11, x2
-  cmp x11, #0                                            // bias
-  csel x10, x10, x15, eq
-  mov x11, #1
-  sub x11, x4, x11
-  mov x15, #0
-  subs x16, x11, x15
-  csel x16, x16, xzr, hs
-  subs x15, x4, x15
+  ldr x9, [x0, #8*14]                                    // bias
+  add x14, x9, x2
+  cmp x9, #0                                             // bias
+  csel x9, x10, x14, eq
+  mov x10, #1
+  sub x10, x4, x10
+  mov x14, #0
+  subs x15, x10, x14
   csel x15, x15, xzr, hs
-  cmp x15, #0
-  csel x15, x10, x10, eq
-  ld1r {v4.4s}, [x15]                                    // bias
-  mov x17, #1
-  cmp x16, x17
-  csel x17, x16, x17, lo
-  add x17, x15, x17, lsl #2
-  ld1 {v4.s}[1], [x17]                                   // bias
-  mov x17, #2
-  cmp x16, x17
-  csel x17, x16, x17, lo
-  add x17, x15, x17, lsl #2
-  ld1 {v4.s}[2], [x17]                                   // bias
-  mov x17, #3
-  cmp x16, x17
-  csel x16, x16, x17, lo
-  add x15, x15, x16, lsl #2
-  ld1 {v4.s}[3], [x15]                                   // bias
-  mov x15, #4
-  subs x11, x11, x15
-  csel x11, x11, xzr, hs
-  subs x15, x4, x15
-  csel x15, x15, xzr, hs
-  add x16, x10, #16
-  cmp x15, #0
-  csel x10, x10, x16, eq
-  ld1r {v5.4s}, [x10]                                    // bias
-  mov x15, #1
-  cmp x11, x15
-  csel x15, x11, x15, lo
-  add x15, x10, x15, lsl #2
-  ld1 {v5.s}[1], [x15]                                   // bias
-  mov x15, #2
-  cmp x11, x15
-  csel x15, x11, x15, lo
-  add x15, x10, x15, lsl #2
-  ld1 {v5.s}[2], [x15]                                   // bias
-  mov x15, #3
-  cmp x11, x15
-  csel x11, x11, x15, lo
-  add x10, x10, x11, lsl #2
-  ld1 {v5.s}[3], [x10]                                   // bias
-  ldr s6, [x9, #12]                                      // scale_row_3
-  dup v6.4s, v6.s[0]
+  subs x14, x4, x14
+  csel x14, x14, xzr, hs
+  cmp x14, #0
+  csel x14, x9, x9, eq
+  ld1r {v5.4s}, [x14]                                    // bias
+  mov x16, #1
+  cmp x15, x16
+  csel x16, x15, x16, lo
+  add x16, x14, x16, lsl #2
+  ld1 {v5.s}[1], [x16]                                   // bias
+  mov x16, #2
+  cmp x15, x16
+  csel x16, x15, x16, lo
+  add x16, x14, x16, lsl #2
+  ld1 {v5.s}[2], [x16]                                   // bias
+  mov x16, #3
+  cmp x15, x16
+  csel x15, x15, x16, lo
+  add x14, x14, x15, lsl #2
+  ld1 {v5.s}[3], [x14]                                   // bias
+  mov x14, #4
+  subs x10, x10, x14
+  csel x10, x10, xzr, hs
+  subs x14, x4, x14
+  csel x14, x14, xzr, hs
+  add x15, x9, #16
+  cmp x14, #0
+  csel x9, x9, x15, eq
+  ld1r {v6.4s}, [x9]                                     // bias
+  mov x14, #1
+  cmp x10, x14
+  csel x14, x10, x14, lo
+  add x14, x9, x14, lsl #2
+  ld1 {v6.s}[1], [x14]                                   // bias
+  mov x14, #2
+  cmp x10, x14
+  csel x14, x10, x14, lo
+  add x14, x9, x14, lsl #2
+  ld1 {v6.s}[2], [x14]                                   // bias
+  mov x14, #3
+  cmp x10, x14
+  csel x10, x10, x14, lo
+  add x9, x9, x10, lsl #2
+  ld1 {v6.s}[3], [x9]                                    // bias
   scvtf v7.4s, v22.4s                                    // real
-  fmul v6.4s, v1.4s, v6.4s                               // scale
-  mov v22.16b, v4.16b                                    // bias
-  fmla v22.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v2.4s, v22.4s                             // out
-  bsl v6.16b, v2.16b, v22.16b
-  fcmgt v7.4s, v6.4s, v3.4s                              // out_3_0
-  bsl v7.16b, v3.16b, v6.16b
-  ldr s6, [x9, #12]                                      // scale_row_3
-  dup v6.4s, v6.s[0]
+  fmul v22.4s, v1.4s, v4.s[3]                            // scale
+  mov v24.16b, v5.16b                                    // bias
+  fmla v24.4s, v7.4s, v22.4s                             // out
+  fmax v7.4s, v24.4s, v2.4s                              // out
+  fmin v7.4s, v7.4s, v3.4s                               // out_3_0
   scvtf v22.4s, v23.4s                                   // real
-  fmul v6.4s, v0.4s, v6.4s                               // scale
-  mov v23.16b, v5.16b                                    // bias
-  fmla v23.4s, v22.4s, v6.4s                             // out
-  fcmgt v6.4s, v2.4s, v23.4s                             // out
-  bsl v6.16b, v2.16b, v23.16b
-  fcmgt v22.4s, v6.4s, v3.4s                             // out_3_1
-  bsl v22.16b, v3.16b, v6.16b
-  ldr s6, [x9, #8]                                       // scale_row_2
-  dup v6.4s, v6.s[0]
+  fmul v23.4s, v0.4s, v4.s[3]                            // scale
+  mov v24.16b, v6.16b                                    // bias
+  fmla v24.4s, v22.4s, v23.4s                            // out
+  fmax v22.4s, v24.4s, v2.4s                             // out
+  fmin v22.4s, v22.4s, v3.4s                             // out_3_1
   scvtf v20.4s, v20.4s                                   // real
-  fmul v6.4s, v1.4s, v6.4s                               // scale
-  mov v23.16b, v4.16b                                    // bias
-  fmla v23.4s, v20.4s, v6.4s                             // out
-  fcmgt v6.4s, v2.4s, v23.4s                             // out
-  bsl v6.16b, v2.16b, v23.16b
-  fcmgt v20.4s, v6.4s, v3.4s                             // out_2_0
-  bsl v20.16b, v3.16b, v6.16b
-  ldr s6, [x9, #8]                                       // scale_row_2
-  dup v6.4s, v6.s[0]
+  fmul v23.4s, v1.4s, v4.s[2]                            // scale
+  mov v24.16b, v5.16b                                    // bias
+  fmla v24.4s, v20.4s, v23.4s                            // out
+  fmax v20.4s, v24.4s, v2.4s                             // out
+  fmin v20.4s, v20.4s, v3.4s                             // out_2_0
   scvtf v21.4s, v21.4s                                   // real
-  fmul v6.4s, v0.4s, v6.4s                               // scale
-  mov v23.16b, v5.16b                                    // bias
-  fmla v23.4s, v21.4s, v6.4s                             // out
-  fcmgt v6.4s, v2.4s, v23.4s                             // out
-  bsl v6.16b, v2.16b, v23.16b
-  fcmgt v21.4s, v6.4s, v3.4s                             // out_2_1
-  bsl v21.16b, v3.16b, v6.16b
-  ldr s6, [x9, #4]                                       // scale_row_1
-  dup v6.4s, v6.s[0]
+  fmul v23.4s, v0.4s, v4.s[2]                            // scale
+  mov v24.16b, v6.16b                                    // bias
+  fmla v24.4s, v21.4s, v23.4s                            // out
+  fmax v21.4s, v24.4s, v2.4s                             // out
+  fmin v21.4s, v21.4s, v3.4s                             // out_2_1
   scvtf v18.4s, v18.4s                                   // real
-  fmul v6.4s, v1.4s, v6.4s                               // scale
-  mov v23.16b, v4.16b                                    // bias
-  fmla v23.4s, v18.4s, v6.4s                             // out
-  fcmgt v6.4s, v2.4s, v23.4s                             // out
-  bsl v6.16b, v2.16b, v23.16b
-  fcmgt v18.4s, v6.4s, v3.4s                             // out_1_0
-  bsl v18.16b, v3.16b, v6.16b
-  ldr s6, [x9, #4]                                       // scale_row_1
-  dup v6.4s, v6.s[0]
+  fmul v23.4s, v1.4s, v4.s[1]                            // scale
+  mov v24.16b, v5.16b                                    // bias
+  fmla v24.4s, v18.4s, v23.4s                            // out
+  fmax v18.4s, v24.4s, v2.4s                             // out
+  fmin v18.4s, v18.4s, v3.4s                             // out_1_0
   scvtf v19.4s, v19.4s                                   // real
-  fmul v6.4s, v0.4s, v6.4s                               // scale
-  mov v23.16b, v5.16b                                    // bias
-  fmla v23.4s, v19.4s, v6.4s                             // out
-  fcmgt v6.4s, v2.4s, v23.4s                             // out
-  bsl v6.16b, v2.16b, v23.16b
-  fcmgt v19.4s, v6.4s, v3.4s                             // out_1_1
-  bsl v19.16b, v3.16b, v6.16b
-  ld1r {v6.4s}, [x9]                                     // scale_row_0
+  fmul v23.4s, v0.4s, v4.s[1]                            // scale
+  mov v24.16b, v6.16b                                    // bias
+  fmla v24.4s, v19.4s, v23.4s                            // out
+  fmax v19.4s, v24.4s, v2.4s                             // out
+  fmin v19.4s, v19.4s, v3.4s                             // out_1_1
   scvtf v16.4s, v16.4s                                   // real
-  fmul v1.4s, v1.4s, v6.4s                               // scale
-  fmla v4.4s, v16.4s, v1.4s                              // out
-  fcmgt v1.4s, v2.4s, v4.4s                              // out
-  bsl v1.16b, v2.16b, v4.16b
-  fcmgt v4.4s, v1.4s, v3.4s                              // out_0_0
-  bsl v4.16b, v3.16b, v1.16b
-  ld1r {v1.4s}, [x9]                                     // scale_row_0
-  scvtf v6.4s, v17.4s                                    // real
-  fmul v0.4s, v0.4s, v1.4s                               // scale
-  fmla v5.4s, v6.4s, v0.4s                               // out
-  fcmgt v0.4s, v2.4s, v5.4s                              // out
-  bsl v0.16b, v2.16b, v5.16b
-  fcmgt v1.4s, v0.4s, v3.4s                              // out_0_1
-  bsl v1.16b, v3.16b, v0.16b
+  fmul v1.4s, v1.4s, v4.s[0]                             // scale
+  fmla v5.4s, v16.4s, v1.4s                              // out
+  fmax v1.4s, v5.4s, v2.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out_0_0
+  scvtf v5.4s, v17.4s                                    // real
+  fmul v0.4s, v0.4s, v4.s[0]                             // scale
+  fmla v6.4s, v5.4s, v0.4s                               // out
+  fmax v0.4s, v6.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v7.s}[0], [x12]                                   // out_3_0
-  st1 {v20.s}[0], [x14]                                  // out_2_0
-  st1 {v18.s}[0], [x13]                                  // out_1_0
-  st1 {v4.s}[0], [x6]                                    // out_0_0
+  st1 {v7.s}[0], [x11]                                   // out_3_0
+  st1 {v20.s}[0], [x13]                                  // out_2_0
+  st1 {v18.s}[0], [x12]                                  // out_1_0
+  st1 {v1.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
-  add x9, x12, #4
+  add x9, x11, #4
   st1 {v7.s}[1], [x9]                                    // out_3_0
-  add x9, x14, #4
-  st1 {v20.s}[1], [x9]                                   // out_2_0
   add x9, x13, #4
+  st1 {v20.s}[1], [x9]                                   // out_2_0
+  add x9, x12, #4
   st1 {v18.s}[1], [x9]                                   // out_1_0
   add x9, x6, #4
-  st1 {v4.s}[1], [x9]                                    // out_0_0
+  st1 {v1.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
-  add x9, x12, #8
+  add x9, x11, #8
   st1 {v7.s}[2], [x9]                                    // out_3_0
-  add x9, x14, #8
-  st1 {v20.s}[2], [x9]                                   // out_2_0
   add x9, x13, #8
+  st1 {v20.s}[2], [x9]                                   // out_2_0
+  add x9, x12, #8
   st1 {v18.s}[2], [x9]                                   // out_1_0
   add x9, x6, #8
-  st1 {v4.s}[2], [x9]                                    // out_0_0
+  st1 {v1.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
-  add x9, x12, #12
+  add x9, x11, #12
   st1 {v7.s}[3], [x9]                                    // out_3_0
-  add x9, x14, #12
-  st1 {v20.s}[3], [x9]                                   // out_2_0
   add x9, x13, #12
+  st1 {v20.s}[3], [x9]                                   // out_2_0
+  add x9, x12, #12
   st1 {v18.s}[3], [x9]                                   // out_1_0
   add x9, x6, #12
-  st1 {v4.s}[3], [x9]                                    // out_0_0
+  st1 {v1.s}[3], [x9]                                    // out_0_0
 L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
-  add x9, x12, #16
+  add x9, x11, #16
   st1 {v22.s}[0], [x9]                                   // out_3_1
-  add x9, x14, #16
-  st1 {v21.s}[0], [x9]                                   // out_2_1
   add x9, x13, #16
+  st1 {v21.s}[0], [x9]                                   // out_2_1
+  add x9, x12, #16
   st1 {v19.s}[0], [x9]                                   // out_1_1
   add x9, x6, #16
-  st1 {v1.s}[0], [x9]                                    // out_0_1
+  st1 {v0.s}[0], [x9]                                    // out_0_1
 L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
-  add x9, x12, #20
+  add x9, x11, #20
   st1 {v22.s}[1], [x9]                                   // out_3_1
-  add x9, x14, #20
-  st1 {v21.s}[1], [x9]                                   // out_2_1
   add x9, x13, #20
+  st1 {v21.s}[1], [x9]                                   // out_2_1
+  add x9, x12, #20
   st1 {v19.s}[1], [x9]                                   // out_1_1
   add x9, x6, #20
-  st1 {v1.s}[1], [x9]                                    // out_0_1
+  st1 {v0.s}[1], [x9]                                    // out_0_1
 L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
-  add x9, x12, #24
+  add x9, x11, #24
   st1 {v22.s}[2], [x9]                                   // out_3_1
-  add x9, x14, #24
-  st1 {v21.s}[2], [x9]                                   // out_2_1
   add x9, x13, #24
+  st1 {v21.s}[2], [x9]                                   // out_2_1
+  add x9, x12, #24
   st1 {v19.s}[2], [x9]                                   // out_1_1
   add x9, x6, #24
-  st1 {v1.s}[2], [x9]                                    // out_0_1
+  st1 {v0.s}[2], [x9]                                    // out_0_1
 L(if_8_done):
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride

@@ -48,40 +48,36 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4_8x8_neon_dotprod_kleidiai_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #112
-  .cfi_def_cfa_offset 112
+  sub sp, sp, #96
+  .cfi_def_cfa_offset 96
   str x19, [sp, #0]
-  .cfi_offset x19, -112
+  .cfi_offset x19, -96
   str x20, [sp, #8]
-  .cfi_offset x20, -104
+  .cfi_offset x20, -88
   str x21, [sp, #16]
-  .cfi_offset x21, -96
+  .cfi_offset x21, -80
   str x22, [sp, #24]
-  .cfi_offset x22, -88
-  str x23, [sp, #32]
-  .cfi_offset x23, -80
-  str x24, [sp, #40]
-  .cfi_offset x24, -72
-  str d8, [sp, #48]
+  .cfi_offset x22, -72
+  str d8, [sp, #32]
   .cfi_offset d8, -64
-  str d9, [sp, #56]
+  str d9, [sp, #40]
   .cfi_offset d9, -56
-  str d10, [sp, #64]
+  str d10, [sp, #48]
   .cfi_offset d10, -48
-  str d11, [sp, #72]
+  str d11, [sp, #56]
   .cfi_offset d11, -40
-  str d12, [sp, #80]
+  str d12, [sp, #64]
   .cfi_offset d12, -32
-  str d13, [sp, #88]
+  str d13, [sp, #72]
   .cfi_offset d13, -24
-  str d14, [sp, #96]
+  str d14, [sp, #80]
   .cfi_offset d14, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4_8x8_neon_dotprod_kleidiai_asm
   hint #34
   .seh_nop
-  sub sp, sp, #112
-  .seh_stackalloc 112
+  sub sp, sp, #96
+  .seh_stackalloc 96
   str x19, [sp, #0]
   .seh_save_reg x19, 0
   str x20, [sp, #8]
@@ -90,24 +86,20 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4_8x8_neon_dotprod_kleidiai_asm:
   .seh_save_reg x21, 16
   str x22, [sp, #24]
   .seh_save_reg x22, 24
-  str x23, [sp, #32]
-  .seh_save_reg x23, 32
-  str x24, [sp, #40]
-  .seh_save_reg x24, 40
-  str d8, [sp, #48]
-  .seh_save_freg d8, 48
-  str d9, [sp, #56]
-  .seh_save_freg d9, 56
-  str d10, [sp, #64]
-  .seh_save_freg d10, 64
-  str d11, [sp, #72]
-  .seh_save_freg d11, 72
-  str d12, [sp, #80]
-  .seh_save_freg d12, 80
-  str d13, [sp, #88]
-  .seh_save_freg d13, 88
-  str d14, [sp, #96]
-  .seh_save_freg d14, 96
+  str d8, [sp, #32]
+  .seh_save_freg d8, 32
+  str d9, [sp, #40]
+  .seh_save_freg d9, 40
+  str d10, [sp, #48]
+  .seh_save_freg d10, 48
+  str d11, [sp, #56]
+  .seh_save_freg d11, 56
+  str d12, [sp, #64]
+  .seh_save_freg d12, 64
+  str d13, [sp, #72]
+  .seh_save_freg d13, 72
+  str d14, [sp, #80]
+  .seh_save_freg d14, 80
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -128,19 +120,13 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*6]                                     // lhs_stride
-  mov x11, #4
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
   add x9, x7, x9
-  cmp x11, #0                                            // lhs_1
-  csel x9, x7, x9, eq
+  cmp x8, #4                                             // lhs_1
+  csel x9, x7, x9, ls
   ldr x11, [x0, #8*11]                                   // rhs_stride
-  mov x12, #4
-  subs x12, x4, x12
-  csel x12, x12, xzr, hs
   add x11, x3, x11
-  cmp x12, #0                                            // rhs_1
-  csel x11, x3, x11, eq
+  cmp x4, #4                                             // rhs_1
+  csel x11, x3, x11, ls
   ldr x12, [x0, #8*17]                                   // lookup
   ldr q0, [x12, #0]                                      // values
   ldr x12, =201851904
@@ -356,595 +342,436 @@ L(k):
   subs x12, x12, #1                                      // next k
   b.hi L(k)
 L(k_done):
-  mov x12, #1
-  mul x12, x10, x12
-  add x13, x3, x12                                       // field
-  add x12, x11, x12                                      // field
-  ldr q0, [x13, #0]                                      // colsum_0
-  ldr q1, [x12, #0]                                      // colsum_1
-  mov x12, #4
-  mul x12, x10, x12
+  add x12, x3, x10                                       // field
+  add x13, x11, x10                                      // field
+  ldr q0, [x12, #0]                                      // colsum_0
+  ldr q1, [x13, #0]                                      // colsum_1
+  lsl x12, x10, #2
   add x13, x7, x12                                       // field
   add x12, x9, x12                                       // field
-  ld1r {v26.4s}, [x13]                                   // zero_0
-  mla v2.4s, v0.4s, v26.4s                               // sum
-  mla v3.4s, v1.4s, v26.4s                               // sum
-  ldr s26, [x13, #4]                                     // zero_1
-  dup v26.4s, v26.s[0]
-  mla v4.4s, v0.4s, v26.4s                               // sum
-  mla v5.4s, v1.4s, v26.4s                               // sum
-  ldr s26, [x13, #8]                                     // zero_2
-  dup v26.4s, v26.s[0]
-  mla v6.4s, v0.4s, v26.4s                               // sum
-  mla v7.4s, v1.4s, v26.4s                               // sum
-  ldr s26, [x13, #12]                                    // zero_3
-  dup v26.4s, v26.s[0]
-  mla v16.4s, v0.4s, v26.4s                              // sum
-  mla v17.4s, v1.4s, v26.4s                              // sum
-  ld1r {v26.4s}, [x12]                                   // zero_4
-  mla v18.4s, v0.4s, v26.4s                              // sum
-  mla v19.4s, v1.4s, v26.4s                              // sum
-  ldr s26, [x12, #4]                                     // zero_5
-  dup v26.4s, v26.s[0]
-  mla v20.4s, v0.4s, v26.4s                              // sum
-  mla v21.4s, v1.4s, v26.4s                              // sum
-  ldr s26, [x12, #8]                                     // zero_6
-  dup v26.4s, v26.s[0]
-  mla v22.4s, v0.4s, v26.4s                              // sum
-  mla v23.4s, v1.4s, v26.4s                              // sum
-  ldr s26, [x12, #12]                                    // zero_7
-  dup v26.4s, v26.s[0]
-  mla v24.4s, v0.4s, v26.4s                              // sum
-  mla v25.4s, v1.4s, v26.4s                              // sum
-  mov x12, #1
-  mul x12, x10, x12
-  add x12, x12, #16
+  ldr q26, [x13, #0]                                     // zeros
+  ldr q27, [x12, #0]                                     // zeros
+  mla v2.4s, v0.4s, v26.s[0]                             // sum
+  mla v3.4s, v1.4s, v26.s[0]                             // sum
+  mla v4.4s, v0.4s, v26.s[1]                             // sum
+  mla v5.4s, v1.4s, v26.s[1]                             // sum
+  mla v6.4s, v0.4s, v26.s[2]                             // sum
+  mla v7.4s, v1.4s, v26.s[2]                             // sum
+  mla v16.4s, v0.4s, v26.s[3]                            // sum
+  mla v17.4s, v1.4s, v26.s[3]                            // sum
+  mla v18.4s, v0.4s, v27.s[0]                            // sum
+  mla v19.4s, v1.4s, v27.s[0]                            // sum
+  mla v20.4s, v0.4s, v27.s[1]                            // sum
+  mla v21.4s, v1.4s, v27.s[1]                            // sum
+  mla v22.4s, v0.4s, v27.s[2]                            // sum
+  mla v23.4s, v1.4s, v27.s[2]                            // sum
+  mla v24.4s, v0.4s, v27.s[3]                            // sum
+  mla v25.4s, v1.4s, v27.s[3]                            // sum
+  add x12, x10, #16
   add x13, x3, x12                                       // field
   add x12, x11, x12                                      // field
   ldr q0, [x13, #0]                                      // scale_0
   ldr q1, [x12, #0]                                      // scale_1
-  mov x12, #4
-  mul x12, x10, x12
-  add x12, x12, #16
-  add x13, x7, x12                                       // field
-  add x9, x9, x12                                        // field
   add x12, x0, #8*15                                     // clamp
   ld1r {v26.4s}, [x12]                                   // min
   ldr s27, [x12, #4]                                     // max
   dup v27.4s, v27.s[0]
-  mov x12, #8
-  ldr x14, [x0, #8*13]                                   // dst_stride
-  mov x15, #1
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x6, x14
-  cmp x15, #0                                            // dst_1
-  csel x15, x6, x16, eq
-  mov x16, #2
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x14
-  cmp x16, #0                                            // dst_2
-  csel x16, x15, x17, eq
-  mov x17, #3
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
-  add x19, x16, x14
-  cmp x17, #0                                            // dst_3
-  csel x17, x16, x19, eq
-  mov x19, #4
-  subs x19, x8, x19
-  csel x19, x19, xzr, hs
-  add x20, x17, x14
-  cmp x19, #0                                            // dst_4
-  csel x19, x17, x20, eq
-  mov x20, #5
-  subs x20, x8, x20
-  csel x20, x20, xzr, hs
-  add x21, x19, x14
-  cmp x20, #0                                            // dst_5
-  csel x20, x19, x21, eq
-  mov x21, #6
-  subs x21, x8, x21
-  csel x21, x21, xzr, hs
-  add x22, x20, x14
-  cmp x21, #0                                            // dst_6
-  csel x21, x20, x22, eq
-  mov x22, #7
-  subs x22, x8, x22
-  csel x22, x22, xzr, hs
-  add x14, x21, x14
-  cmp x22, #0                                            // dst_7
-  csel x14, x21, x14, eq
-  mov x22, #1
-  mul x10, x10, x22
+  lsl x12, x10, #2
+  add x12, x12, #16
+  add x13, x7, x12                                       // field
+  add x9, x9, x12                                        // field
+  ldr q28, [x13, #0]                                     // scale_rows
+  ldr q29, [x9, #0]                                      // scale_rows
+  mov x9, #8
+  ldr x12, [x0, #8*13]                                   // dst_stride
+  add x13, x6, x12
+  cmp x8, #1                                             // dst_1
+  csel x13, x6, x13, ls
+  add x14, x13, x12
+  cmp x8, #2                                             // dst_2
+  csel x14, x13, x14, ls
+  add x15, x14, x12
+  cmp x8, #3                                             // dst_3
+  csel x15, x14, x15, ls
+  add x16, x15, x12
+  cmp x8, #4                                             // dst_4
+  csel x16, x15, x16, ls
+  add x17, x16, x12
+  cmp x8, #5                                             // dst_5
+  csel x17, x16, x17, ls
+  add x19, x17, x12
+  cmp x8, #6                                             // dst_6
+  csel x19, x17, x19, ls
+  add x12, x19, x12
+  cmp x8, #7                                             // dst_7
+  csel x12, x19, x12, ls
   add x10, x10, #32
-  add x22, x3, x10                                       // field
+  add x20, x3, x10                                       // field
   add x10, x11, x10                                      // field
-  cmp x4, x12                                            // unless n_left at_least 
+  cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_else)
+  ldr x9, [x0, #8*14]                                    // bias
+  add x11, x9, x2
+  cmp x9, #0                                             // bias
+  csel x9, x20, x11, eq
   ldr x11, [x0, #8*14]                                   // bias
-  add x12, x11, x2
+  add x20, x11, x2
+  add x20, x20, #16
   cmp x11, #0                                            // bias
-  csel x11, x22, x12, eq
-  ldr x12, [x0, #8*14]                                   // bias
-  add x22, x12, x2
-  add x22, x22, #16
-  cmp x12, #0                                            // bias
-  csel x10, x10, x22, eq
-  ldr q28, [x11, #0]                                     // bias
-  ldr q29, [x10, #0]                                     // bias
-  ldr s30, [x9, #12]                                     // scale_row_7
-  dup v30.4s, v30.s[0]
+  csel x10, x10, x20, eq
+  ldr q30, [x9, #0]                                      // bias
+  ldr q31, [x10, #0]                                     // bias
   scvtf v24.4s, v24.4s                                   // real
-  fmul v30.4s, v0.4s, v30.4s                             // scale
-  mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v24.4s, v30.4s                            // out
-  fcmgt v24.4s, v26.4s, v31.4s                           // out
-  bsl v24.16b, v26.16b, v31.16b
-  fcmgt v30.4s, v24.4s, v27.4s                           // out_7_0
-  bsl v30.16b, v27.16b, v24.16b
-  str q30, [x14, #0]                                     // out_7_0
-  ldr s24, [x9, #12]                                     // scale_row_7
-  dup v24.4s, v24.s[0]
-  scvtf v25.4s, v25.4s                                   // real
-  fmul v24.4s, v1.4s, v24.4s                             // scale
-  mov v30.16b, v29.16b                                   // bias
-  fmla v30.4s, v25.4s, v24.4s                            // out
-  fcmgt v24.4s, v26.4s, v30.4s                           // out
-  bsl v24.16b, v26.16b, v30.16b
-  fcmgt v25.4s, v24.4s, v27.4s                           // out_7_1
-  bsl v25.16b, v27.16b, v24.16b
-  str q25, [x14, #16]                                    // out_7_1
-  ldr s24, [x9, #8]                                      // scale_row_6
-  dup v24.4s, v24.s[0]
+  fmul v8.4s, v0.4s, v29.s[3]                            // scale
+  mov v9.16b, v30.16b                                    // bias
+  fmla v9.4s, v24.4s, v8.4s                              // out
+  fmax v24.4s, v9.4s, v26.4s                             // out
+  fmin v24.4s, v24.4s, v27.4s                            // out_7_0
+  str q24, [x12, #0]                                     // out_7_0
+  scvtf v24.4s, v25.4s                                   // real
+  fmul v25.4s, v1.4s, v29.s[3]                           // scale
+  mov v8.16b, v31.16b                                    // bias
+  fmla v8.4s, v24.4s, v25.4s                             // out
+  fmax v24.4s, v8.4s, v26.4s                             // out
+  fmin v24.4s, v24.4s, v27.4s                            // out_7_1
+  str q24, [x12, #16]                                    // out_7_1
   scvtf v22.4s, v22.4s                                   // real
-  fmul v24.4s, v0.4s, v24.4s                             // scale
-  mov v25.16b, v28.16b                                   // bias
+  fmul v24.4s, v0.4s, v29.s[2]                           // scale
+  mov v25.16b, v30.16b                                   // bias
   fmla v25.4s, v22.4s, v24.4s                            // out
-  fcmgt v22.4s, v26.4s, v25.4s                           // out
-  bsl v22.16b, v26.16b, v25.16b
-  fcmgt v24.4s, v22.4s, v27.4s                           // out_6_0
-  bsl v24.16b, v27.16b, v22.16b
-  str q24, [x21, #0]                                     // out_6_0
-  ldr s22, [x9, #8]                                      // scale_row_6
-  dup v22.4s, v22.s[0]
-  scvtf v23.4s, v23.4s                                   // real
-  fmul v22.4s, v1.4s, v22.4s                             // scale
-  mov v24.16b, v29.16b                                   // bias
-  fmla v24.4s, v23.4s, v22.4s                            // out
-  fcmgt v22.4s, v26.4s, v24.4s                           // out
-  bsl v22.16b, v26.16b, v24.16b
-  fcmgt v23.4s, v22.4s, v27.4s                           // out_6_1
-  bsl v23.16b, v27.16b, v22.16b
-  str q23, [x21, #16]                                    // out_6_1
-  ldr s22, [x9, #4]                                      // scale_row_5
-  dup v22.4s, v22.s[0]
+  fmax v22.4s, v25.4s, v26.4s                            // out
+  fmin v22.4s, v22.4s, v27.4s                            // out_6_0
+  str q22, [x19, #0]                                     // out_6_0
+  scvtf v22.4s, v23.4s                                   // real
+  fmul v23.4s, v1.4s, v29.s[2]                           // scale
+  mov v24.16b, v31.16b                                   // bias
+  fmla v24.4s, v22.4s, v23.4s                            // out
+  fmax v22.4s, v24.4s, v26.4s                            // out
+  fmin v22.4s, v22.4s, v27.4s                            // out_6_1
+  str q22, [x19, #16]                                    // out_6_1
   scvtf v20.4s, v20.4s                                   // real
-  fmul v22.4s, v0.4s, v22.4s                             // scale
-  mov v23.16b, v28.16b                                   // bias
+  fmul v22.4s, v0.4s, v29.s[1]                           // scale
+  mov v23.16b, v30.16b                                   // bias
   fmla v23.4s, v20.4s, v22.4s                            // out
-  fcmgt v20.4s, v26.4s, v23.4s                           // out
-  bsl v20.16b, v26.16b, v23.16b
-  fcmgt v22.4s, v20.4s, v27.4s                           // out_5_0
-  bsl v22.16b, v27.16b, v20.16b
-  str q22, [x20, #0]                                     // out_5_0
-  ldr s20, [x9, #4]                                      // scale_row_5
-  dup v20.4s, v20.s[0]
-  scvtf v21.4s, v21.4s                                   // real
-  fmul v20.4s, v1.4s, v20.4s                             // scale
-  mov v22.16b, v29.16b                                   // bias
-  fmla v22.4s, v21.4s, v20.4s                            // out
-  fcmgt v20.4s, v26.4s, v22.4s                           // out
-  bsl v20.16b, v26.16b, v22.16b
-  fcmgt v21.4s, v20.4s, v27.4s                           // out_5_1
-  bsl v21.16b, v27.16b, v20.16b
-  str q21, [x20, #16]                                    // out_5_1
-  ld1r {v20.4s}, [x9]                                    // scale_row_4
+  fmax v20.4s, v23.4s, v26.4s                            // out
+  fmin v20.4s, v20.4s, v27.4s                            // out_5_0
+  str q20, [x17, #0]                                     // out_5_0
+  scvtf v20.4s, v21.4s                                   // real
+  fmul v21.4s, v1.4s, v29.s[1]                           // scale
+  mov v22.16b, v31.16b                                   // bias
+  fmla v22.4s, v20.4s, v21.4s                            // out
+  fmax v20.4s, v22.4s, v26.4s                            // out
+  fmin v20.4s, v20.4s, v27.4s                            // out_5_1
+  str q20, [x17, #16]                                    // out_5_1
   scvtf v18.4s, v18.4s                                   // real
-  fmul v20.4s, v0.4s, v20.4s                             // scale
-  mov v21.16b, v28.16b                                   // bias
+  fmul v20.4s, v0.4s, v29.s[0]                           // scale
+  mov v21.16b, v30.16b                                   // bias
   fmla v21.4s, v18.4s, v20.4s                            // out
-  fcmgt v18.4s, v26.4s, v21.4s                           // out
-  bsl v18.16b, v26.16b, v21.16b
-  fcmgt v20.4s, v18.4s, v27.4s                           // out_4_0
-  bsl v20.16b, v27.16b, v18.16b
-  str q20, [x19, #0]                                     // out_4_0
-  ld1r {v18.4s}, [x9]                                    // scale_row_4
-  scvtf v19.4s, v19.4s                                   // real
-  fmul v18.4s, v1.4s, v18.4s                             // scale
-  mov v20.16b, v29.16b                                   // bias
-  fmla v20.4s, v19.4s, v18.4s                            // out
-  fcmgt v18.4s, v26.4s, v20.4s                           // out
-  bsl v18.16b, v26.16b, v20.16b
-  fcmgt v19.4s, v18.4s, v27.4s                           // out_4_1
-  bsl v19.16b, v27.16b, v18.16b
-  str q19, [x19, #16]                                    // out_4_1
-  ldr s18, [x13, #12]                                    // scale_row_3
-  dup v18.4s, v18.s[0]
+  fmax v18.4s, v21.4s, v26.4s                            // out
+  fmin v18.4s, v18.4s, v27.4s                            // out_4_0
+  str q18, [x16, #0]                                     // out_4_0
+  scvtf v18.4s, v19.4s                                   // real
+  fmul v19.4s, v1.4s, v29.s[0]                           // scale
+  mov v20.16b, v31.16b                                   // bias
+  fmla v20.4s, v18.4s, v19.4s                            // out
+  fmax v18.4s, v20.4s, v26.4s                            // out
+  fmin v18.4s, v18.4s, v27.4s                            // out_4_1
+  str q18, [x16, #16]                                    // out_4_1
   scvtf v16.4s, v16.4s                                   // real
-  fmul v18.4s, v0.4s, v18.4s                             // scale
-  mov v19.16b, v28.16b                                   // bias
+  fmul v18.4s, v0.4s, v28.s[3]                           // scale
+  mov v19.16b, v30.16b                                   // bias
   fmla v19.4s, v16.4s, v18.4s                            // out
-  fcmgt v16.4s, v26.4s, v19.4s                           // out
-  bsl v16.16b, v26.16b, v19.16b
-  fcmgt v18.4s, v16.4s, v27.4s                           // out_3_0
-  bsl v18.16b, v27.16b, v16.16b
-  str q18, [x17, #0]                                     // out_3_0
-  ldr s16, [x13, #12]                                    // scale_row_3
-  dup v16.4s, v16.s[0]
-  scvtf v17.4s, v17.4s                                   // real
-  fmul v16.4s, v1.4s, v16.4s                             // scale
-  mov v18.16b, v29.16b                                   // bias
-  fmla v18.4s, v17.4s, v16.4s                            // out
-  fcmgt v16.4s, v26.4s, v18.4s                           // out
-  bsl v16.16b, v26.16b, v18.16b
-  fcmgt v17.4s, v16.4s, v27.4s                           // out_3_1
-  bsl v17.16b, v27.16b, v16.16b
-  str q17, [x17, #16]                                    // out_3_1
-  ldr s16, [x13, #8]                                     // scale_row_2
-  dup v16.4s, v16.s[0]
+  fmax v16.4s, v19.4s, v26.4s                            // out
+  fmin v16.4s, v16.4s, v27.4s                            // out_3_0
+  str q16, [x15, #0]                                     // out_3_0
+  scvtf v16.4s, v17.4s                                   // real
+  fmul v17.4s, v1.4s, v28.s[3]                           // scale
+  mov v18.16b, v31.16b                                   // bias
+  fmla v18.4s, v16.4s, v17.4s                            // out
+  fmax v16.4s, v18.4s, v26.4s                            // out
+  fmin v16.4s, v16.4s, v27.4s                            // out_3_1
+  str q16, [x15, #16]                                    // out_3_1
   scvtf v6.4s, v6.4s                                     // real
-  fmul v16.4s, v0.4s, v16.4s                             // scale
-  mov v17.16b, v28.16b                                   // bias
+  fmul v16.4s, v0.4s, v28.s[2]                           // scale
+  mov v17.16b, v30.16b                                   // bias
   fmla v17.4s, v6.4s, v16.4s                             // out
-  fcmgt v6.4s, v26.4s, v17.4s                            // out
-  bsl v6.16b, v26.16b, v17.16b
-  fcmgt v16.4s, v6.4s, v27.4s                            // out_2_0
-  bsl v16.16b, v27.16b, v6.16b
-  str q16, [x16, #0]                                     // out_2_0
-  ldr s6, [x13, #8]                                      // scale_row_2
-  dup v6.4s, v6.s[0]
-  scvtf v7.4s, v7.4s                                     // real
-  fmul v6.4s, v1.4s, v6.4s                               // scale
-  mov v16.16b, v29.16b                                   // bias
-  fmla v16.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v26.4s, v16.4s                            // out
-  bsl v6.16b, v26.16b, v16.16b
-  fcmgt v7.4s, v6.4s, v27.4s                             // out_2_1
-  bsl v7.16b, v27.16b, v6.16b
-  str q7, [x16, #16]                                     // out_2_1
-  ldr s6, [x13, #4]                                      // scale_row_1
-  dup v6.4s, v6.s[0]
+  fmax v6.4s, v17.4s, v26.4s                             // out
+  fmin v6.4s, v6.4s, v27.4s                              // out_2_0
+  str q6, [x14, #0]                                      // out_2_0
+  scvtf v6.4s, v7.4s                                     // real
+  fmul v7.4s, v1.4s, v28.s[2]                            // scale
+  mov v16.16b, v31.16b                                   // bias
+  fmla v16.4s, v6.4s, v7.4s                              // out
+  fmax v6.4s, v16.4s, v26.4s                             // out
+  fmin v6.4s, v6.4s, v27.4s                              // out_2_1
+  str q6, [x14, #16]                                     // out_2_1
   scvtf v4.4s, v4.4s                                     // real
-  fmul v6.4s, v0.4s, v6.4s                               // scale
-  mov v7.16b, v28.16b                                    // bias
+  fmul v6.4s, v0.4s, v28.s[1]                            // scale
+  mov v7.16b, v30.16b                                    // bias
   fmla v7.4s, v4.4s, v6.4s                               // out
-  fcmgt v4.4s, v26.4s, v7.4s                             // out
-  bsl v4.16b, v26.16b, v7.16b
-  fcmgt v6.4s, v4.4s, v27.4s                             // out_1_0
-  bsl v6.16b, v27.16b, v4.16b
-  str q6, [x15, #0]                                      // out_1_0
-  ldr s4, [x13, #4]                                      // scale_row_1
-  dup v4.4s, v4.s[0]
-  scvtf v5.4s, v5.4s                                     // real
-  fmul v4.4s, v1.4s, v4.4s                               // scale
-  mov v6.16b, v29.16b                                    // bias
-  fmla v6.4s, v5.4s, v4.4s                               // out
-  fcmgt v4.4s, v26.4s, v6.4s                             // out
-  bsl v4.16b, v26.16b, v6.16b
-  fcmgt v5.4s, v4.4s, v27.4s                             // out_1_1
-  bsl v5.16b, v27.16b, v4.16b
-  str q5, [x15, #16]                                     // out_1_1
-  ld1r {v4.4s}, [x13]                                    // scale_row_0
+  fmax v4.4s, v7.4s, v26.4s                              // out
+  fmin v4.4s, v4.4s, v27.4s                              // out_1_0
+  str q4, [x13, #0]                                      // out_1_0
+  scvtf v4.4s, v5.4s                                     // real
+  fmul v5.4s, v1.4s, v28.s[1]                            // scale
+  mov v6.16b, v31.16b                                    // bias
+  fmla v6.4s, v4.4s, v5.4s                               // out
+  fmax v4.4s, v6.4s, v26.4s                              // out
+  fmin v4.4s, v4.4s, v27.4s                              // out_1_1
+  str q4, [x13, #16]                                     // out_1_1
   scvtf v2.4s, v2.4s                                     // real
-  fmul v0.4s, v0.4s, v4.4s                               // scale
-  fmla v28.4s, v2.4s, v0.4s                              // out
-  fcmgt v0.4s, v26.4s, v28.4s                            // out
-  bsl v0.16b, v26.16b, v28.16b
-  fcmgt v2.4s, v0.4s, v27.4s                             // out_0_0
-  bsl v2.16b, v27.16b, v0.16b
-  str q2, [x6, #0]                                       // out_0_0
-  ld1r {v0.4s}, [x13]                                    // scale_row_0
-  scvtf v2.4s, v3.4s                                     // real
-  fmul v0.4s, v1.4s, v0.4s                               // scale
-  fmla v29.4s, v2.4s, v0.4s                              // out
-  fcmgt v0.4s, v26.4s, v29.4s                            // out
-  bsl v0.16b, v26.16b, v29.16b
-  fcmgt v1.4s, v0.4s, v27.4s                             // out_0_1
-  bsl v1.16b, v27.16b, v0.16b
-  str q1, [x6, #16]                                      // out_0_1
+  fmul v0.4s, v0.4s, v28.s[0]                            // scale
+  fmla v30.4s, v2.4s, v0.4s                              // out
+  fmax v0.4s, v30.4s, v26.4s                             // out
+  fmin v0.4s, v0.4s, v27.4s                              // out_0_0
+  str q0, [x6, #0]                                       // out_0_0
+  scvtf v0.4s, v3.4s                                     // real
+  fmul v1.4s, v1.4s, v28.s[0]                            // scale
+  fmla v31.4s, v0.4s, v1.4s                              // out
+  fmax v0.4s, v31.4s, v26.4s                             // out
+  fmin v0.4s, v0.4s, v27.4s                              // out_0_1
+  str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
+  ldr x9, [x0, #8*14]                                    // bias
+  add x11, x9, x2
+  cmp x9, #0                                             // bias
+  csel x9, x20, x11, eq
   ldr x11, [x0, #8*14]                                   // bias
-  add x12, x11, x2
+  add x20, x11, x2
+  add x20, x20, #16
   cmp x11, #0                                            // bias
-  csel x11, x22, x12, eq
-  ldr x12, [x0, #8*14]                                   // bias
-  add x22, x12, x2
-  add x22, x22, #16
-  cmp x12, #0                                            // bias
-  csel x10, x10, x22, eq
-  mov x12, #1
-  sub x12, x4, x12
-  mov x22, #0
-  subs x23, x12, x22
-  csel x23, x23, xzr, hs
-  subs x22, x4, x22
-  csel x22, x22, xzr, hs
-  cmp x22, #0
-  csel x22, x11, x11, eq
-  ld1r {v28.4s}, [x22]                                   // bias
-  mov x24, #1
-  cmp x23, x24
-  csel x24, x23, x24, lo
-  add x24, x22, x24, lsl #2
-  ld1 {v28.s}[1], [x24]                                  // bias
-  mov x24, #2
-  cmp x23, x24
-  csel x24, x23, x24, lo
-  add x24, x22, x24, lsl #2
-  ld1 {v28.s}[2], [x24]                                  // bias
-  mov x24, #3
-  cmp x23, x24
-  csel x23, x23, x24, lo
-  add x22, x22, x23, lsl #2
-  ld1 {v28.s}[3], [x22]                                  // bias
-  mov x22, #4
-  subs x12, x12, x22
-  csel x12, x12, xzr, hs
-  subs x22, x4, x22
-  csel x22, x22, xzr, hs
-  cmp x22, #0
-  csel x10, x11, x10, eq
-  ld1r {v29.4s}, [x10]                                   // bias
+  csel x10, x10, x20, eq
   mov x11, #1
-  cmp x12, x11
-  csel x11, x12, x11, lo
-  add x11, x10, x11, lsl #2
-  ld1 {v29.s}[1], [x11]                                  // bias
-  mov x11, #2
-  cmp x12, x11
-  csel x11, x12, x11, lo
-  add x11, x10, x11, lsl #2
-  ld1 {v29.s}[2], [x11]                                  // bias
-  mov x11, #3
-  cmp x12, x11
-  csel x11, x12, x11, lo
-  add x10, x10, x11, lsl #2
-  ld1 {v29.s}[3], [x10]                                  // bias
-  ldr s30, [x9, #12]                                     // scale_row_7
-  dup v30.4s, v30.s[0]
+  sub x11, x4, x11
+  mov x20, #0
+  subs x21, x11, x20
+  csel x21, x21, xzr, hs
+  subs x20, x4, x20
+  csel x20, x20, xzr, hs
+  cmp x20, #0
+  csel x20, x9, x9, eq
+  ld1r {v30.4s}, [x20]                                   // bias
+  mov x22, #1
+  cmp x21, x22
+  csel x22, x21, x22, lo
+  add x22, x20, x22, lsl #2
+  ld1 {v30.s}[1], [x22]                                  // bias
+  mov x22, #2
+  cmp x21, x22
+  csel x22, x21, x22, lo
+  add x22, x20, x22, lsl #2
+  ld1 {v30.s}[2], [x22]                                  // bias
+  mov x22, #3
+  cmp x21, x22
+  csel x21, x21, x22, lo
+  add x20, x20, x21, lsl #2
+  ld1 {v30.s}[3], [x20]                                  // bias
+  mov x20, #4
+  subs x11, x11, x20
+  csel x11, x11, xzr, hs
+  subs x20, x4, x20
+  csel x20, x20, xzr, hs
+  cmp x20, #0
+  csel x9, x9, x10, eq
+  ld1r {v31.4s}, [x9]                                    // bias
+  mov x10, #1
+  cmp x11, x10
+  csel x10, x11, x10, lo
+  add x10, x9, x10, lsl #2
+  ld1 {v31.s}[1], [x10]                                  // bias
+  mov x10, #2
+  cmp x11, x10
+  csel x10, x11, x10, lo
+  add x10, x9, x10, lsl #2
+  ld1 {v31.s}[2], [x10]                                  // bias
+  mov x10, #3
+  cmp x11, x10
+  csel x10, x11, x10, lo
+  add x9, x9, x10, lsl #2
+  ld1 {v31.s}[3], [x9]                                   // bias
   scvtf v24.4s, v24.4s                                   // real
-  fmul v30.4s, v0.4s, v30.4s                             // scale
-  mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v24.4s, v30.4s                            // out
-  fcmgt v24.4s, v26.4s, v31.4s                           // out
-  bsl v24.16b, v26.16b, v31.16b
-  fcmgt v30.4s, v24.4s, v27.4s                           // out_7_0
-  bsl v30.16b, v27.16b, v24.16b
-  ldr s24, [x9, #12]                                     // scale_row_7
-  dup v24.4s, v24.s[0]
+  fmul v8.4s, v0.4s, v29.s[3]                            // scale
+  mov v9.16b, v30.16b                                    // bias
+  fmla v9.4s, v24.4s, v8.4s                              // out
+  fmax v24.4s, v9.4s, v26.4s                             // out
+  fmin v24.4s, v24.4s, v27.4s                            // out_7_0
   scvtf v25.4s, v25.4s                                   // real
-  fmul v24.4s, v1.4s, v24.4s                             // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v25.4s, v24.4s                            // out
-  fcmgt v24.4s, v26.4s, v31.4s                           // out
-  bsl v24.16b, v26.16b, v31.16b
-  fcmgt v25.4s, v24.4s, v27.4s                           // out_7_1
-  bsl v25.16b, v27.16b, v24.16b
-  ldr s24, [x9, #8]                                      // scale_row_6
-  dup v24.4s, v24.s[0]
+  fmul v8.4s, v1.4s, v29.s[3]                            // scale
+  mov v9.16b, v31.16b                                    // bias
+  fmla v9.4s, v25.4s, v8.4s                              // out
+  fmax v25.4s, v9.4s, v26.4s                             // out
+  fmin v25.4s, v25.4s, v27.4s                            // out_7_1
   scvtf v22.4s, v22.4s                                   // real
-  fmul v24.4s, v0.4s, v24.4s                             // scale
-  mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v22.4s, v24.4s                            // out
-  fcmgt v22.4s, v26.4s, v31.4s                           // out
-  bsl v22.16b, v26.16b, v31.16b
-  fcmgt v24.4s, v22.4s, v27.4s                           // out_6_0
-  bsl v24.16b, v27.16b, v22.16b
-  ldr s22, [x9, #8]                                      // scale_row_6
-  dup v22.4s, v22.s[0]
+  fmul v8.4s, v0.4s, v29.s[2]                            // scale
+  mov v9.16b, v30.16b                                    // bias
+  fmla v9.4s, v22.4s, v8.4s                              // out
+  fmax v22.4s, v9.4s, v26.4s                             // out
+  fmin v22.4s, v22.4s, v27.4s                            // out_6_0
   scvtf v23.4s, v23.4s                                   // real
-  fmul v22.4s, v1.4s, v22.4s                             // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v23.4s, v22.4s                            // out
-  fcmgt v22.4s, v26.4s, v31.4s                           // out
-  bsl v22.16b, v26.16b, v31.16b
-  fcmgt v23.4s, v22.4s, v27.4s                           // out_6_1
-  bsl v23.16b, v27.16b, v22.16b
-  ldr s22, [x9, #4]                                      // scale_row_5
-  dup v22.4s, v22.s[0]
+  fmul v8.4s, v1.4s, v29.s[2]                            // scale
+  mov v9.16b, v31.16b                                    // bias
+  fmla v9.4s, v23.4s, v8.4s                              // out
+  fmax v23.4s, v9.4s, v26.4s                             // out
+  fmin v23.4s, v23.4s, v27.4s                            // out_6_1
   scvtf v20.4s, v20.4s                                   // real
-  fmul v22.4s, v0.4s, v22.4s                             // scale
-  mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v20.4s, v22.4s                            // out
-  fcmgt v20.4s, v26.4s, v31.4s                           // out
-  bsl v20.16b, v26.16b, v31.16b
-  fcmgt v22.4s, v20.4s, v27.4s                           // out_5_0
-  bsl v22.16b, v27.16b, v20.16b
-  ldr s20, [x9, #4]                                      // scale_row_5
-  dup v20.4s, v20.s[0]
+  fmul v8.4s, v0.4s, v29.s[1]                            // scale
+  mov v9.16b, v30.16b                                    // bias
+  fmla v9.4s, v20.4s, v8.4s                              // out
+  fmax v20.4s, v9.4s, v26.4s                             // out
+  fmin v20.4s, v20.4s, v27.4s                            // out_5_0
   scvtf v21.4s, v21.4s                                   // real
-  fmul v20.4s, v1.4s, v20.4s                             // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v21.4s, v20.4s                            // out
-  fcmgt v20.4s, v26.4s, v31.4s                           // out
-  bsl v20.16b, v26.16b, v31.16b
-  fcmgt v21.4s, v20.4s, v27.4s                           // out_5_1
-  bsl v21.16b, v27.16b, v20.16b
-  ld1r {v20.4s}, [x9]                                    // scale_row_4
+  fmul v8.4s, v1.4s, v29.s[1]                            // scale
+  mov v9.16b, v31.16b                                    // bias
+  fmla v9.4s, v21.4s, v8.4s                              // out
+  fmax v21.4s, v9.4s, v26.4s                             // out
+  fmin v21.4s, v21.4s, v27.4s                            // out_5_1
   scvtf v18.4s, v18.4s                                   // real
-  fmul v20.4s, v0.4s, v20.4s                             // scale
-  mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v18.4s, v20.4s                            // out
-  fcmgt v18.4s, v26.4s, v31.4s                           // out
-  bsl v18.16b, v26.16b, v31.16b
-  fcmgt v20.4s, v18.4s, v27.4s                           // out_4_0
-  bsl v20.16b, v27.16b, v18.16b
-  ld1r {v18.4s}, [x9]                                    // scale_row_4
+  fmul v8.4s, v0.4s, v29.s[0]                            // scale
+  mov v9.16b, v30.16b                                    // bias
+  fmla v9.4s, v18.4s, v8.4s                              // out
+  fmax v18.4s, v9.4s, v26.4s                             // out
+  fmin v18.4s, v18.4s, v27.4s                            // out_4_0
   scvtf v19.4s, v19.4s                                   // real
-  fmul v18.4s, v1.4s, v18.4s                             // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v19.4s, v18.4s                            // out
-  fcmgt v18.4s, v26.4s, v31.4s                           // out
-  bsl v18.16b, v26.16b, v31.16b
-  fcmgt v19.4s, v18.4s, v27.4s                           // out_4_1
-  bsl v19.16b, v27.16b, v18.16b
-  ldr s18, [x13, #12]                                    // scale_row_3
-  dup v18.4s, v18.s[0]
+  fmul v29.4s, v1.4s, v29.s[0]                           // scale
+  mov v8.16b, v31.16b                                    // bias
+  fmla v8.4s, v19.4s, v29.4s                             // out
+  fmax v19.4s, v8.4s, v26.4s                             // out
+  fmin v19.4s, v19.4s, v27.4s                            // out_4_1
   scvtf v16.4s, v16.4s                                   // real
-  fmul v18.4s, v0.4s, v18.4s                             // scale
-  mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v16.4s, v18.4s                            // out
-  fcmgt v16.4s, v26.4s, v31.4s                           // out
-  bsl v16.16b, v26.16b, v31.16b
-  fcmgt v18.4s, v16.4s, v27.4s                           // out_3_0
-  bsl v18.16b, v27.16b, v16.16b
-  ldr s16, [x13, #12]                                    // scale_row_3
-  dup v16.4s, v16.s[0]
+  fmul v29.4s, v0.4s, v28.s[3]                           // scale
+  mov v8.16b, v30.16b                                    // bias
+  fmla v8.4s, v16.4s, v29.4s                             // out
+  fmax v16.4s, v8.4s, v26.4s                             // out
+  fmin v16.4s, v16.4s, v27.4s                            // out_3_0
   scvtf v17.4s, v17.4s                                   // real
-  fmul v16.4s, v1.4s, v16.4s                             // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v17.4s, v16.4s                            // out
-  fcmgt v16.4s, v26.4s, v31.4s                           // out
-  bsl v16.16b, v26.16b, v31.16b
-  fcmgt v17.4s, v16.4s, v27.4s                           // out_3_1
-  bsl v17.16b, v27.16b, v16.16b
-  ldr s16, [x13, #8]                                     // scale_row_2
-  dup v16.4s, v16.s[0]
+  fmul v29.4s, v1.4s, v28.s[3]                           // scale
+  mov v8.16b, v31.16b                                    // bias
+  fmla v8.4s, v17.4s, v29.4s                             // out
+  fmax v17.4s, v8.4s, v26.4s                             // out
+  fmin v17.4s, v17.4s, v27.4s                            // out_3_1
   scvtf v6.4s, v6.4s                                     // real
-  fmul v16.4s, v0.4s, v16.4s                             // scale
-  mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v6.4s, v16.4s                             // out
-  fcmgt v6.4s, v26.4s, v31.4s                            // out
-  bsl v6.16b, v26.16b, v31.16b
-  fcmgt v16.4s, v6.4s, v27.4s                            // out_2_0
-  bsl v16.16b, v27.16b, v6.16b
-  ldr s6, [x13, #8]                                      // scale_row_2
-  dup v6.4s, v6.s[0]
+  fmul v29.4s, v0.4s, v28.s[2]                           // scale
+  mov v8.16b, v30.16b                                    // bias
+  fmla v8.4s, v6.4s, v29.4s                              // out
+  fmax v6.4s, v8.4s, v26.4s                              // out
+  fmin v6.4s, v6.4s, v27.4s                              // out_2_0
   scvtf v7.4s, v7.4s                                     // real
-  fmul v6.4s, v1.4s, v6.4s                               // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v26.4s, v31.4s                            // out
-  bsl v6.16b, v26.16b, v31.16b
-  fcmgt v7.4s, v6.4s, v27.4s                             // out_2_1
-  bsl v7.16b, v27.16b, v6.16b
-  ldr s6, [x13, #4]                                      // scale_row_1
-  dup v6.4s, v6.s[0]
+  fmul v29.4s, v1.4s, v28.s[2]                           // scale
+  mov v8.16b, v31.16b                                    // bias
+  fmla v8.4s, v7.4s, v29.4s                              // out
+  fmax v7.4s, v8.4s, v26.4s                              // out
+  fmin v7.4s, v7.4s, v27.4s                              // out_2_1
   scvtf v4.4s, v4.4s                                     // real
-  fmul v6.4s, v0.4s, v6.4s                               // scale
-  mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v4.4s, v6.4s                              // out
-  fcmgt v4.4s, v26.4s, v31.4s                            // out
-  bsl v4.16b, v26.16b, v31.16b
-  fcmgt v6.4s, v4.4s, v27.4s                             // out_1_0
-  bsl v6.16b, v27.16b, v4.16b
-  ldr s4, [x13, #4]                                      // scale_row_1
-  dup v4.4s, v4.s[0]
+  fmul v29.4s, v0.4s, v28.s[1]                           // scale
+  mov v8.16b, v30.16b                                    // bias
+  fmla v8.4s, v4.4s, v29.4s                              // out
+  fmax v4.4s, v8.4s, v26.4s                              // out
+  fmin v4.4s, v4.4s, v27.4s                              // out_1_0
   scvtf v5.4s, v5.4s                                     // real
-  fmul v4.4s, v1.4s, v4.4s                               // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v5.4s, v4.4s                              // out
-  fcmgt v4.4s, v26.4s, v31.4s                            // out
-  bsl v4.16b, v26.16b, v31.16b
-  fcmgt v5.4s, v4.4s, v27.4s                             // out_1_1
-  bsl v5.16b, v27.16b, v4.16b
-  ld1r {v4.4s}, [x13]                                    // scale_row_0
+  fmul v29.4s, v1.4s, v28.s[1]                           // scale
+  mov v8.16b, v31.16b                                    // bias
+  fmla v8.4s, v5.4s, v29.4s                              // out
+  fmax v5.4s, v8.4s, v26.4s                              // out
+  fmin v5.4s, v5.4s, v27.4s                              // out_1_1
   scvtf v2.4s, v2.4s                                     // real
-  fmul v0.4s, v0.4s, v4.4s                               // scale
-  fmla v28.4s, v2.4s, v0.4s                              // out
-  fcmgt v0.4s, v26.4s, v28.4s                            // out
-  bsl v0.16b, v26.16b, v28.16b
-  fcmgt v2.4s, v0.4s, v27.4s                             // out_0_0
-  bsl v2.16b, v27.16b, v0.16b
-  ld1r {v0.4s}, [x13]                                    // scale_row_0
-  scvtf v3.4s, v3.4s                                     // real
-  fmul v0.4s, v1.4s, v0.4s                               // scale
-  fmla v29.4s, v3.4s, v0.4s                              // out
-  fcmgt v0.4s, v26.4s, v29.4s                            // out
-  bsl v0.16b, v26.16b, v29.16b
-  fcmgt v1.4s, v0.4s, v27.4s                             // out_0_1
-  bsl v1.16b, v27.16b, v0.16b
+  fmul v0.4s, v0.4s, v28.s[0]                            // scale
+  fmla v30.4s, v2.4s, v0.4s                              // out
+  fmax v0.4s, v30.4s, v26.4s                             // out
+  fmin v0.4s, v0.4s, v27.4s                              // out_0_0
+  scvtf v2.4s, v3.4s                                     // real
+  fmul v1.4s, v1.4s, v28.s[0]                            // scale
+  fmla v31.4s, v2.4s, v1.4s                              // out
+  fmax v1.4s, v31.4s, v26.4s                             // out
+  fmin v1.4s, v1.4s, v27.4s                              // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v30.s}[0], [x14]                                  // out_7_0
-  st1 {v24.s}[0], [x21]                                  // out_6_0
-  st1 {v22.s}[0], [x20]                                  // out_5_0
-  st1 {v20.s}[0], [x19]                                  // out_4_0
-  st1 {v18.s}[0], [x17]                                  // out_3_0
-  st1 {v16.s}[0], [x16]                                  // out_2_0
-  st1 {v6.s}[0], [x15]                                   // out_1_0
-  st1 {v2.s}[0], [x6]                                    // out_0_0
+  st1 {v24.s}[0], [x12]                                  // out_7_0
+  st1 {v22.s}[0], [x19]                                  // out_6_0
+  st1 {v20.s}[0], [x17]                                  // out_5_0
+  st1 {v18.s}[0], [x16]                                  // out_4_0
+  st1 {v16.s}[0], [x15]                                  // out_3_0
+  st1 {v6.s}[0], [x14]                                   // out_2_0
+  st1 {v4.s}[0], [x13]                                   // out_1_0
+  st1 {v0.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
-  add x9, x14, #4
-  st1 {v30.s}[1], [x9]                                   // out_7_0
-  add x9, x21, #4
-  st1 {v24.s}[1], [x9]                                   // out_6_0
-  add x9, x20, #4
-  st1 {v22.s}[1], [x9]                                   // out_5_0
+  add x9, x12, #4
+  st1 {v24.s}[1], [x9]                                   // out_7_0
   add x9, x19, #4
-  st1 {v20.s}[1], [x9]                                   // out_4_0
+  st1 {v22.s}[1], [x9]                                   // out_6_0
   add x9, x17, #4
-  st1 {v18.s}[1], [x9]                                   // out_3_0
+  st1 {v20.s}[1], [x9]                                   // out_5_0
   add x9, x16, #4
-  st1 {v16.s}[1], [x9]                                   // out_2_0
+  st1 {v18.s}[1], [x9]                                   // out_4_0
   add x9, x15, #4
-  st1 {v6.s}[1], [x9]                                    // out_1_0
+  st1 {v16.s}[1], [x9]                                   // out_3_0
+  add x9, x14, #4
+  st1 {v6.s}[1], [x9]                                    // out_2_0
+  add x9, x13, #4
+  st1 {v4.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
-  st1 {v2.s}[1], [x9]                                    // out_0_0
+  st1 {v0.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
-  add x9, x14, #8
-  st1 {v30.s}[2], [x9]                                   // out_7_0
-  add x9, x21, #8
-  st1 {v24.s}[2], [x9]                                   // out_6_0
-  add x9, x20, #8
-  st1 {v22.s}[2], [x9]                                   // out_5_0
+  add x9, x12, #8
+  st1 {v24.s}[2], [x9]                                   // out_7_0
   add x9, x19, #8
-  st1 {v20.s}[2], [x9]                                   // out_4_0
+  st1 {v22.s}[2], [x9]                                   // out_6_0
   add x9, x17, #8
-  st1 {v18.s}[2], [x9]                                   // out_3_0
+  st1 {v20.s}[2], [x9]                                   // out_5_0
   add x9, x16, #8
-  st1 {v16.s}[2], [x9]                                   // out_2_0
+  st1 {v18.s}[2], [x9]                                   // out_4_0
   add x9, x15, #8
-  st1 {v6.s}[2], [x9]                                    // out_1_0
+  st1 {v16.s}[2], [x9]                                   // out_3_0
+  add x9, x14, #8
+  st1 {v6.s}[2], [x9]                                    // out_2_0
+  add x9, x13, #8
+  st1 {v4.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
-  st1 {v2.s}[2], [x9]                                    // out_0_0
+  st1 {v0.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
-  add x9, x14, #12
-  st1 {v30.s}[3], [x9]                                   // out_7_0
-  add x9, x21, #12
-  st1 {v24.s}[3], [x9]                                   // out_6_0
-  add x9, x20, #12
-  st1 {v22.s}[3], [x9]                                   // out_5_0
+  add x9, x12, #12
+  st1 {v24.s}[3], [x9]                                   // out_7_0
   add x9, x19, #12
-  st1 {v20.s}[3], [x9]                                   // out_4_0
+  st1 {v22.s}[3], [x9]                                   // out_6_0
   add x9, x17, #12
-  st1 {v18.s}[3], [x9]                                   // out_3_0
+  st1 {v20.s}[3], [x9]                                   // out_5_0
   add x9, x16, #12
-  st1 {v16.s}[3], [x9]                                   // out_2_0
+  st1 {v18.s}[3], [x9]                                   // out_4_0
   add x9, x15, #12
-  st1 {v6.s}[3], [x9]                                    // out_1_0
+  st1 {v16.s}[3], [x9]                                   // out_3_0
+  add x9, x14, #12
+  st1 {v6.s}[3], [x9]                                    // out_2_0
+  add x9, x13, #12
+  st1 {v4.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
-  st1 {v2.s}[3], [x9]                                    // out_0_0
+  st1 {v0.s}[3], [x9]                                    // out_0_0
 L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
-  add x9, x14, #16
+  add x9, x12, #16
   st1 {v25.s}[0], [x9]                                   // out_7_1
-  add x9, x21, #16
-  st1 {v23.s}[0], [x9]                                   // out_6_1
-  add x9, x20, #16
-  st1 {v21.s}[0], [x9]                                   // out_5_1
   add x9, x19, #16
-  st1 {v19.s}[0], [x9]                                   // out_4_1
+  st1 {v23.s}[0], [x9]                                   // out_6_1
   add x9, x17, #16
-  st1 {v17.s}[0], [x9]                                   // out_3_1
+  st1 {v21.s}[0], [x9]                                   // out_5_1
   add x9, x16, #16
-  st1 {v7.s}[0], [x9]                                    // out_2_1
+  st1 {v19.s}[0], [x9]                                   // out_4_1
   add x9, x15, #16
+  st1 {v17.s}[0], [x9]                                   // out_3_1
+  add x9, x14, #16
+  st1 {v7.s}[0], [x9]                                    // out_2_1
+  add x9, x13, #16
   st1 {v5.s}[0], [x9]                                    // out_1_1
   add x9, x6, #16
   st1 {v1.s}[0], [x9]                                    // out_0_1
@@ -952,19 +779,19 @@ L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
-  add x9, x14, #20
+  add x9, x12, #20
   st1 {v25.s}[1], [x9]                                   // out_7_1
-  add x9, x21, #20
-  st1 {v23.s}[1], [x9]                                   // out_6_1
-  add x9, x20, #20
-  st1 {v21.s}[1], [x9]                                   // out_5_1
   add x9, x19, #20
-  st1 {v19.s}[1], [x9]                                   // out_4_1
+  st1 {v23.s}[1], [x9]                                   // out_6_1
   add x9, x17, #20
-  st1 {v17.s}[1], [x9]                                   // out_3_1
+  st1 {v21.s}[1], [x9]                                   // out_5_1
   add x9, x16, #20
-  st1 {v7.s}[1], [x9]                                    // out_2_1
+  st1 {v19.s}[1], [x9]                                   // out_4_1
   add x9, x15, #20
+  st1 {v17.s}[1], [x9]                                   // out_3_1
+  add x9, x14, #20
+  st1 {v7.s}[1], [x9]                                    // out_2_1
+  add x9, x13, #20
   st1 {v5.s}[1], [x9]                                    // out_1_1
   add x9, x6, #20
   st1 {v1.s}[1], [x9]                                    // out_0_1
@@ -972,19 +799,19 @@ L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
-  add x9, x14, #24
+  add x9, x12, #24
   st1 {v25.s}[2], [x9]                                   // out_7_1
-  add x9, x21, #24
-  st1 {v23.s}[2], [x9]                                   // out_6_1
-  add x9, x20, #24
-  st1 {v21.s}[2], [x9]                                   // out_5_1
   add x9, x19, #24
-  st1 {v19.s}[2], [x9]                                   // out_4_1
+  st1 {v23.s}[2], [x9]                                   // out_6_1
   add x9, x17, #24
-  st1 {v17.s}[2], [x9]                                   // out_3_1
+  st1 {v21.s}[2], [x9]                                   // out_5_1
   add x9, x16, #24
-  st1 {v7.s}[2], [x9]                                    // out_2_1
+  st1 {v19.s}[2], [x9]                                   // out_4_1
   add x9, x15, #24
+  st1 {v17.s}[2], [x9]                                   // out_3_1
+  add x9, x14, #24
+  st1 {v7.s}[2], [x9]                                    // out_2_1
+  add x9, x13, #24
   st1 {v5.s}[2], [x9]                                    // out_1_1
   add x9, x6, #24
   st1 {v1.s}[2], [x9]                                    // out_0_1
@@ -1020,16 +847,14 @@ L(n_done):
   ldr x20, [sp, #8]
   ldr x21, [sp, #16]
   ldr x22, [sp, #24]
-  ldr x23, [sp, #32]
-  ldr x24, [sp, #40]
-  ldr d8, [sp, #48]
-  ldr d9, [sp, #56]
-  ldr d10, [sp, #64]
-  ldr d11, [sp, #72]
-  ldr d12, [sp, #80]
-  ldr d13, [sp, #88]
-  ldr d14, [sp, #96]
-  add sp, sp, #112
+  ldr d8, [sp, #32]
+  ldr d9, [sp, #40]
+  ldr d10, [sp, #48]
+  ldr d11, [sp, #56]
+  ldr d12, [sp, #64]
+  ldr d13, [sp, #72]
+  ldr d14, [sp, #80]
+  add sp, sp, #96
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -1043,26 +868,22 @@ L(n_done):
   .seh_save_reg x21, 16
   ldr x22, [sp, #24]
   .seh_save_reg x22, 24
-  ldr x23, [sp, #32]
-  .seh_save_reg x23, 32
-  ldr x24, [sp, #40]
-  .seh_save_reg x24, 40
-  ldr d8, [sp, #48]
-  .seh_save_freg d8, 48
-  ldr d9, [sp, #56]
-  .seh_save_freg d9, 56
-  ldr d10, [sp, #64]
-  .seh_save_freg d10, 64
-  ldr d11, [sp, #72]
-  .seh_save_freg d11, 72
-  ldr d12, [sp, #80]
-  .seh_save_freg d12, 80
-  ldr d13, [sp, #88]
-  .seh_save_freg d13, 88
-  ldr d14, [sp, #96]
-  .seh_save_freg d14, 96
-  add sp, sp, #112
-  .seh_stackalloc 112
+  ldr d8, [sp, #32]
+  .seh_save_freg d8, 32
+  ldr d9, [sp, #40]
+  .seh_save_freg d9, 40
+  ldr d10, [sp, #48]
+  .seh_save_freg d10, 48
+  ldr d11, [sp, #56]
+  .seh_save_freg d11, 56
+  ldr d12, [sp, #64]
+  .seh_save_freg d12, 64
+  ldr d13, [sp, #72]
+  .seh_save_freg d13, 72
+  ldr d14, [sp, #80]
+  .seh_save_freg d14, 80
+  add sp, sp, #96
+  .seh_stackalloc 96
   .seh_endepilogue
   ret
   .seh_endproc

@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 4 x 8: needs 23 vector registers on neon_i8mm (16 accumulators + 6 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -221,312 +221,229 @@ L(block_done):
   uzp2 v5.2d, v21.2d, v22.2d                             // row_3
   uzp1 v6.2d, v23.2d, v24.2d                             // row_2
   uzp2 v7.2d, v23.2d, v24.2d                             // row_3
-  mov x11, #4
-  mul x11, x10, x11
-  mov x12, #16
-  mul x12, x9, x12
+  lsl x11, x10, #2
+  lsl x12, x9, #4
   add x11, x11, x12
   add x11, x3, x11                                       // field
   ldp q17, q16, [x11, #0]                                // colsum_0, colsum_1
-  mov x11, #4
-  mul x11, x10, x11
+  lsl x11, x10, #2
   add x11, x7, x11                                       // field
-  ld1r {v18.4s}, [x11]                                   // zero_0
+  ldr q18, [x11, #0]                                     // zeros
   scvtf v18.4s, v18.4s                                   // zero
-  fmla v0.4s, v17.4s, v18.4s                             // f_0_0
-  fmla v2.4s, v16.4s, v18.4s                             // f_0_1
-  ldr s18, [x11, #4]                                     // zero_1
-  dup v18.4s, v18.s[0]
-  scvtf v18.4s, v18.4s                                   // zero
-  fmla v1.4s, v17.4s, v18.4s                             // f_1_0
-  fmla v3.4s, v16.4s, v18.4s                             // f_1_1
-  ldr s18, [x11, #8]                                     // zero_2
-  dup v18.4s, v18.s[0]
-  scvtf v18.4s, v18.4s                                   // zero
-  fmla v4.4s, v17.4s, v18.4s                             // f_2_0
-  fmla v6.4s, v16.4s, v18.4s                             // f_2_1
-  ldr s18, [x11, #12]                                    // zero_3
-  dup v18.4s, v18.s[0]
-  scvtf v18.4s, v18.4s                                   // zero
-  fmla v5.4s, v17.4s, v18.4s                             // f_3_0
-  fmla v7.4s, v16.4s, v18.4s                             // f_3_1
-  mov x11, #4
-  mul x11, x10, x11
+  fmla v0.4s, v17.4s, v18.s[0]                           // f_0_0
+  fmla v2.4s, v16.4s, v18.s[0]                           // f_0_1
+  fmla v1.4s, v17.4s, v18.s[1]                           // f_1_0
+  fmla v3.4s, v16.4s, v18.s[1]                           // f_1_1
+  fmla v4.4s, v17.4s, v18.s[2]                           // f_2_0
+  fmla v6.4s, v16.4s, v18.s[2]                           // f_2_1
+  fmla v5.4s, v17.4s, v18.s[3]                           // f_3_0
+  fmla v7.4s, v16.4s, v18.s[3]                           // f_3_1
+  add x11, x0, #8*15                                     // clamp
+  ld1r {v16.4s}, [x11]                                   // min
+  ldr s17, [x11, #4]                                     // max
+  dup v17.4s, v17.s[0]
+  lsl x11, x10, #2
   add x11, x11, #16
   add x11, x7, x11                                       // field
-  add x12, x0, #8*15                                     // clamp
-  ld1r {v16.4s}, [x12]                                   // min
-  ldr s17, [x12, #4]                                     // max
-  dup v17.4s, v17.s[0]
-  mov x12, #8
-  ldr x13, [x0, #8*13]                                   // dst_stride
-  mov x14, #1
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x6, x13
-  cmp x14, #0                                            // dst_1
-  csel x14, x6, x15, eq
-  mov x15, #2
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x13
-  cmp x15, #0                                            // dst_2
-  csel x15, x14, x16, eq
-  mov x16, #3
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x13, x15, x13
-  cmp x16, #0                                            // dst_3
-  csel x13, x15, x13, eq
-  mov x16, #4
-  mul x10, x10, x16
-  mov x16, #16
-  mul x9, x9, x16
+  ldr q18, [x11, #0]                                     // scale_rows
+  mov x11, #8
+  ldr x12, [x0, #8*13]                                   // dst_stride
+  add x13, x6, x12
+  cmp x8, #1                                             // dst_1
+  csel x13, x6, x13, ls
+  add x14, x13, x12
+  cmp x8, #2                                             // dst_2
+  csel x14, x13, x14, ls
+  add x12, x14, x12
+  cmp x8, #3                                             // dst_3
+  csel x12, x14, x12, ls
+  lsl x10, x10, #2
+  lsl x9, x9, #4
   add x9, x10, x9
   add x9, x9, #32
   add x9, x3, x9                                         // field
-  cmp x4, x12                                            // unless n_left at_least 
+  cmp x4, x11                                            // unless n_left at_least 
   b.lo L(if_else)
   ldr x10, [x0, #8*14]                                   // bias
-  add x12, x10, x2
+  add x11, x10, x2
   cmp x10, #0                                            // bias
-  csel x9, x9, x12, eq
-  ldp q19, q18, [x9, #0]                                 // bias, bias
-  ldr s20, [x11, #12]                                    // scale_row_3
-  dup v20.4s, v20.s[0]
-  mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v5.4s, v20.4s                             // out
-  fcmgt v5.4s, v16.4s, v21.4s                            // out
-  bsl v5.16b, v16.16b, v21.16b
-  fcmgt v20.4s, v5.4s, v17.4s                            // out_3_0
-  bsl v20.16b, v17.16b, v5.16b
-  str q20, [x13, #0]                                     // out_3_0
-  ldr s5, [x11, #12]                                     // scale_row_3
-  dup v5.4s, v5.s[0]
-  mov v20.16b, v18.16b                                   // bias
-  fmla v20.4s, v7.4s, v5.4s                              // out
-  fcmgt v5.4s, v16.4s, v20.4s                            // out
-  bsl v5.16b, v16.16b, v20.16b
-  fcmgt v7.4s, v5.4s, v17.4s                             // out_3_1
-  bsl v7.16b, v17.16b, v5.16b
-  str q7, [x13, #16]                                     // out_3_1
-  ldr s5, [x11, #8]                                      // scale_row_2
-  dup v5.4s, v5.s[0]
-  mov v7.16b, v19.16b                                    // bias
-  fmla v7.4s, v4.4s, v5.4s                               // out
-  fcmgt v4.4s, v16.4s, v7.4s                             // out
-  bsl v4.16b, v16.16b, v7.16b
-  fcmgt v5.4s, v4.4s, v17.4s                             // out_2_0
-  bsl v5.16b, v17.16b, v4.16b
-  str q5, [x15, #0]                                      // out_2_0
-  ldr s4, [x11, #8]                                      // scale_row_2
-  dup v4.4s, v4.s[0]
-  mov v5.16b, v18.16b                                    // bias
-  fmla v5.4s, v6.4s, v4.4s                               // out
-  fcmgt v4.4s, v16.4s, v5.4s                             // out
-  bsl v4.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v4.4s, v17.4s                             // out_2_1
-  bsl v5.16b, v17.16b, v4.16b
-  str q5, [x15, #16]                                     // out_2_1
-  ldr s4, [x11, #4]                                      // scale_row_1
-  dup v4.4s, v4.s[0]
+  csel x9, x9, x11, eq
+  ldp q20, q19, [x9, #0]                                 // bias, bias
+  mov v21.16b, v20.16b                                   // bias
+  fmla v21.4s, v5.4s, v18.s[3]                           // out
+  fmax v5.4s, v21.4s, v16.4s                             // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_3_0
+  str q5, [x12, #0]                                      // out_3_0
   mov v5.16b, v19.16b                                    // bias
-  fmla v5.4s, v1.4s, v4.4s                               // out
-  fcmgt v1.4s, v16.4s, v5.4s                             // out
-  bsl v1.16b, v16.16b, v5.16b
-  fcmgt v4.4s, v1.4s, v17.4s                             // out_1_0
-  bsl v4.16b, v17.16b, v1.16b
-  str q4, [x14, #0]                                      // out_1_0
-  ldr s1, [x11, #4]                                      // scale_row_1
-  dup v1.4s, v1.s[0]
-  mov v4.16b, v18.16b                                    // bias
-  fmla v4.4s, v3.4s, v1.4s                               // out
-  fcmgt v1.4s, v16.4s, v4.4s                             // out
-  bsl v1.16b, v16.16b, v4.16b
-  fcmgt v3.4s, v1.4s, v17.4s                             // out_1_1
-  bsl v3.16b, v17.16b, v1.16b
-  str q3, [x14, #16]                                     // out_1_1
-  ld1r {v1.4s}, [x11]                                    // scale_row_0
-  fmla v19.4s, v0.4s, v1.4s                              // out
-  fcmgt v0.4s, v16.4s, v19.4s                            // out
-  bsl v0.16b, v16.16b, v19.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_0
-  bsl v1.16b, v17.16b, v0.16b
-  str q1, [x6, #0]                                       // out_0_0
-  ld1r {v0.4s}, [x11]                                    // scale_row_0
-  fmla v18.4s, v2.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v18.4s                            // out
-  bsl v0.16b, v16.16b, v18.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_1
-  bsl v1.16b, v17.16b, v0.16b
-  str q1, [x6, #16]                                      // out_0_1
+  fmla v5.4s, v7.4s, v18.s[3]                            // out
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_3_1
+  str q5, [x12, #16]                                     // out_3_1
+  mov v5.16b, v20.16b                                    // bias
+  fmla v5.4s, v4.4s, v18.s[2]                            // out
+  fmax v4.4s, v5.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out_2_0
+  str q4, [x14, #0]                                      // out_2_0
+  mov v4.16b, v19.16b                                    // bias
+  fmla v4.4s, v6.4s, v18.s[2]                            // out
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out_2_1
+  str q4, [x14, #16]                                     // out_2_1
+  mov v4.16b, v20.16b                                    // bias
+  fmla v4.4s, v1.4s, v18.s[1]                            // out
+  fmax v1.4s, v4.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_1_0
+  str q1, [x13, #0]                                      // out_1_0
+  mov v1.16b, v19.16b                                    // bias
+  fmla v1.4s, v3.4s, v18.s[1]                            // out
+  fmax v1.4s, v1.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_1_1
+  str q1, [x13, #16]                                     // out_1_1
+  fmla v20.4s, v0.4s, v18.s[0]                           // out
+  fmax v0.4s, v20.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_0
+  str q0, [x6, #0]                                       // out_0_0
+  fmla v19.4s, v2.4s, v18.s[0]                           // out
+  fmax v0.4s, v19.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_1
+  str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
   ldr x10, [x0, #8*14]                                   // bias
-  add x12, x10, x2
+  add x11, x10, x2
   cmp x10, #0                                            // bias
-  csel x9, x9, x12, eq
+  csel x9, x9, x11, eq
   mov x10, #1
   sub x10, x4, x10
-  mov x12, #0
-  subs x16, x10, x12
-  csel x16, x16, xzr, hs
-  subs x12, x4, x12
-  csel x12, x12, xzr, hs
-  cmp x12, #0
-  csel x12, x9, x9, eq
-  ld1r {v18.4s}, [x12]                                   // bias
-  mov x17, #1
-  cmp x16, x17
-  csel x17, x16, x17, lo
-  add x17, x12, x17, lsl #2
-  ld1 {v18.s}[1], [x17]                                  // bias
-  mov x17, #2
-  cmp x16, x17
-  csel x17, x16, x17, lo
-  add x17, x12, x17, lsl #2
-  ld1 {v18.s}[2], [x17]                                  // bias
-  mov x17, #3
-  cmp x16, x17
-  csel x16, x16, x17, lo
-  add x12, x12, x16, lsl #2
-  ld1 {v18.s}[3], [x12]                                  // bias
-  mov x12, #4
-  subs x10, x10, x12
+  mov x11, #0
+  subs x15, x10, x11
+  csel x15, x15, xzr, hs
+  subs x11, x4, x11
+  csel x11, x11, xzr, hs
+  cmp x11, #0
+  csel x11, x9, x9, eq
+  ld1r {v19.4s}, [x11]                                   // bias
+  mov x16, #1
+  cmp x15, x16
+  csel x16, x15, x16, lo
+  add x16, x11, x16, lsl #2
+  ld1 {v19.s}[1], [x16]                                  // bias
+  mov x16, #2
+  cmp x15, x16
+  csel x16, x15, x16, lo
+  add x16, x11, x16, lsl #2
+  ld1 {v19.s}[2], [x16]                                  // bias
+  mov x16, #3
+  cmp x15, x16
+  csel x15, x15, x16, lo
+  add x11, x11, x15, lsl #2
+  ld1 {v19.s}[3], [x11]                                  // bias
+  mov x11, #4
+  subs x10, x10, x11
   csel x10, x10, xzr, hs
-  subs x12, x4, x12
-  csel x12, x12, xzr, hs
-  add x16, x9, #16
-  cmp x12, #0
-  csel x9, x9, x16, eq
-  ld1r {v19.4s}, [x9]                                    // bias
-  mov x12, #1
-  cmp x10, x12
-  csel x12, x10, x12, lo
-  add x12, x9, x12, lsl #2
-  ld1 {v19.s}[1], [x12]                                  // bias
-  mov x12, #2
-  cmp x10, x12
-  csel x12, x10, x12, lo
-  add x12, x9, x12, lsl #2
-  ld1 {v19.s}[2], [x12]                                  // bias
-  mov x12, #3
-  cmp x10, x12
-  csel x10, x10, x12, lo
+  subs x11, x4, x11
+  csel x11, x11, xzr, hs
+  add x15, x9, #16
+  cmp x11, #0
+  csel x9, x9, x15, eq
+  ld1r {v20.4s}, [x9]                                    // bias
+  mov x11, #1
+  cmp x10, x11
+  csel x11, x10, x11, lo
+  add x11, x9, x11, lsl #2
+  ld1 {v20.s}[1], [x11]                                  // bias
+  mov x11, #2
+  cmp x10, x11
+  csel x11, x10, x11, lo
+  add x11, x9, x11, lsl #2
+  ld1 {v20.s}[2], [x11]                                  // bias
+  mov x11, #3
+  cmp x10, x11
+  csel x10, x10, x11, lo
   add x9, x9, x10, lsl #2
-  ld1 {v19.s}[3], [x9]                                   // bias
-  ldr s20, [x11, #12]                                    // scale_row_3
-  dup v20.4s, v20.s[0]
-  mov v21.16b, v18.16b                                   // bias
-  fmla v21.4s, v5.4s, v20.4s                             // out
-  fcmgt v5.4s, v16.4s, v21.4s                            // out
-  bsl v5.16b, v16.16b, v21.16b
-  fcmgt v20.4s, v5.4s, v17.4s                            // out_3_0
-  bsl v20.16b, v17.16b, v5.16b
-  ldr s5, [x11, #12]                                     // scale_row_3
-  dup v5.4s, v5.s[0]
+  ld1 {v20.s}[3], [x9]                                   // bias
   mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v7.4s, v5.4s                              // out
-  fcmgt v5.4s, v16.4s, v21.4s                            // out
-  bsl v5.16b, v16.16b, v21.16b
-  fcmgt v7.4s, v5.4s, v17.4s                             // out_3_1
-  bsl v7.16b, v17.16b, v5.16b
-  ldr s5, [x11, #8]                                      // scale_row_2
-  dup v5.4s, v5.s[0]
-  mov v21.16b, v18.16b                                   // bias
-  fmla v21.4s, v4.4s, v5.4s                              // out
-  fcmgt v4.4s, v16.4s, v21.4s                            // out
-  bsl v4.16b, v16.16b, v21.16b
-  fcmgt v5.4s, v4.4s, v17.4s                             // out_2_0
-  bsl v5.16b, v17.16b, v4.16b
-  ldr s4, [x11, #8]                                      // scale_row_2
-  dup v4.4s, v4.s[0]
+  fmla v21.4s, v5.4s, v18.s[3]                           // out
+  fmax v5.4s, v21.4s, v16.4s                             // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_3_0
+  mov v21.16b, v20.16b                                   // bias
+  fmla v21.4s, v7.4s, v18.s[3]                           // out
+  fmax v7.4s, v21.4s, v16.4s                             // out
+  fmin v7.4s, v7.4s, v17.4s                              // out_3_1
   mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v6.4s, v4.4s                              // out
-  fcmgt v4.4s, v16.4s, v21.4s                            // out
-  bsl v4.16b, v16.16b, v21.16b
-  fcmgt v6.4s, v4.4s, v17.4s                             // out_2_1
-  bsl v6.16b, v17.16b, v4.16b
-  ldr s4, [x11, #4]                                      // scale_row_1
-  dup v4.4s, v4.s[0]
-  mov v21.16b, v18.16b                                   // bias
-  fmla v21.4s, v1.4s, v4.4s                              // out
-  fcmgt v1.4s, v16.4s, v21.4s                            // out
-  bsl v1.16b, v16.16b, v21.16b
-  fcmgt v4.4s, v1.4s, v17.4s                             // out_1_0
-  bsl v4.16b, v17.16b, v1.16b
-  ldr s1, [x11, #4]                                      // scale_row_1
-  dup v1.4s, v1.s[0]
+  fmla v21.4s, v4.4s, v18.s[2]                           // out
+  fmax v4.4s, v21.4s, v16.4s                             // out
+  fmin v4.4s, v4.4s, v17.4s                              // out_2_0
+  mov v21.16b, v20.16b                                   // bias
+  fmla v21.4s, v6.4s, v18.s[2]                           // out
+  fmax v6.4s, v21.4s, v16.4s                             // out
+  fmin v6.4s, v6.4s, v17.4s                              // out_2_1
   mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v3.4s, v1.4s                              // out
-  fcmgt v1.4s, v16.4s, v21.4s                            // out
-  bsl v1.16b, v16.16b, v21.16b
-  fcmgt v3.4s, v1.4s, v17.4s                             // out_1_1
-  bsl v3.16b, v17.16b, v1.16b
-  ld1r {v1.4s}, [x11]                                    // scale_row_0
-  fmla v18.4s, v0.4s, v1.4s                              // out
-  fcmgt v0.4s, v16.4s, v18.4s                            // out
-  bsl v0.16b, v16.16b, v18.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_0
-  bsl v1.16b, v17.16b, v0.16b
-  ld1r {v0.4s}, [x11]                                    // scale_row_0
-  fmla v19.4s, v2.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v19.4s                            // out
-  bsl v0.16b, v16.16b, v19.16b
-  fcmgt v2.4s, v0.4s, v17.4s                             // out_0_1
-  bsl v2.16b, v17.16b, v0.16b
+  fmla v21.4s, v1.4s, v18.s[1]                           // out
+  fmax v1.4s, v21.4s, v16.4s                             // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_1_0
+  mov v21.16b, v20.16b                                   // bias
+  fmla v21.4s, v3.4s, v18.s[1]                           // out
+  fmax v3.4s, v21.4s, v16.4s                             // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_1_1
+  fmla v19.4s, v0.4s, v18.s[0]                           // out
+  fmax v0.4s, v19.4s, v16.4s                             // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_0
+  fmla v20.4s, v2.4s, v18.s[0]                           // out
+  fmax v2.4s, v20.4s, v16.4s                             // out
+  fmin v2.4s, v2.4s, v17.4s                              // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v20.s}[0], [x13]                                  // out_3_0
-  st1 {v5.s}[0], [x15]                                   // out_2_0
-  st1 {v4.s}[0], [x14]                                   // out_1_0
-  st1 {v1.s}[0], [x6]                                    // out_0_0
+  st1 {v5.s}[0], [x12]                                   // out_3_0
+  st1 {v4.s}[0], [x14]                                   // out_2_0
+  st1 {v1.s}[0], [x13]                                   // out_1_0
+  st1 {v0.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
-  add x9, x13, #4
-  st1 {v20.s}[1], [x9]                                   // out_3_0
-  add x9, x15, #4
-  st1 {v5.s}[1], [x9]                                    // out_2_0
+  add x9, x12, #4
+  st1 {v5.s}[1], [x9]                                    // out_3_0
   add x9, x14, #4
-  st1 {v4.s}[1], [x9]                                    // out_1_0
+  st1 {v4.s}[1], [x9]                                    // out_2_0
+  add x9, x13, #4
+  st1 {v1.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
-  st1 {v1.s}[1], [x9]                                    // out_0_0
+  st1 {v0.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
-  add x9, x13, #8
-  st1 {v20.s}[2], [x9]                                   // out_3_0
-  add x9, x15, #8
-  st1 {v5.s}[2], [x9]                                    // out_2_0
+  add x9, x12, #8
+  st1 {v5.s}[2], [x9]                                    // out_3_0
   add x9, x14, #8
-  st1 {v4.s}[2], [x9]                                    // out_1_0
+  st1 {v4.s}[2], [x9]                                    // out_2_0
+  add x9, x13, #8
+  st1 {v1.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
-  st1 {v1.s}[2], [x9]                                    // out_0_0
+  st1 {v0.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
-  add x9, x13, #12
-  st1 {v20.s}[3], [x9]                                   // out_3_0
-  add x9, x15, #12
-  st1 {v5.s}[3], [x9]                                    // out_2_0
+  add x9, x12, #12
+  st1 {v5.s}[3], [x9]                                    // out_3_0
   add x9, x14, #12
-  st1 {v4.s}[3], [x9]                                    // out_1_0
+  st1 {v4.s}[3], [x9]                                    // out_2_0
+  add x9, x13, #12
+  st1 {v1.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
-  st1 {v1.s}[3], [x9]                                    // out_0_0
+  st1 {v0.s}[3], [x9]                                    // out_0_0
 L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
-  add x9, x13, #16
+  add x9, x12, #16
   st1 {v7.s}[0], [x9]                                    // out_3_1
-  add x9, x15, #16
-  st1 {v6.s}[0], [x9]                                    // out_2_1
   add x9, x14, #16
+  st1 {v6.s}[0], [x9]                                    // out_2_1
+  add x9, x13, #16
   st1 {v3.s}[0], [x9]                                    // out_1_1
   add x9, x6, #16
   st1 {v2.s}[0], [x9]                                    // out_0_1
@@ -534,11 +451,11 @@ L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
-  add x9, x13, #20
+  add x9, x12, #20
   st1 {v7.s}[1], [x9]                                    // out_3_1
-  add x9, x15, #20
-  st1 {v6.s}[1], [x9]                                    // out_2_1
   add x9, x14, #20
+  st1 {v6.s}[1], [x9]                                    // out_2_1
+  add x9, x13, #20
   st1 {v3.s}[1], [x9]                                    // out_1_1
   add x9, x6, #20
   st1 {v2.s}[1], [x9]                                    // out_0_1
@@ -546,11 +463,11 @@ L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
-  add x9, x13, #24
+  add x9, x12, #24
   st1 {v7.s}[2], [x9]                                    // out_3_1
-  add x9, x15, #24
-  st1 {v6.s}[2], [x9]                                    // out_2_1
   add x9, x14, #24
+  st1 {v6.s}[2], [x9]                                    // out_2_1
+  add x9, x13, #24
   st1 {v3.s}[2], [x9]                                    // out_1_1
   add x9, x6, #24
   st1 {v2.s}[2], [x9]                                    // out_0_1

@@ -149,20 +149,13 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*6]                                     // lhs_stride
-  mov x11, #4
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
-  add x12, x7, x9
-  cmp x11, #0                                            // lhs_1
-  csel x11, x7, x12, eq
-  mov x12, #8
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
+  add x11, x7, x9
+  cmp x8, #4                                             // lhs_1
+  csel x11, x7, x11, ls
   add x9, x11, x9
-  cmp x12, #0                                            // lhs_2
-  csel x9, x11, x9, eq
-  mov x12, #4
-  mul x12, x10, x12
+  cmp x8, #8                                             // lhs_2
+  csel x9, x11, x9, ls
+  lsl x12, x10, #2
   add x13, x7, x12                                       // field
   add x14, x11, x12                                      // field
   add x12, x9, x12                                       // field
@@ -432,148 +425,92 @@ L(k_done):
   uzp2 v20.2d, v20.2d, v27.2d                            // row_11
   uzp1 v27.2d, v31.2d, v0.2d                             // row_10
   uzp2 v0.2d, v31.2d, v0.2d                              // row_11
-  mov x12, #4
-  mul x12, x10, x12
+  lsl x12, x10, #2
   add x12, x3, x12                                       // field
   ldr q31, [x12, #0]                                     // colsum_0
   ldr q9, [x12, #16]                                     // colsum_1
-  mov x12, #4
-  mul x12, x10, x12
+  lsl x12, x10, #2
   add x12, x12, #16
   add x13, x7, x12                                       // field
   add x14, x11, x12                                      // field
   add x12, x9, x12                                       // field
-  ld1r {v10.4s}, [x13]                                   // zero_0
-  mla v8.4s, v31.4s, v10.4s                              // sum
-  mla v22.4s, v9.4s, v10.4s                              // sum
-  ldr s10, [x13, #4]                                     // zero_1
-  dup v10.4s, v10.s[0]
-  mla v6.4s, v31.4s, v10.4s                              // sum
-  mla v1.4s, v9.4s, v10.4s                               // sum
-  ldr s10, [x13, #8]                                     // zero_2
-  dup v10.4s, v10.s[0]
-  mla v7.4s, v31.4s, v10.4s                              // sum
-  mla v23.4s, v9.4s, v10.4s                              // sum
-  ldr s10, [x13, #12]                                    // zero_3
-  dup v10.4s, v10.s[0]
-  mla v16.4s, v31.4s, v10.4s                             // sum
-  mla v2.4s, v9.4s, v10.4s                               // sum
-  ld1r {v10.4s}, [x14]                                   // zero_4
-  mla v21.4s, v31.4s, v10.4s                             // sum
-  mla v24.4s, v9.4s, v10.4s                              // sum
-  ldr s10, [x14, #4]                                     // zero_5
-  dup v10.4s, v10.s[0]
-  mla v17.4s, v31.4s, v10.4s                             // sum
-  mla v3.4s, v9.4s, v10.4s                               // sum
-  ldr s10, [x14, #8]                                     // zero_6
-  dup v10.4s, v10.s[0]
-  mla v28.4s, v31.4s, v10.4s                             // sum
-  mla v25.4s, v9.4s, v10.4s                              // sum
-  ldr s10, [x14, #12]                                    // zero_7
-  dup v10.4s, v10.s[0]
-  mla v18.4s, v31.4s, v10.4s                             // sum
-  mla v4.4s, v9.4s, v10.4s                               // sum
-  ld1r {v10.4s}, [x12]                                   // zero_8
-  mla v29.4s, v31.4s, v10.4s                             // sum
-  mla v26.4s, v9.4s, v10.4s                              // sum
-  ldr s10, [x12, #4]                                     // zero_9
-  dup v10.4s, v10.s[0]
-  mla v19.4s, v31.4s, v10.4s                             // sum
-  mla v5.4s, v9.4s, v10.4s                               // sum
-  ldr s10, [x12, #8]                                     // zero_10
-  dup v10.4s, v10.s[0]
-  mla v30.4s, v31.4s, v10.4s                             // sum
-  mla v27.4s, v9.4s, v10.4s                              // sum
-  ldr s10, [x12, #12]                                    // zero_11
-  dup v10.4s, v10.s[0]
-  mla v20.4s, v31.4s, v10.4s                             // sum
-  mla v0.4s, v9.4s, v10.4s                               // sum
-  mov x12, #4
-  mul x12, x10, x12
+  ldr q10, [x13, #0]                                     // zeros
+  ldr q11, [x14, #0]                                     // zeros
+  ldr q12, [x12, #0]                                     // zeros
+  mla v8.4s, v31.4s, v10.s[0]                            // sum
+  mla v22.4s, v9.4s, v10.s[0]                            // sum
+  mla v6.4s, v31.4s, v10.s[1]                            // sum
+  mla v1.4s, v9.4s, v10.s[1]                             // sum
+  mla v7.4s, v31.4s, v10.s[2]                            // sum
+  mla v23.4s, v9.4s, v10.s[2]                            // sum
+  mla v16.4s, v31.4s, v10.s[3]                           // sum
+  mla v2.4s, v9.4s, v10.s[3]                             // sum
+  mla v21.4s, v31.4s, v11.s[0]                           // sum
+  mla v24.4s, v9.4s, v11.s[0]                            // sum
+  mla v17.4s, v31.4s, v11.s[1]                           // sum
+  mla v3.4s, v9.4s, v11.s[1]                             // sum
+  mla v28.4s, v31.4s, v11.s[2]                           // sum
+  mla v25.4s, v9.4s, v11.s[2]                            // sum
+  mla v18.4s, v31.4s, v11.s[3]                           // sum
+  mla v4.4s, v9.4s, v11.s[3]                             // sum
+  mla v29.4s, v31.4s, v12.s[0]                           // sum
+  mla v26.4s, v9.4s, v12.s[0]                            // sum
+  mla v19.4s, v31.4s, v12.s[1]                           // sum
+  mla v5.4s, v9.4s, v12.s[1]                             // sum
+  mla v30.4s, v31.4s, v12.s[2]                           // sum
+  mla v27.4s, v9.4s, v12.s[2]                            // sum
+  mla v20.4s, v31.4s, v12.s[3]                           // sum
+  mla v0.4s, v9.4s, v12.s[3]                             // sum
+  lsl x12, x10, #2
   add x12, x12, #32
   add x12, x3, x12                                       // field
   ldr q31, [x12, #0]                                     // scale_0
   ldr q9, [x12, #16]                                     // scale_1
-  mov x12, #4
-  mul x12, x10, x12
-  add x12, x12, #32
-  add x13, x7, x12                                       // field
-  add x11, x11, x12                                      // field
-  add x9, x9, x12                                        // field
   add x12, x0, #8*15                                     // clamp
   ld1r {v10.4s}, [x12]                                   // min
   ldr s11, [x12, #4]                                     // max
   dup v11.4s, v11.s[0]
+  lsl x12, x10, #2
+  add x12, x12, #32
+  add x13, x7, x12                                       // field
+  add x11, x11, x12                                      // field
+  add x9, x9, x12                                        // field
   mov x12, #8
   ldr x14, [x0, #8*13]                                   // dst_stride
-  mov x15, #1
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x6, x14
-  cmp x15, #0                                            // dst_1
-  csel x15, x6, x16, eq
-  mov x16, #2
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x14
-  cmp x16, #0                                            // dst_2
-  csel x16, x15, x17, eq
-  mov x17, #3
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
-  add x19, x16, x14
-  cmp x17, #0                                            // dst_3
-  csel x17, x16, x19, eq
-  mov x19, #4
-  subs x19, x8, x19
-  csel x19, x19, xzr, hs
-  add x20, x17, x14
-  cmp x19, #0                                            // dst_4
-  csel x19, x17, x20, eq
-  mov x20, #5
-  subs x20, x8, x20
-  csel x20, x20, xzr, hs
-  add x21, x19, x14
-  cmp x20, #0                                            // dst_5
-  csel x20, x19, x21, eq
-  mov x21, #6
-  subs x21, x8, x21
-  csel x21, x21, xzr, hs
-  add x22, x20, x14
-  cmp x21, #0                                            // dst_6
-  csel x21, x20, x22, eq
-  mov x22, #7
-  subs x22, x8, x22
-  csel x22, x22, xzr, hs
-  add x23, x21, x14
-  cmp x22, #0                                            // dst_7
-  csel x22, x21, x23, eq
-  mov x23, #8
-  subs x23, x8, x23
-  csel x23, x23, xzr, hs
-  add x24, x22, x14
-  cmp x23, #0                                            // dst_8
-  csel x23, x22, x24, eq
-  mov x24, #9
-  subs x24, x8, x24
-  csel x24, x24, xzr, hs
-  add x25, x23, x14
-  cmp x24, #0                                            // dst_9
-  csel x24, x23, x25, eq
-  mov x25, #10
-  subs x25, x8, x25
-  csel x25, x25, xzr, hs
-  add x26, x24, x14
-  cmp x25, #0                                            // dst_10
-  csel x25, x24, x26, eq
-  mov x26, #11
-  subs x26, x8, x26
-  csel x26, x26, xzr, hs
+  add x15, x6, x14
+  cmp x8, #1                                             // dst_1
+  csel x15, x6, x15, ls
+  add x16, x15, x14
+  cmp x8, #2                                             // dst_2
+  csel x16, x15, x16, ls
+  add x17, x16, x14
+  cmp x8, #3                                             // dst_3
+  csel x17, x16, x17, ls
+  add x19, x17, x14
+  cmp x8, #4                                             // dst_4
+  csel x19, x17, x19, ls
+  add x20, x19, x14
+  cmp x8, #5                                             // dst_5
+  csel x20, x19, x20, ls
+  add x21, x20, x14
+  cmp x8, #6                                             // dst_6
+  csel x21, x20, x21, ls
+  add x22, x21, x14
+  cmp x8, #7                                             // dst_7
+  csel x22, x21, x22, ls
+  add x23, x22, x14
+  cmp x8, #8                                             // dst_8
+  csel x23, x22, x23, ls
+  add x24, x23, x14
+  cmp x8, #9                                             // dst_9
+  csel x24, x23, x24, ls
+  add x25, x24, x14
+  cmp x8, #10                                            // dst_10
+  csel x25, x24, x25, ls
   add x14, x25, x14
-  cmp x26, #0                                            // dst_11
-  csel x14, x25, x14, eq
-  mov x26, #4
-  mul x10, x10, x26
+  cmp x8, #11                                            // dst_11
+  csel x14, x25, x14, ls
+  lsl x10, x10, #2
   add x10, x10, #64
   add x10, x3, x10                                       // field
   cmp x4, x12                                            // unless n_left at_least 
@@ -590,256 +527,208 @@ L(k_done):
   fmul v14.4s, v31.4s, v14.4s                            // scale
   mov v15.16b, v12.16b                                   // bias
   fmla v15.4s, v20.4s, v14.4s                            // out
-  fcmgt v20.4s, v10.4s, v15.4s                           // out
-  bsl v20.16b, v10.16b, v15.16b
-  fcmgt v14.4s, v20.4s, v11.4s                           // out_11_0
-  bsl v14.16b, v11.16b, v20.16b
-  str q14, [x14, #0]                                     // out_11_0
+  fmax v20.4s, v15.4s, v10.4s                            // out
+  fmin v20.4s, v20.4s, v11.4s                            // out_11_0
+  str q20, [x14, #0]                                     // out_11_0
   ldr s20, [x9, #12]                                     // scale_row_11
   dup v20.4s, v20.s[0]
   scvtf v0.4s, v0.4s                                     // real
   fmul v20.4s, v9.4s, v20.4s                             // scale
   mov v14.16b, v13.16b                                   // bias
   fmla v14.4s, v0.4s, v20.4s                             // out
-  fcmgt v0.4s, v10.4s, v14.4s                            // out
-  bsl v0.16b, v10.16b, v14.16b
-  fcmgt v20.4s, v0.4s, v11.4s                            // out_11_1
-  bsl v20.16b, v11.16b, v0.16b
-  str q20, [x14, #16]                                    // out_11_1
+  fmax v0.4s, v14.4s, v10.4s                             // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_11_1
+  str q0, [x14, #16]                                     // out_11_1
   ldr s0, [x9, #8]                                       // scale_row_10
   dup v0.4s, v0.s[0]
   scvtf v20.4s, v30.4s                                   // real
   fmul v0.4s, v31.4s, v0.4s                              // scale
   mov v30.16b, v12.16b                                   // bias
   fmla v30.4s, v20.4s, v0.4s                             // out
-  fcmgt v0.4s, v10.4s, v30.4s                            // out
-  bsl v0.16b, v10.16b, v30.16b
-  fcmgt v20.4s, v0.4s, v11.4s                            // out_10_0
-  bsl v20.16b, v11.16b, v0.16b
-  str q20, [x25, #0]                                     // out_10_0
+  fmax v0.4s, v30.4s, v10.4s                             // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_10_0
+  str q0, [x25, #0]                                      // out_10_0
   ldr s0, [x9, #8]                                       // scale_row_10
   dup v0.4s, v0.s[0]
   scvtf v20.4s, v27.4s                                   // real
   fmul v0.4s, v9.4s, v0.4s                               // scale
   mov v27.16b, v13.16b                                   // bias
   fmla v27.4s, v20.4s, v0.4s                             // out
-  fcmgt v0.4s, v10.4s, v27.4s                            // out
-  bsl v0.16b, v10.16b, v27.16b
-  fcmgt v20.4s, v0.4s, v11.4s                            // out_10_1
-  bsl v20.16b, v11.16b, v0.16b
-  str q20, [x25, #16]                                    // out_10_1
+  fmax v0.4s, v27.4s, v10.4s                             // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_10_1
+  str q0, [x25, #16]                                     // out_10_1
   ldr s0, [x9, #4]                                       // scale_row_9
   dup v0.4s, v0.s[0]
   scvtf v19.4s, v19.4s                                   // real
   fmul v0.4s, v31.4s, v0.4s                              // scale
   mov v20.16b, v12.16b                                   // bias
   fmla v20.4s, v19.4s, v0.4s                             // out
-  fcmgt v0.4s, v10.4s, v20.4s                            // out
-  bsl v0.16b, v10.16b, v20.16b
-  fcmgt v19.4s, v0.4s, v11.4s                            // out_9_0
-  bsl v19.16b, v11.16b, v0.16b
-  str q19, [x24, #0]                                     // out_9_0
+  fmax v0.4s, v20.4s, v10.4s                             // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_9_0
+  str q0, [x24, #0]                                      // out_9_0
   ldr s0, [x9, #4]                                       // scale_row_9
   dup v0.4s, v0.s[0]
   scvtf v5.4s, v5.4s                                     // real
   fmul v0.4s, v9.4s, v0.4s                               // scale
   mov v19.16b, v13.16b                                   // bias
   fmla v19.4s, v5.4s, v0.4s                              // out
-  fcmgt v0.4s, v10.4s, v19.4s                            // out
-  bsl v0.16b, v10.16b, v19.16b
-  fcmgt v5.4s, v0.4s, v11.4s                             // out_9_1
-  bsl v5.16b, v11.16b, v0.16b
-  str q5, [x24, #16]                                     // out_9_1
+  fmax v0.4s, v19.4s, v10.4s                             // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_9_1
+  str q0, [x24, #16]                                     // out_9_1
   ld1r {v0.4s}, [x9]                                     // scale_row_8
   scvtf v5.4s, v29.4s                                    // real
   fmul v0.4s, v31.4s, v0.4s                              // scale
   mov v19.16b, v12.16b                                   // bias
   fmla v19.4s, v5.4s, v0.4s                              // out
-  fcmgt v0.4s, v10.4s, v19.4s                            // out
-  bsl v0.16b, v10.16b, v19.16b
-  fcmgt v5.4s, v0.4s, v11.4s                             // out_8_0
-  bsl v5.16b, v11.16b, v0.16b
-  str q5, [x23, #0]                                      // out_8_0
+  fmax v0.4s, v19.4s, v10.4s                             // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_8_0
+  str q0, [x23, #0]                                      // out_8_0
   ld1r {v0.4s}, [x9]                                     // scale_row_8
   scvtf v5.4s, v26.4s                                    // real
   fmul v0.4s, v9.4s, v0.4s                               // scale
   mov v19.16b, v13.16b                                   // bias
   fmla v19.4s, v5.4s, v0.4s                              // out
-  fcmgt v0.4s, v10.4s, v19.4s                            // out
-  bsl v0.16b, v10.16b, v19.16b
-  fcmgt v5.4s, v0.4s, v11.4s                             // out_8_1
-  bsl v5.16b, v11.16b, v0.16b
-  str q5, [x23, #16]                                     // out_8_1
+  fmax v0.4s, v19.4s, v10.4s                             // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_8_1
+  str q0, [x23, #16]                                     // out_8_1
   ldr s0, [x11, #12]                                     // scale_row_7
   dup v0.4s, v0.s[0]
   scvtf v5.4s, v18.4s                                    // real
   fmul v0.4s, v31.4s, v0.4s                              // scale
   mov v18.16b, v12.16b                                   // bias
   fmla v18.4s, v5.4s, v0.4s                              // out
-  fcmgt v0.4s, v10.4s, v18.4s                            // out
-  bsl v0.16b, v10.16b, v18.16b
-  fcmgt v5.4s, v0.4s, v11.4s                             // out_7_0
-  bsl v5.16b, v11.16b, v0.16b
-  str q5, [x22, #0]                                      // out_7_0
+  fmax v0.4s, v18.4s, v10.4s                             // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_7_0
+  str q0, [x22, #0]                                      // out_7_0
   ldr s0, [x11, #12]                                     // scale_row_7
   dup v0.4s, v0.s[0]
   scvtf v4.4s, v4.4s                                     // real
   fmul v0.4s, v9.4s, v0.4s                               // scale
   mov v5.16b, v13.16b                                    // bias
   fmla v5.4s, v4.4s, v0.4s                               // out
-  fcmgt v0.4s, v10.4s, v5.4s                             // out
-  bsl v0.16b, v10.16b, v5.16b
-  fcmgt v4.4s, v0.4s, v11.4s                             // out_7_1
-  bsl v4.16b, v11.16b, v0.16b
-  str q4, [x22, #16]                                     // out_7_1
+  fmax v0.4s, v5.4s, v10.4s                              // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_7_1
+  str q0, [x22, #16]                                     // out_7_1
   ldr s0, [x11, #8]                                      // scale_row_6
   dup v0.4s, v0.s[0]
   scvtf v4.4s, v28.4s                                    // real
   fmul v0.4s, v31.4s, v0.4s                              // scale
   mov v5.16b, v12.16b                                    // bias
   fmla v5.4s, v4.4s, v0.4s                               // out
-  fcmgt v0.4s, v10.4s, v5.4s                             // out
-  bsl v0.16b, v10.16b, v5.16b
-  fcmgt v4.4s, v0.4s, v11.4s                             // out_6_0
-  bsl v4.16b, v11.16b, v0.16b
-  str q4, [x21, #0]                                      // out_6_0
+  fmax v0.4s, v5.4s, v10.4s                              // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_6_0
+  str q0, [x21, #0]                                      // out_6_0
   ldr s0, [x11, #8]                                      // scale_row_6
   dup v0.4s, v0.s[0]
   scvtf v4.4s, v25.4s                                    // real
   fmul v0.4s, v9.4s, v0.4s                               // scale
   mov v5.16b, v13.16b                                    // bias
   fmla v5.4s, v4.4s, v0.4s                               // out
-  fcmgt v0.4s, v10.4s, v5.4s                             // out
-  bsl v0.16b, v10.16b, v5.16b
-  fcmgt v4.4s, v0.4s, v11.4s                             // out_6_1
-  bsl v4.16b, v11.16b, v0.16b
-  str q4, [x21, #16]                                     // out_6_1
+  fmax v0.4s, v5.4s, v10.4s                              // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_6_1
+  str q0, [x21, #16]                                     // out_6_1
   ldr s0, [x11, #4]                                      // scale_row_5
   dup v0.4s, v0.s[0]
   scvtf v4.4s, v17.4s                                    // real
   fmul v0.4s, v31.4s, v0.4s                              // scale
   mov v5.16b, v12.16b                                    // bias
   fmla v5.4s, v4.4s, v0.4s                               // out
-  fcmgt v0.4s, v10.4s, v5.4s                             // out
-  bsl v0.16b, v10.16b, v5.16b
-  fcmgt v4.4s, v0.4s, v11.4s                             // out_5_0
-  bsl v4.16b, v11.16b, v0.16b
-  str q4, [x20, #0]                                      // out_5_0
+  fmax v0.4s, v5.4s, v10.4s                              // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_5_0
+  str q0, [x20, #0]                                      // out_5_0
   ldr s0, [x11, #4]                                      // scale_row_5
   dup v0.4s, v0.s[0]
   scvtf v3.4s, v3.4s                                     // real
   fmul v0.4s, v9.4s, v0.4s                               // scale
   mov v4.16b, v13.16b                                    // bias
   fmla v4.4s, v3.4s, v0.4s                               // out
-  fcmgt v0.4s, v10.4s, v4.4s                             // out
-  bsl v0.16b, v10.16b, v4.16b
-  fcmgt v3.4s, v0.4s, v11.4s                             // out_5_1
-  bsl v3.16b, v11.16b, v0.16b
-  str q3, [x20, #16]                                     // out_5_1
+  fmax v0.4s, v4.4s, v10.4s                              // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_5_1
+  str q0, [x20, #16]                                     // out_5_1
   ld1r {v0.4s}, [x11]                                    // scale_row_4
   scvtf v3.4s, v21.4s                                    // real
   fmul v0.4s, v31.4s, v0.4s                              // scale
   mov v4.16b, v12.16b                                    // bias
   fmla v4.4s, v3.4s, v0.4s                               // out
-  fcmgt v0.4s, v10.4s, v4.4s                             // out
-  bsl v0.16b, v10.16b, v4.16b
-  fcmgt v3.4s, v0.4s, v11.4s                             // out_4_0
-  bsl v3.16b, v11.16b, v0.16b
-  str q3, [x19, #0]                                      // out_4_0
+  fmax v0.4s, v4.4s, v10.4s                              // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_4_0
+  str q0, [x19, #0]                                      // out_4_0
   ld1r {v0.4s}, [x11]                                    // scale_row_4
   scvtf v3.4s, v24.4s                                    // real
   fmul v0.4s, v9.4s, v0.4s                               // scale
   mov v4.16b, v13.16b                                    // bias
   fmla v4.4s, v3.4s, v0.4s                               // out
-  fcmgt v0.4s, v10.4s, v4.4s                             // out
-  bsl v0.16b, v10.16b, v4.16b
-  fcmgt v3.4s, v0.4s, v11.4s                             // out_4_1
-  bsl v3.16b, v11.16b, v0.16b
-  str q3, [x19, #16]                                     // out_4_1
+  fmax v0.4s, v4.4s, v10.4s                              // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_4_1
+  str q0, [x19, #16]                                     // out_4_1
   ldr s0, [x13, #12]                                     // scale_row_3
   dup v0.4s, v0.s[0]
   scvtf v3.4s, v16.4s                                    // real
   fmul v0.4s, v31.4s, v0.4s                              // scale
   mov v4.16b, v12.16b                                    // bias
   fmla v4.4s, v3.4s, v0.4s                               // out
-  fcmgt v0.4s, v10.4s, v4.4s                             // out
-  bsl v0.16b, v10.16b, v4.16b
-  fcmgt v3.4s, v0.4s, v11.4s                             // out_3_0
-  bsl v3.16b, v11.16b, v0.16b
-  str q3, [x17, #0]                                      // out_3_0
+  fmax v0.4s, v4.4s, v10.4s                              // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_3_0
+  str q0, [x17, #0]                                      // out_3_0
   ldr s0, [x13, #12]                                     // scale_row_3
   dup v0.4s, v0.s[0]
   scvtf v2.4s, v2.4s                                     // real
   fmul v0.4s, v9.4s, v0.4s                               // scale
   mov v3.16b, v13.16b                                    // bias
   fmla v3.4s, v2.4s, v0.4s                               // out
-  fcmgt v0.4s, v10.4s, v3.4s                             // out
-  bsl v0.16b, v10.16b, v3.16b
-  fcmgt v2.4s, v0.4s, v11.4s                             // out_3_1
-  bsl v2.16b, v11.16b, v0.16b
-  str q2, [x17, #16]                                     // out_3_1
+  fmax v0.4s, v3.4s, v10.4s                              // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_3_1
+  str q0, [x17, #16]                                     // out_3_1
   ldr s0, [x13, #8]                                      // scale_row_2
   dup v0.4s, v0.s[0]
   scvtf v2.4s, v7.4s                                     // real
   fmul v0.4s, v31.4s, v0.4s                              // scale
   mov v3.16b, v12.16b                                    // bias
   fmla v3.4s, v2.4s, v0.4s                               // out
-  fcmgt v0.4s, v10.4s, v3.4s                             // out
-  bsl v0.16b, v10.16b, v3.16b
-  fcmgt v2.4s, v0.4s, v11.4s                             // out_2_0
-  bsl v2.16b, v11.16b, v0.16b
-  str q2, [x16, #0]                                      // out_2_0
+  fmax v0.4s, v3.4s, v10.4s                              // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_2_0
+  str q0, [x16, #0]                                      // out_2_0
   ldr s0, [x13, #8]                                      // scale_row_2
   dup v0.4s, v0.s[0]
   scvtf v2.4s, v23.4s                                    // real
   fmul v0.4s, v9.4s, v0.4s                               // scale
   mov v3.16b, v13.16b                                    // bias
   fmla v3.4s, v2.4s, v0.4s                               // out
-  fcmgt v0.4s, v10.4s, v3.4s                             // out
-  bsl v0.16b, v10.16b, v3.16b
-  fcmgt v2.4s, v0.4s, v11.4s                             // out_2_1
-  bsl v2.16b, v11.16b, v0.16b
-  str q2, [x16, #16]                                     // out_2_1
+  fmax v0.4s, v3.4s, v10.4s                              // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_2_1
+  str q0, [x16, #16]                                     // out_2_1
   ldr s0, [x13, #4]                                      // scale_row_1
   dup v0.4s, v0.s[0]
   scvtf v2.4s, v6.4s                                     // real
   fmul v0.4s, v31.4s, v0.4s                              // scale
   mov v3.16b, v12.16b                                    // bias
   fmla v3.4s, v2.4s, v0.4s                               // out
-  fcmgt v0.4s, v10.4s, v3.4s                             // out
-  bsl v0.16b, v10.16b, v3.16b
-  fcmgt v2.4s, v0.4s, v11.4s                             // out_1_0
-  bsl v2.16b, v11.16b, v0.16b
-  str q2, [x15, #0]                                      // out_1_0
+  fmax v0.4s, v3.4s, v10.4s                              // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_1_0
+  str q0, [x15, #0]                                      // out_1_0
   ldr s0, [x13, #4]                                      // scale_row_1
   dup v0.4s, v0.s[0]
   scvtf v1.4s, v1.4s                                     // real
   fmul v0.4s, v9.4s, v0.4s                               // scale
   mov v2.16b, v13.16b                                    // bias
   fmla v2.4s, v1.4s, v0.4s                               // out
-  fcmgt v0.4s, v10.4s, v2.4s                             // out
-  bsl v0.16b, v10.16b, v2.16b
-  fcmgt v1.4s, v0.4s, v11.4s                             // out_1_1
-  bsl v1.16b, v11.16b, v0.16b
-  str q1, [x15, #16]                                     // out_1_1
+  fmax v0.4s, v2.4s, v10.4s                              // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_1_1
+  str q0, [x15, #16]                                     // out_1_1
   ld1r {v0.4s}, [x13]                                    // scale_row_0
   scvtf v1.4s, v8.4s                                     // real
   fmul v0.4s, v31.4s, v0.4s                              // scale
   fmla v12.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v10.4s, v12.4s                            // out
-  bsl v0.16b, v10.16b, v12.16b
-  fcmgt v1.4s, v0.4s, v11.4s                             // out_0_0
-  bsl v1.16b, v11.16b, v0.16b
-  str q1, [x6, #0]                                       // out_0_0
+  fmax v0.4s, v12.4s, v10.4s                             // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_0_0
+  str q0, [x6, #0]                                       // out_0_0
   ld1r {v0.4s}, [x13]                                    // scale_row_0
   scvtf v1.4s, v22.4s                                    // real
   fmul v0.4s, v9.4s, v0.4s                               // scale
   fmla v13.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v10.4s, v13.4s                            // out
-  bsl v0.16b, v10.16b, v13.16b
-  fcmgt v1.4s, v0.4s, v11.4s                             // out_0_1
-  bsl v1.16b, v11.16b, v0.16b
-  str q1, [x6, #16]                                      // out_0_1
+  fmax v0.4s, v13.4s, v10.4s                             // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_0_1
+  str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
   ldr x12, [x0, #8*14]                                   // bias
@@ -901,236 +790,188 @@ L(if_else):
   fmul v14.4s, v31.4s, v14.4s                            // scale
   mov v15.16b, v12.16b                                   // bias
   fmla v15.4s, v20.4s, v14.4s                            // out
-  fcmgt v20.4s, v10.4s, v15.4s                           // out
-  bsl v20.16b, v10.16b, v15.16b
-  fcmgt v14.4s, v20.4s, v11.4s                           // out_11_0
-  bsl v14.16b, v11.16b, v20.16b
-  ldr s20, [x9, #12]                                     // scale_row_11
-  dup v20.4s, v20.s[0]
+  fmax v20.4s, v15.4s, v10.4s                            // out
+  fmin v20.4s, v20.4s, v11.4s                            // out_11_0
+  ldr s14, [x9, #12]                                     // scale_row_11
+  dup v14.4s, v14.s[0]
   scvtf v0.4s, v0.4s                                     // real
-  fmul v20.4s, v9.4s, v20.4s                             // scale
+  fmul v14.4s, v9.4s, v14.4s                             // scale
   mov v15.16b, v13.16b                                   // bias
-  fmla v15.4s, v0.4s, v20.4s                             // out
-  fcmgt v0.4s, v10.4s, v15.4s                            // out
-  bsl v0.16b, v10.16b, v15.16b
-  fcmgt v20.4s, v0.4s, v11.4s                            // out_11_1
-  bsl v20.16b, v11.16b, v0.16b
-  ldr s0, [x9, #8]                                       // scale_row_10
-  dup v0.4s, v0.s[0]
+  fmla v15.4s, v0.4s, v14.4s                             // out
+  fmax v0.4s, v15.4s, v10.4s                             // out
+  fmin v0.4s, v0.4s, v11.4s                              // out_11_1
+  ldr s14, [x9, #8]                                      // scale_row_10
+  dup v14.4s, v14.s[0]
   scvtf v30.4s, v30.4s                                   // real
-  fmul v0.4s, v31.4s, v0.4s                              // scale
+  fmul v14.4s, v31.4s, v14.4s                            // scale
   mov v15.16b, v12.16b                                   // bias
-  fmla v15.4s, v30.4s, v0.4s                             // out
-  fcmgt v0.4s, v10.4s, v15.4s                            // out
-  bsl v0.16b, v10.16b, v15.16b
-  fcmgt v30.4s, v0.4s, v11.4s                            // out_10_0
-  bsl v30.16b, v11.16b, v0.16b
-  ldr s0, [x9, #8]                                       // scale_row_10
-  dup v0.4s, v0.s[0]
+  fmla v15.4s, v30.4s, v14.4s                            // out
+  fmax v30.4s, v15.4s, v10.4s                            // out
+  fmin v30.4s, v30.4s, v11.4s                            // out_10_0
+  ldr s14, [x9, #8]                                      // scale_row_10
+  dup v14.4s, v14.s[0]
   scvtf v27.4s, v27.4s                                   // real
-  fmul v0.4s, v9.4s, v0.4s                               // scale
+  fmul v14.4s, v9.4s, v14.4s                             // scale
   mov v15.16b, v13.16b                                   // bias
-  fmla v15.4s, v27.4s, v0.4s                             // out
-  fcmgt v0.4s, v10.4s, v15.4s                            // out
-  bsl v0.16b, v10.16b, v15.16b
-  fcmgt v27.4s, v0.4s, v11.4s                            // out_10_1
-  bsl v27.16b, v11.16b, v0.16b
-  ldr s0, [x9, #4]                                       // scale_row_9
-  dup v0.4s, v0.s[0]
+  fmla v15.4s, v27.4s, v14.4s                            // out
+  fmax v27.4s, v15.4s, v10.4s                            // out
+  fmin v27.4s, v27.4s, v11.4s                            // out_10_1
+  ldr s14, [x9, #4]                                      // scale_row_9
+  dup v14.4s, v14.s[0]
   scvtf v19.4s, v19.4s                                   // real
-  fmul v0.4s, v31.4s, v0.4s                              // scale
+  fmul v14.4s, v31.4s, v14.4s                            // scale
   mov v15.16b, v12.16b                                   // bias
-  fmla v15.4s, v19.4s, v0.4s                             // out
-  fcmgt v0.4s, v10.4s, v15.4s                            // out
-  bsl v0.16b, v10.16b, v15.16b
-  fcmgt v19.4s, v0.4s, v11.4s                            // out_9_0
-  bsl v19.16b, v11.16b, v0.16b
-  ldr s0, [x9, #4]                                       // scale_row_9
-  dup v0.4s, v0.s[0]
+  fmla v15.4s, v19.4s, v14.4s                            // out
+  fmax v19.4s, v15.4s, v10.4s                            // out
+  fmin v19.4s, v19.4s, v11.4s                            // out_9_0
+  ldr s14, [x9, #4]                                      // scale_row_9
+  dup v14.4s, v14.s[0]
   scvtf v5.4s, v5.4s                                     // real
-  fmul v0.4s, v9.4s, v0.4s                               // scale
+  fmul v14.4s, v9.4s, v14.4s                             // scale
   mov v15.16b, v13.16b                                   // bias
-  fmla v15.4s, v5.4s, v0.4s                              // out
-  fcmgt v0.4s, v10.4s, v15.4s                            // out
-  bsl v0.16b, v10.16b, v15.16b
-  fcmgt v5.4s, v0.4s, v11.4s                             // out_9_1
-  bsl v5.16b, v11.16b, v0.16b
-  ld1r {v0.4s}, [x9]                                     // scale_row_8
+  fmla v15.4s, v5.4s, v14.4s                             // out
+  fmax v5.4s, v15.4s, v10.4s                             // out
+  fmin v5.4s, v5.4s, v11.4s                              // out_9_1
+  ld1r {v14.4s}, [x9]                                    // scale_row_8
   scvtf v29.4s, v29.4s                                   // real
-  fmul v0.4s, v31.4s, v0.4s                              // scale
+  fmul v14.4s, v31.4s, v14.4s                            // scale
   mov v15.16b, v12.16b                                   // bias
-  fmla v15.4s, v29.4s, v0.4s                             // out
-  fcmgt v0.4s, v10.4s, v15.4s                            // out
-  bsl v0.16b, v10.16b, v15.16b
-  fcmgt v29.4s, v0.4s, v11.4s                            // out_8_0
-  bsl v29.16b, v11.16b, v0.16b
-  ld1r {v0.4s}, [x9]                                     // scale_row_8
+  fmla v15.4s, v29.4s, v14.4s                            // out
+  fmax v29.4s, v15.4s, v10.4s                            // out
+  fmin v29.4s, v29.4s, v11.4s                            // out_8_0
+  ld1r {v14.4s}, [x9]                                    // scale_row_8
   scvtf v26.4s, v26.4s                                   // real
-  fmul v0.4s, v9.4s, v0.4s                               // scale
+  fmul v14.4s, v9.4s, v14.4s                             // scale
   mov v15.16b, v13.16b                                   // bias
-  fmla v15.4s, v26.4s, v0.4s                             // out
-  fcmgt v0.4s, v10.4s, v15.4s                            // out
-  bsl v0.16b, v10.16b, v15.16b
-  fcmgt v26.4s, v0.4s, v11.4s                            // out_8_1
-  bsl v26.16b, v11.16b, v0.16b
-  ldr s0, [x11, #12]                                     // scale_row_7
-  dup v0.4s, v0.s[0]
+  fmla v15.4s, v26.4s, v14.4s                            // out
+  fmax v26.4s, v15.4s, v10.4s                            // out
+  fmin v26.4s, v26.4s, v11.4s                            // out_8_1
+  ldr s14, [x11, #12]                                    // scale_row_7
+  dup v14.4s, v14.s[0]
   scvtf v18.4s, v18.4s                                   // real
-  fmul v0.4s, v31.4s, v0.4s                              // scale
+  fmul v14.4s, v31.4s, v14.4s                            // scale
   mov v15.16b, v12.16b                                   // bias
-  fmla v15.4s, v18.4s, v0.4s                             // out
-  fcmgt v0.4s, v10.4s, v15.4s                            // out
-  bsl v0.16b, v10.16b, v15.16b
-  fcmgt v18.4s, v0.4s, v11.4s                            // out_7_0
-  bsl v18.16b, v11.16b, v0.16b
-  ldr s0, [x11, #12]                                     // scale_row_7
-  dup v0.4s, v0.s[0]
+  fmla v15.4s, v18.4s, v14.4s                            // out
+  fmax v18.4s, v15.4s, v10.4s                            // out
+  fmin v18.4s, v18.4s, v11.4s                            // out_7_0
+  ldr s14, [x11, #12]                                    // scale_row_7
+  dup v14.4s, v14.s[0]
   scvtf v4.4s, v4.4s                                     // real
-  fmul v0.4s, v9.4s, v0.4s                               // scale
+  fmul v14.4s, v9.4s, v14.4s                             // scale
   mov v15.16b, v13.16b                                   // bias
-  fmla v15.4s, v4.4s, v0.4s                              // out
-  fcmgt v0.4s, v10.4s, v15.4s                            // out
-  bsl v0.16b, v10.16b, v15.16b
-  fcmgt v4.4s, v0.4s, v11.4s                             // out_7_1
-  bsl v4.16b, v11.16b, v0.16b
-  ldr s0, [x11, #8]                                      // scale_row_6
-  dup v0.4s, v0.s[0]
+  fmla v15.4s, v4.4s, v14.4s                             // out
+  fmax v4.4s, v15.4s, v10.4s                             // out
+  fmin v4.4s, v4.4s, v11.4s                              // out_7_1
+  ldr s14, [x11, #8]                                     // scale_row_6
+  dup v14.4s, v14.s[0]
   scvtf v28.4s, v28.4s                                   // real
-  fmul v0.4s, v31.4s, v0.4s                              // scale
+  fmul v14.4s, v31.4s, v14.4s                            // scale
   mov v15.16b, v12.16b                                   // bias
-  fmla v15.4s, v28.4s, v0.4s                             // out
-  fcmgt v0.4s, v10.4s, v15.4s                            // out
-  bsl v0.16b, v10.16b, v15.16b
-  fcmgt v28.4s, v0.4s, v11.4s                            // out_6_0
-  bsl v28.16b, v11.16b, v0.16b
-  ldr s0, [x11, #8]                                      // scale_row_6
-  dup v0.4s, v0.s[0]
+  fmla v15.4s, v28.4s, v14.4s                            // out
+  fmax v28.4s, v15.4s, v10.4s                            // out
+  fmin v28.4s, v28.4s, v11.4s                            // out_6_0
+  ldr s14, [x11, #8]                                     // scale_row_6
+  dup v14.4s, v14.s[0]
   scvtf v25.4s, v25.4s                                   // real
-  fmul v0.4s, v9.4s, v0.4s                               // scale
+  fmul v14.4s, v9.4s, v14.4s                             // scale
   mov v15.16b, v13.16b                                   // bias
-  fmla v15.4s, v25.4s, v0.4s                             // out
-  fcmgt v0.4s, v10.4s, v15.4s                            // out
-  bsl v0.16b, v10.16b, v15.16b
-  fcmgt v25.4s, v0.4s, v11.4s                            // out_6_1
-  bsl v25.16b, v11.16b, v0.16b
-  ldr s0, [x11, #4]                                      // scale_row_5
-  dup v0.4s, v0.s[0]
+  fmla v15.4s, v25.4s, v14.4s                            // out
+  fmax v25.4s, v15.4s, v10.4s                            // out
+  fmin v25.4s, v25.4s, v11.4s                            // out_6_1
+  ldr s14, [x11, #4]                                     // scale_row_5
+  dup v14.4s, v14.s[0]
   scvtf v17.4s, v17.4s                                   // real
-  fmul v0.4s, v31.4s, v0.4s                              // scale
+  fmul v14.4s, v31.4s, v14.4s                            // scale
   mov v15.16b, v12.16b                                   // bias
-  fmla v15.4s, v17.4s, v0.4s                             // out
-  fcmgt v0.4s, v10.4s, v15.4s                            // out
-  bsl v0.16b, v10.16b, v15.16b
-  fcmgt v17.4s, v0.4s, v11.4s                            // out_5_0
-  bsl v17.16b, v11.16b, v0.16b
-  ldr s0, [x11, #4]                                      // scale_row_5
-  dup v0.4s, v0.s[0]
+  fmla v15.4s, v17.4s, v14.4s                            // out
+  fmax v17.4s, v15.4s, v10.4s                            // out
+  fmin v17.4s, v17.4s, v11.4s                            // out_5_0
+  ldr s14, [x11, #4]                                     // scale_row_5
+  dup v14.4s, v14.s[0]
   scvtf v3.4s, v3.4s                                     // real
-  fmul v0.4s, v9.4s, v0.4s                               // scale
+  fmul v14.4s, v9.4s, v14.4s                             // scale
   mov v15.16b, v13.16b                                   // bias
-  fmla v15.4s, v3.4s, v0.4s                              // out
-  fcmgt v0.4s, v10.4s, v15.4s                            // out
-  bsl v0.16b, v10.16b, v15.16b
-  fcmgt v3.4s, v0.4s, v11.4s                             // out_5_1
-  bsl v3.16b, v11.16b, v0.16b
-  ld1r {v0.4s}, [x11]                                    // scale_row_4
+  fmla v15.4s, v3.4s, v14.4s                             // out
+  fmax v3.4s, v15.4s, v10.4s                             // out
+  fmin v3.4s, v3.4s, v11.4s                              // out_5_1
+  ld1r {v14.4s}, [x11]                                   // scale_row_4
   scvtf v21.4s, v21.4s                                   // real
-  fmul v0.4s, v31.4s, v0.4s                              // scale
+  fmul v14.4s, v31.4s, v14.4s                            // scale
   mov v15.16b, v12.16b                                   // bias
-  fmla v15.4s, v21.4s, v0.4s                             // out
-  fcmgt v0.4s, v10.4s, v15.4s                            // out
-  bsl v0.16b, v10.16b, v15.16b
-  fcmgt v21.4s, v0.4s, v11.4s                            // out_4_0
-  bsl v21.16b, v11.16b, v0.16b
-  ld1r {v0.4s}, [x11]                                    // scale_row_4
+  fmla v15.4s, v21.4s, v14.4s                            // out
+  fmax v21.4s, v15.4s, v10.4s                            // out
+  fmin v21.4s, v21.4s, v11.4s                            // out_4_0
+  ld1r {v14.4s}, [x11]                                   // scale_row_4
   scvtf v24.4s, v24.4s                                   // real
-  fmul v0.4s, v9.4s, v0.4s                               // scale
+  fmul v14.4s, v9.4s, v14.4s                             // scale
   mov v15.16b, v13.16b                                   // bias
-  fmla v15.4s, v24.4s, v0.4s                             // out
-  fcmgt v0.4s, v10.4s, v15.4s                            // out
-  bsl v0.16b, v10.16b, v15.16b
-  fcmgt v24.4s, v0.4s, v11.4s                            // out_4_1
-  bsl v24.16b, v11.16b, v0.16b
-  ldr s0, [x13, #12]                                     // scale_row_3
-  dup v0.4s, v0.s[0]
+  fmla v15.4s, v24.4s, v14.4s                            // out
+  fmax v24.4s, v15.4s, v10.4s                            // out
+  fmin v24.4s, v24.4s, v11.4s                            // out_4_1
+  ldr s14, [x13, #12]                                    // scale_row_3
+  dup v14.4s, v14.s[0]
   scvtf v16.4s, v16.4s                                   // real
-  fmul v0.4s, v31.4s, v0.4s                              // scale
+  fmul v14.4s, v31.4s, v14.4s                            // scale
   mov v15.16b, v12.16b                                   // bias
-  fmla v15.4s, v16.4s, v0.4s                             // out
-  fcmgt v0.4s, v10.4s, v15.4s                            // out
-  bsl v0.16b, v10.16b, v15.16b
-  fcmgt v16.4s, v0.4s, v11.4s                            // out_3_0
-  bsl v16.16b, v11.16b, v0.16b
-  ldr s0, [x13, #12]                                     // scale_row_3
-  dup v0.4s, v0.s[0]
+  fmla v15.4s, v16.4s, v14.4s                            // out
+  fmax v16.4s, v15.4s, v10.4s                            // out
+  fmin v16.4s, v16.4s, v11.4s                            // out_3_0
+  ldr s14, [x13, #12]                                    // scale_row_3
+  dup v14.4s, v14.s[0]
   scvtf v2.4s, v2.4s                                     // real
-  fmul v0.4s, v9.4s, v0.4s                               // scale
+  fmul v14.4s, v9.4s, v14.4s                             // scale
   mov v15.16b, v13.16b                                   // bias
-  fmla v15.4s, v2.4s, v0.4s                              // out
-  fcmgt v0.4s, v10.4s, v15.4s                            // out
-  bsl v0.16b, v10.16b, v15.16b
-  fcmgt v2.4s, v0.4s, v11.4s                             // out_3_1
-  bsl v2.16b, v11.16b, v0.16b
-  ldr s0, [x13, #8]                                      // scale_row_2
-  dup v0.4s, v0.s[0]
+  fmla v15.4s, v2.4s, v14.4s                             // out
+  fmax v2.4s, v15.4s, v10.4s                             // out
+  fmin v2.4s, v2.4s, v11.4s                              // out_3_1
+  ldr s14, [x13, #8]                                     // scale_row_2
+  dup v14.4s, v14.s[0]
   scvtf v7.4s, v7.4s                                     // real
-  fmul v0.4s, v31.4s, v0.4s                              // scale
+  fmul v14.4s, v31.4s, v14.4s                            // scale
   mov v15.16b, v12.16b                                   // bias
-  fmla v15.4s, v7.4s, v0.4s                              // out
-  fcmgt v0.4s, v10.4s, v15.4s                            // out
-  bsl v0.16b, v10.16b, v15.16b
-  fcmgt v7.4s, v0.4s, v11.4s                             // out_2_0
-  bsl v7.16b, v11.16b, v0.16b
-  ldr s0, [x13, #8]                                      // scale_row_2
-  dup v0.4s, v0.s[0]
+  fmla v15.4s, v7.4s, v14.4s                             // out
+  fmax v7.4s, v15.4s, v10.4s                             // out
+  fmin v7.4s, v7.4s, v11.4s                              // out_2_0
+  ldr s14, [x13, #8]                                     // scale_row_2
+  dup v14.4s, v14.s[0]
   scvtf v23.4s, v23.4s                                   // real
-  fmul v0.4s, v9.4s, v0.4s                               // scale
+  fmul v14.4s, v9.4s, v14.4s                             // scale
   mov v15.16b, v13.16b                                   // bias
-  fmla v15.4s, v23.4s, v0.4s                             // out
-  fcmgt v0.4s, v10.4s, v15.4s                            // out
-  bsl v0.16b, v10.16b, v15.16b
-  fcmgt v23.4s, v0.4s, v11.4s                            // out_2_1
-  bsl v23.16b, v11.16b, v0.16b
-  ldr s0, [x13, #4]                                      // scale_row_1
-  dup v0.4s, v0.s[0]
+  fmla v15.4s, v23.4s, v14.4s                            // out
+  fmax v23.4s, v15.4s, v10.4s                            // out
+  fmin v23.4s, v23.4s, v11.4s                            // out_2_1
+  ldr s14, [x13, #4]                                     // scale_row_1
+  dup v14.4s, v14.s[0]
   scvtf v6.4s, v6.4s                                     // real
-  fmul v0.4s, v31.4s, v0.4s                              // scale
+  fmul v14.4s, v31.4s, v14.4s                            // scale
   mov v15.16b, v12.16b                                   // bias
-  fmla v15.4s, v6.4s, v0.4s                              // out
-  fcmgt v0.4s, v10.4s, v15.4s                            // out
-  bsl v0.16b, v10.16b, v15.16b
-  fcmgt v6.4s, v0.4s, v11.4s                             // out_1_0
-  bsl v6.16b, v11.16b, v0.16b
-  ldr s0, [x13, #4]                                      // scale_row_1
-  dup v0.4s, v0.s[0]
+  fmla v15.4s, v6.4s, v14.4s                             // out
+  fmax v6.4s, v15.4s, v10.4s                             // out
+  fmin v6.4s, v6.4s, v11.4s                              // out_1_0
+  ldr s14, [x13, #4]                                     // scale_row_1
+  dup v14.4s, v14.s[0]
   scvtf v1.4s, v1.4s                                     // real
-  fmul v0.4s, v9.4s, v0.4s                               // scale
+  fmul v14.4s, v9.4s, v14.4s                             // scale
   mov v15.16b, v13.16b                                   // bias
-  fmla v15.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v10.4s, v15.4s                            // out
-  bsl v0.16b, v10.16b, v15.16b
-  fcmgt v1.4s, v0.4s, v11.4s                             // out_1_1
-  bsl v1.16b, v11.16b, v0.16b
-  ld1r {v0.4s}, [x13]                                    // scale_row_0
+  fmla v15.4s, v1.4s, v14.4s                             // out
+  fmax v1.4s, v15.4s, v10.4s                             // out
+  fmin v1.4s, v1.4s, v11.4s                              // out_1_1
+  ld1r {v14.4s}, [x13]                                   // scale_row_0
   scvtf v8.4s, v8.4s                                     // real
-  fmul v0.4s, v31.4s, v0.4s                              // scale
-  fmla v12.4s, v8.4s, v0.4s                              // out
-  fcmgt v0.4s, v10.4s, v12.4s                            // out
-  bsl v0.16b, v10.16b, v12.16b
-  fcmgt v31.4s, v0.4s, v11.4s                            // out_0_0
-  bsl v31.16b, v11.16b, v0.16b
-  ld1r {v0.4s}, [x13]                                    // scale_row_0
+  fmul v31.4s, v31.4s, v14.4s                            // scale
+  fmla v12.4s, v8.4s, v31.4s                             // out
+  fmax v31.4s, v12.4s, v10.4s                            // out
+  fmin v31.4s, v31.4s, v11.4s                            // out_0_0
+  ld1r {v8.4s}, [x13]                                    // scale_row_0
   scvtf v22.4s, v22.4s                                   // real
-  fmul v0.4s, v9.4s, v0.4s                               // scale
-  fmla v13.4s, v22.4s, v0.4s                             // out
-  fcmgt v0.4s, v10.4s, v13.4s                            // out
-  bsl v0.16b, v10.16b, v13.16b
-  fcmgt v22.4s, v0.4s, v11.4s                            // out_0_1
-  bsl v22.16b, v11.16b, v0.16b
+  fmul v8.4s, v9.4s, v8.4s                               // scale
+  fmla v13.4s, v22.4s, v8.4s                             // out
+  fmax v22.4s, v13.4s, v10.4s                            // out
+  fmin v22.4s, v22.4s, v11.4s                            // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v14.s}[0], [x14]                                  // out_11_0
+  st1 {v20.s}[0], [x14]                                  // out_11_0
   st1 {v30.s}[0], [x25]                                  // out_10_0
   st1 {v19.s}[0], [x24]                                  // out_9_0
   st1 {v29.s}[0], [x23]                                  // out_8_0
@@ -1147,7 +988,7 @@ L(if_2_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
   add x9, x14, #4
-  st1 {v14.s}[1], [x9]                                   // out_11_0
+  st1 {v20.s}[1], [x9]                                   // out_11_0
   add x9, x25, #4
   st1 {v30.s}[1], [x9]                                   // out_10_0
   add x9, x24, #4
@@ -1175,7 +1016,7 @@ L(if_3_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
   add x9, x14, #8
-  st1 {v14.s}[2], [x9]                                   // out_11_0
+  st1 {v20.s}[2], [x9]                                   // out_11_0
   add x9, x25, #8
   st1 {v30.s}[2], [x9]                                   // out_10_0
   add x9, x24, #8
@@ -1203,7 +1044,7 @@ L(if_4_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
   add x9, x14, #12
-  st1 {v14.s}[3], [x9]                                   // out_11_0
+  st1 {v20.s}[3], [x9]                                   // out_11_0
   add x9, x25, #12
   st1 {v30.s}[3], [x9]                                   // out_10_0
   add x9, x24, #12
@@ -1231,7 +1072,7 @@ L(if_5_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
   add x9, x14, #16
-  st1 {v20.s}[0], [x9]                                   // out_11_1
+  st1 {v0.s}[0], [x9]                                    // out_11_1
   add x9, x25, #16
   st1 {v27.s}[0], [x9]                                   // out_10_1
   add x9, x24, #16
@@ -1259,7 +1100,7 @@ L(if_6_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
   add x9, x14, #20
-  st1 {v20.s}[1], [x9]                                   // out_11_1
+  st1 {v0.s}[1], [x9]                                    // out_11_1
   add x9, x25, #20
   st1 {v27.s}[1], [x9]                                   // out_10_1
   add x9, x24, #20
@@ -1287,7 +1128,7 @@ L(if_7_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
   add x9, x14, #24
-  st1 {v20.s}[2], [x9]                                   // out_11_1
+  st1 {v0.s}[2], [x9]                                    // out_11_1
   add x9, x25, #24
   st1 {v27.s}[2], [x9]                                   // out_10_1
   add x9, x24, #24

@@ -165,8 +165,7 @@ L(k_done):
   add x9, x3, x9                                         // field
   ldr z7, [x9, #0, mul vl]                               // colsum_0
   ldr z17, [x9, #1, mul vl]                              // colsum_1
-  mov x9, #4
-  mul x9, x10, x9
+  lsl x9, x10, #2
   add x9, x7, x9                                         // field
   ld1rw {z18.s}, p7/z, [x9, #0]                          // zero_0
   mla z16.s, p7/m, z7.s, z18.s                           // sum
@@ -186,33 +185,23 @@ L(k_done):
   add x9, x3, x9                                         // field
   ldr z7, [x9, #0, mul vl]                               // scale_0
   ldr z17, [x9, #1, mul vl]                              // scale_1
-  mov x9, #4
-  mul x9, x10, x9
+  add x9, x0, #8*15                                      // clamp
+  ld1rw {z18.s}, p7/z, [x9, #0]                          // min
+  ld1rw {z19.s}, p7/z, [x9, #4]                          // max
+  lsl x9, x10, #2
   add x9, x9, #16
   add x9, x7, x9                                         // field
-  add x11, x0, #8*15                                     // clamp
-  ld1rw {z18.s}, p7/z, [x11, #0]                         // min
-  ld1rw {z19.s}, p7/z, [x11, #4]                         // max
   cnth x11, all, mul #1
   ldr x12, [x0, #8*13]                                   // dst_stride
-  mov x13, #1
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x6, x12
-  cmp x13, #0                                            // dst_1
-  csel x13, x6, x14, eq
-  mov x14, #2
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x12
-  cmp x14, #0                                            // dst_2
-  csel x14, x13, x15, eq
-  mov x15, #3
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
+  add x13, x6, x12
+  cmp x8, #1                                             // dst_1
+  csel x13, x6, x13, ls
+  add x14, x13, x12
+  cmp x8, #2                                             // dst_2
+  csel x14, x13, x14, ls
   add x12, x14, x12
-  cmp x15, #0                                            // dst_3
-  csel x12, x14, x12, eq
+  cmp x8, #3                                             // dst_3
+  csel x12, x14, x12, ls
   cnth x15, all, mul #1
   mul x10, x10, x15
   addvl x10, x10, #4
@@ -230,79 +219,63 @@ L(k_done):
   fmul z22.s, z7.s, z22.s                                // scale
   mov z23.d, z20.d                                       // bias
   fmla z23.s, p7/m, z4.s, z22.s                          // out
-  fcmgt p6.s, p7/z, z18.s, z23.s                         // out
-  sel z4.s, p6, z18.s, z23.s
-  fcmgt p6.s, p7/z, z4.s, z19.s                          // out_3_0
-  sel z4.s, p6, z19.s, z4.s
-  str z4, [x12, #0, mul vl]                              // out_3_0
+  fmax z23.s, p7/m, z23.s, z18.s                         // out
+  fmin z23.s, p7/m, z23.s, z19.s                         // out_3_0
+  str z23, [x12, #0, mul vl]                             // out_3_0
   ld1rw {z4.s}, p7/z, [x9, #12]                          // scale_row_3
   scvtf z6.s, p7/m, z6.s                                 // real
   fmul z4.s, z17.s, z4.s                                 // scale
   mov z22.d, z21.d                                       // bias
   fmla z22.s, p7/m, z6.s, z4.s                           // out
-  fcmgt p6.s, p7/z, z18.s, z22.s                         // out
-  sel z4.s, p6, z18.s, z22.s
-  fcmgt p6.s, p7/z, z4.s, z19.s                          // out_3_1
-  sel z4.s, p6, z19.s, z4.s
-  str z4, [x12, #1, mul vl]                              // out_3_1
+  fmax z22.s, p7/m, z22.s, z18.s                         // out
+  fmin z22.s, p7/m, z22.s, z19.s                         // out_3_1
+  str z22, [x12, #1, mul vl]                             // out_3_1
   ld1rw {z4.s}, p7/z, [x9, #8]                           // scale_row_2
   scvtf z3.s, p7/m, z3.s                                 // real
   fmul z4.s, z7.s, z4.s                                  // scale
   mov z6.d, z20.d                                        // bias
   fmla z6.s, p7/m, z3.s, z4.s                            // out
-  fcmgt p6.s, p7/z, z18.s, z6.s                          // out
-  sel z3.s, p6, z18.s, z6.s
-  fcmgt p6.s, p7/z, z3.s, z19.s                          // out_2_0
-  sel z3.s, p6, z19.s, z3.s
-  str z3, [x14, #0, mul vl]                              // out_2_0
+  fmax z6.s, p7/m, z6.s, z18.s                           // out
+  fmin z6.s, p7/m, z6.s, z19.s                           // out_2_0
+  str z6, [x14, #0, mul vl]                              // out_2_0
   ld1rw {z3.s}, p7/z, [x9, #8]                           // scale_row_2
   scvtf z4.s, p7/m, z5.s                                 // real
   fmul z3.s, z17.s, z3.s                                 // scale
   mov z5.d, z21.d                                        // bias
   fmla z5.s, p7/m, z4.s, z3.s                            // out
-  fcmgt p6.s, p7/z, z18.s, z5.s                          // out
-  sel z3.s, p6, z18.s, z5.s
-  fcmgt p6.s, p7/z, z3.s, z19.s                          // out_2_1
-  sel z3.s, p6, z19.s, z3.s
-  str z3, [x14, #1, mul vl]                              // out_2_1
+  fmax z5.s, p7/m, z5.s, z18.s                           // out
+  fmin z5.s, p7/m, z5.s, z19.s                           // out_2_1
+  str z5, [x14, #1, mul vl]                              // out_2_1
   ld1rw {z3.s}, p7/z, [x9, #4]                           // scale_row_1
   scvtf z0.s, p7/m, z0.s                                 // real
   fmul z3.s, z7.s, z3.s                                  // scale
   mov z4.d, z20.d                                        // bias
   fmla z4.s, p7/m, z0.s, z3.s                            // out
-  fcmgt p6.s, p7/z, z18.s, z4.s                          // out
-  sel z0.s, p6, z18.s, z4.s
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out_1_0
-  sel z0.s, p6, z19.s, z0.s
-  str z0, [x13, #0, mul vl]                              // out_1_0
+  fmax z4.s, p7/m, z4.s, z18.s                           // out
+  fmin z4.s, p7/m, z4.s, z19.s                           // out_1_0
+  str z4, [x13, #0, mul vl]                              // out_1_0
   ld1rw {z0.s}, p7/z, [x9, #4]                           // scale_row_1
   scvtf z2.s, p7/m, z2.s                                 // real
   fmul z0.s, z17.s, z0.s                                 // scale
   mov z3.d, z21.d                                        // bias
   fmla z3.s, p7/m, z2.s, z0.s                            // out
-  fcmgt p6.s, p7/z, z18.s, z3.s                          // out
-  sel z0.s, p6, z18.s, z3.s
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out_1_1
-  sel z0.s, p6, z19.s, z0.s
-  str z0, [x13, #1, mul vl]                              // out_1_1
+  fmax z3.s, p7/m, z3.s, z18.s                           // out
+  fmin z3.s, p7/m, z3.s, z19.s                           // out_1_1
+  str z3, [x13, #1, mul vl]                              // out_1_1
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   scvtf z2.s, p7/m, z16.s                                // real
   fmul z0.s, z7.s, z0.s                                  // scale
   fmla z20.s, p7/m, z2.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z18.s, z20.s                         // out
-  sel z0.s, p6, z18.s, z20.s
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out_0_0
-  sel z0.s, p6, z19.s, z0.s
-  str z0, [x6, #0, mul vl]                               // out_0_0
+  fmax z20.s, p7/m, z20.s, z18.s                         // out
+  fmin z20.s, p7/m, z20.s, z19.s                         // out_0_0
+  str z20, [x6, #0, mul vl]                              // out_0_0
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   scvtf z1.s, p7/m, z1.s                                 // real
   fmul z0.s, z17.s, z0.s                                 // scale
   fmla z21.s, p7/m, z1.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z18.s, z21.s                         // out
-  sel z0.s, p6, z18.s, z21.s
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out_0_1
-  sel z0.s, p6, z19.s, z0.s
-  str z0, [x6, #1, mul vl]                               // out_0_1
+  fmax z21.s, p7/m, z21.s, z18.s                         // out
+  fmin z21.s, p7/m, z21.s, z19.s                         // out_0_1
+  str z21, [x6, #1, mul vl]                              // out_0_1
   b L(if_done)
 L(if_else):
   whilelo p0.s, xzr, x1                                  // columns
@@ -321,79 +294,63 @@ L(if_else):
   fmul z22.s, z7.s, z22.s                                // scale
   mov z23.d, z20.d                                       // bias
   fmla z23.s, p7/m, z4.s, z22.s                          // out
-  fcmgt p6.s, p7/z, z18.s, z23.s                         // out
-  sel z4.s, p6, z18.s, z23.s
-  fcmgt p6.s, p7/z, z4.s, z19.s                          // out_3_0
-  sel z4.s, p6, z19.s, z4.s
-  st1w {z4.s}, p0, [x12, #0, mul vl]                     // out_3_0
+  fmax z23.s, p7/m, z23.s, z18.s                         // out
+  fmin z23.s, p7/m, z23.s, z19.s                         // out_3_0
+  st1w {z23.s}, p0, [x12, #0, mul vl]                    // out_3_0
   ld1rw {z4.s}, p7/z, [x9, #12]                          // scale_row_3
   scvtf z6.s, p7/m, z6.s                                 // real
   fmul z4.s, z17.s, z4.s                                 // scale
   mov z22.d, z21.d                                       // bias
   fmla z22.s, p7/m, z6.s, z4.s                           // out
-  fcmgt p6.s, p7/z, z18.s, z22.s                         // out
-  sel z4.s, p6, z18.s, z22.s
-  fcmgt p6.s, p7/z, z4.s, z19.s                          // out_3_1
-  sel z4.s, p6, z19.s, z4.s
-  st1w {z4.s}, p1, [x12, #1, mul vl]                     // out_3_1
+  fmax z22.s, p7/m, z22.s, z18.s                         // out
+  fmin z22.s, p7/m, z22.s, z19.s                         // out_3_1
+  st1w {z22.s}, p1, [x12, #1, mul vl]                    // out_3_1
   ld1rw {z4.s}, p7/z, [x9, #8]                           // scale_row_2
   scvtf z3.s, p7/m, z3.s                                 // real
   fmul z4.s, z7.s, z4.s                                  // scale
   mov z6.d, z20.d                                        // bias
   fmla z6.s, p7/m, z3.s, z4.s                            // out
-  fcmgt p6.s, p7/z, z18.s, z6.s                          // out
-  sel z3.s, p6, z18.s, z6.s
-  fcmgt p6.s, p7/z, z3.s, z19.s                          // out_2_0
-  sel z3.s, p6, z19.s, z3.s
-  st1w {z3.s}, p0, [x14, #0, mul vl]                     // out_2_0
+  fmax z6.s, p7/m, z6.s, z18.s                           // out
+  fmin z6.s, p7/m, z6.s, z19.s                           // out_2_0
+  st1w {z6.s}, p0, [x14, #0, mul vl]                     // out_2_0
   ld1rw {z3.s}, p7/z, [x9, #8]                           // scale_row_2
   scvtf z4.s, p7/m, z5.s                                 // real
   fmul z3.s, z17.s, z3.s                                 // scale
   mov z5.d, z21.d                                        // bias
   fmla z5.s, p7/m, z4.s, z3.s                            // out
-  fcmgt p6.s, p7/z, z18.s, z5.s                          // out
-  sel z3.s, p6, z18.s, z5.s
-  fcmgt p6.s, p7/z, z3.s, z19.s                          // out_2_1
-  sel z3.s, p6, z19.s, z3.s
-  st1w {z3.s}, p1, [x14, #1, mul vl]                     // out_2_1
+  fmax z5.s, p7/m, z5.s, z18.s                           // out
+  fmin z5.s, p7/m, z5.s, z19.s                           // out_2_1
+  st1w {z5.s}, p1, [x14, #1, mul vl]                     // out_2_1
   ld1rw {z3.s}, p7/z, [x9, #4]                           // scale_row_1
   scvtf z0.s, p7/m, z0.s                                 // real
   fmul z3.s, z7.s, z3.s                                  // scale
   mov z4.d, z20.d                                        // bias
   fmla z4.s, p7/m, z0.s, z3.s                            // out
-  fcmgt p6.s, p7/z, z18.s, z4.s                          // out
-  sel z0.s, p6, z18.s, z4.s
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out_1_0
-  sel z0.s, p6, z19.s, z0.s
-  st1w {z0.s}, p0, [x13, #0, mul vl]                     // out_1_0
+  fmax z4.s, p7/m, z4.s, z18.s                           // out
+  fmin z4.s, p7/m, z4.s, z19.s                           // out_1_0
+  st1w {z4.s}, p0, [x13, #0, mul vl]                     // out_1_0
   ld1rw {z0.s}, p7/z, [x9, #4]                           // scale_row_1
   scvtf z2.s, p7/m, z2.s                                 // real
   fmul z0.s, z17.s, z0.s                                 // scale
   mov z3.d, z21.d                                        // bias
   fmla z3.s, p7/m, z2.s, z0.s                            // out
-  fcmgt p6.s, p7/z, z18.s, z3.s                          // out
-  sel z0.s, p6, z18.s, z3.s
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out_1_1
-  sel z0.s, p6, z19.s, z0.s
-  st1w {z0.s}, p1, [x13, #1, mul vl]                     // out_1_1
+  fmax z3.s, p7/m, z3.s, z18.s                           // out
+  fmin z3.s, p7/m, z3.s, z19.s                           // out_1_1
+  st1w {z3.s}, p1, [x13, #1, mul vl]                     // out_1_1
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   scvtf z2.s, p7/m, z16.s                                // real
   fmul z0.s, z7.s, z0.s                                  // scale
   fmla z20.s, p7/m, z2.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z18.s, z20.s                         // out
-  sel z0.s, p6, z18.s, z20.s
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out_0_0
-  sel z0.s, p6, z19.s, z0.s
-  st1w {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
+  fmax z20.s, p7/m, z20.s, z18.s                         // out
+  fmin z20.s, p7/m, z20.s, z19.s                         // out_0_0
+  st1w {z20.s}, p0, [x6, #0, mul vl]                     // out_0_0
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
   scvtf z1.s, p7/m, z1.s                                 // real
   fmul z0.s, z17.s, z0.s                                 // scale
   fmla z21.s, p7/m, z1.s, z0.s                           // out
-  fcmgt p6.s, p7/z, z18.s, z21.s                         // out
-  sel z0.s, p6, z18.s, z21.s
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out_0_1
-  sel z0.s, p6, z19.s, z0.s
-  st1w {z0.s}, p1, [x6, #1, mul vl]                      // out_0_1
+  fmax z21.s, p7/m, z21.s, z18.s                         // out
+  fmin z21.s, p7/m, z21.s, z19.s                         // out_0_1
+  st1w {z21.s}, p1, [x6, #1, mul vl]                     // out_0_1
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #4

@@ -478,10 +478,10 @@ void tw_matmul_clamp_f32_qai8dxp8x4_qsi2cxp32x4_8x32_avx512_vnni_far(const tw_ar
       field = rhs_panel + (k_padded * 8 + 128);
       const __m512 scale_0 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)field));
       const __m512 scale_1 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(field + 64)));
-      field = lhs_panel + (k_padded * 8 + 64);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const __m512 min = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(clamp)));
       const __m512 max = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(clamp + 4)));
+      field = lhs_panel + (k_padded * 8 + 64);
       dst_stride = args->dst_stride;
       dst_1 = m_left > 1 ? dst_tile + dst_stride : dst_tile;
       dst_2 = m_left > 2 ? dst_1 + dst_stride : dst_1;

@@ -138,8 +138,6 @@ L(m):
   jz L(block_done)
 L(block):
   mov r13, qword ptr [rdi + 8*4]                         // block
-  mov r14, 1
-  imul r13, r14
   lea r13, [rdx + r13]                                   // end
   vpbroadcastd ymm4, dword ptr [r13 + 0]                 // sum_0_0
   vpbroadcastd ymm5, dword ptr [r13 + 0]                 // sum_0_1
@@ -346,11 +344,9 @@ L(block_done):
   vpbroadcastd ymm0, dword ptr [rax + 0]                 // min
   vpbroadcastd ymm1, dword ptr [rax + 4]                 // max
   mov rax, 16
-  mov rdx, 8
-  imul rbx, rdx
-  mov rdx, 64
-  imul rbp, rdx
-  lea rdx, [rbx + rbp]
+  imul rdx, rbx, 8
+  imul rbx, rbp, 64
+  lea rdx, [rdx + rbx]
   lea rdx, [rdx + 64]
   lea rdx, [r8 + rdx]                                    // field
   cmp r9, rax                                            // unless n_left at_least 

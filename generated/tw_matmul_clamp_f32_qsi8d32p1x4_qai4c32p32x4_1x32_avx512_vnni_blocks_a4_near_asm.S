@@ -142,8 +142,6 @@ L(m):
   jz L(block_done)
 L(block):
   mov r13, qword ptr [rdi + 8*4]                         // block
-  mov r14, 1
-  imul r13, r14
   lea r13, [rdx + r13]                                   // end
   vpbroadcastd zmm3, dword ptr [r13 + 0]                 // acc0_0_0
   vpbroadcastd zmm4, dword ptr [r13 + 0]                 // acc0_0_1
@@ -328,11 +326,9 @@ L(block_done):
   vpbroadcastd zmm0, dword ptr [rax + 0]                 // min
   vpbroadcastd zmm3, dword ptr [rax + 4]                 // max
   mov rax, 32
-  mov rdx, 16
-  imul rbx, rdx
-  mov rdx, 128
-  imul rbp, rdx
-  lea rdx, [rbx + rbp]
+  imul rdx, rbx, 16
+  imul rbx, rbp, 128
+  lea rdx, [rdx + rbx]
   lea rdx, [rdx + 128]
   lea rdx, [r8 + rdx]                                    // field
   cmp r9, rax                                            // unless n_left at_least 

@@ -110,12 +110,9 @@ L(m):
   ldr x9, [x0, #8*4]                                     // block
   udiv x9, x10, x9                                       // blocks
   ldr x11, [x0, #8*11]                                   // rhs_stride
-  mov x12, #8
-  subs x12, x4, x12
-  csel x12, x12, xzr, hs
   add x11, x3, x11
-  cmp x12, #0                                            // rhs_1
-  csel x11, x3, x11, eq
+  cmp x4, #8                                             // rhs_1
+  csel x11, x3, x11, ls
   movi v16.16b, #15                                      // mask
   movi v17.2d, #0                                        // f_0
   movi v18.2d, #0                                        // f_1
@@ -284,8 +281,7 @@ L(block_done):
   ldr s3, [x12, #4]                                      // max
   dup v3.4s, v3.s[0]
   mov x12, #16
-  mov x13, #4
-  mul x10, x10, x13
+  lsl x10, x10, #2
   mov x13, #64
   mul x9, x9, x13
   add x9, x10, x9
@@ -306,28 +302,20 @@ L(block_done):
   ldp q5, q4, [x10, #0]                                  // bias, bias
   ldp q7, q6, [x9, #0]                                   // bias, bias
   fadd v1.4s, v1.4s, v5.4s                               // out
-  fcmgt v5.4s, v2.4s, v1.4s                              // out
-  bsl v5.16b, v2.16b, v1.16b
-  fcmgt v1.4s, v5.4s, v3.4s                              // out_0_0
-  bsl v1.16b, v3.16b, v5.16b
+  fmax v1.4s, v1.4s, v2.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out_0_0
   str q1, [x6, #0]                                       // out_0_0
   fadd v1.4s, v18.4s, v4.4s                              // out
-  fcmgt v4.4s, v2.4s, v1.4s                              // out
-  bsl v4.16b, v2.16b, v1.16b
-  fcmgt v1.4s, v4.4s, v3.4s                              // out_0_1
-  bsl v1.16b, v3.16b, v4.16b
+  fmax v1.4s, v1.4s, v2.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out_0_1
   str q1, [x6, #16]                                      // out_0_1
   fadd v0.4s, v0.4s, v7.4s                               // out
-  fcmgt v1.4s, v2.4s, v0.4s                              // out
-  bsl v1.16b, v2.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v3.4s                              // out_0_2
-  bsl v0.16b, v3.16b, v1.16b
+  fmax v0.4s, v0.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out_0_2
   str q0, [x6, #32]                                      // out_0_2
   fadd v0.4s, v20.4s, v6.4s                              // out
-  fcmgt v1.4s, v2.4s, v0.4s                              // out
-  bsl v1.16b, v2.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v3.4s                              // out_0_3
-  bsl v0.16b, v3.16b, v1.16b
+  fmax v0.4s, v0.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out_0_3
   str q0, [x6, #48]                                      // out_0_3
   b L(if_done)
 L(if_else):
@@ -437,25 +425,17 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v7.s}[3], [x9]                                    // bias
   fadd v1.4s, v1.4s, v4.4s                               // out
-  fcmgt v4.4s, v2.4s, v1.4s                              // out
-  bsl v4.16b, v2.16b, v1.16b
-  fcmgt v1.4s, v4.4s, v3.4s                              // out_0_0
-  bsl v1.16b, v3.16b, v4.16b
+  fmax v1.4s, v1.4s, v2.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out_0_0
   fadd v4.4s, v18.4s, v5.4s                              // out
-  fcmgt v5.4s, v2.4s, v4.4s                              // out
-  bsl v5.16b, v2.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v3.4s                              // out_0_1
-  bsl v4.16b, v3.16b, v5.16b
+  fmax v4.4s, v4.4s, v2.4s                               // out
+  fmin v4.4s, v4.4s, v3.4s                               // out_0_1
   fadd v0.4s, v0.4s, v6.4s                               // out
-  fcmgt v5.4s, v2.4s, v0.4s                              // out
-  bsl v5.16b, v2.16b, v0.16b
-  fcmgt v0.4s, v5.4s, v3.4s                              // out_0_2
-  bsl v0.16b, v3.16b, v5.16b
+  fmax v0.4s, v0.4s, v2.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out_0_2
   fadd v5.4s, v20.4s, v7.4s                              // out
-  fcmgt v6.4s, v2.4s, v5.4s                              // out
-  bsl v6.16b, v2.16b, v5.16b
-  fcmgt v2.4s, v6.4s, v3.4s                              // out_0_3
-  bsl v2.16b, v3.16b, v6.16b
+  fmax v2.4s, v5.4s, v2.4s                               // out
+  fmin v2.4s, v2.4s, v3.4s                               // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

@@ -14,10 +14,10 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
-//  x14 rhs_1  x15 -  v0 mask  v1 top_mask  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 acc_0_0 ...
-//  v7 acc_0_1 ...  v8 lo_3 ...  v9 tops  v16 acc_0_2 ...  v17 acc_0_3 ...  v18 raw_0 ...
-//  v19 lo_0 ...  v20 tops ...  v21 tops ...  v22 tops ...  v23 lo_1 ...  v24 tops ...  v25 tops ...
-//  v26 tops ...  v27 tops ...  v28 tops ...  v29 lo_3 ...  v30 tops ...  v31 tops ...
+//  x14 rhs_1  x15 -  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 lo_0 ...
+//  v5 tops ...  v6 tops ...  v7 tops ...  v16 mask  v17 top_mask  v18 f_0  v19 f_1  v20 f_2
+//  v21 f_3  v22 acc_0_0 ...  v23 acc_0_1 ...  v24 acc_0_2 ...  v25 acc_0_3 ...  v26 code_0 ...
+//  v27 code_1 ...  v28 lo_2 ...  v29 tops ...  v30 tops ...  v31 tops ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -47,22 +47,10 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p8x4_1x16_neon_dotprod_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #16
-  .cfi_def_cfa_offset 16
-  str d8, [sp, #0]
-  .cfi_offset d8, -16
-  str d9, [sp, #8]
-  .cfi_offset d9, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p8x4_1x16_neon_dotprod_asm
   hint #34
   .seh_nop
-  sub sp, sp, #16
-  .seh_stackalloc 16
-  str d8, [sp, #0]
-  .seh_save_freg d8, 0
-  str d9, [sp, #8]
-  .seh_save_freg d9, 8
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -83,18 +71,15 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #8
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x9, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x9, x3, x9, eq
-  movi v0.16b, #15                                       // mask
-  movi v1.16b, #16                                       // top_mask
-  movi v2.2d, #0                                         // f_0
-  movi v3.2d, #0                                         // f_1
-  movi v4.2d, #0                                         // f_2
-  movi v5.2d, #0                                         // f_3
+  cmp x4, #8                                             // rhs_1
+  csel x9, x3, x9, ls
+  movi v16.16b, #15                                      // mask
+  movi v17.16b, #16                                      // top_mask
+  movi v18.2d, #0                                        // f_0
+  movi v19.2d, #0                                        // f_1
+  movi v20.2d, #0                                        // f_2
+  movi v21.2d, #0                                        // f_3
   lsr x11, x10, #5                                       // blocks
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
@@ -104,219 +89,215 @@ L(m):
   .balign 64
 #endif
 L(k):
-  ldr s6, [x12, #32]                                     // acc_0_0
-  dup v6.4s, v6.s[0]
-  ldr s7, [x12, #32]                                     // acc_0_1
-  dup v7.4s, v7.s[0]
-  ldr s16, [x12, #32]                                    // acc_0_2
-  dup v16.4s, v16.s[0]
-  ldr s17, [x12, #32]                                    // acc_0_3
-  dup v17.4s, v17.s[0]
-  ldr q18, [x13, #0]                                     // raw_0
-  and v19.16b, v18.16b, v0.16b                           // lo_0
-  ushr v18.16b, v18.16b, #4                              // hi_0
-  ldp q21, q20, [x13, #128]                              // tops, tops
-  shl v22.16b, v21.16b, #4                               // tops
-  and v22.16b, v22.16b, v1.16b                           // tops
-  orr v19.16b, v19.16b, v22.16b                          // code_0
-  and v21.16b, v21.16b, v1.16b                           // tops
-  orr v18.16b, v18.16b, v21.16b                          // code_0
-  ldp q22, q21, [x13, #16]                               // raw_1, raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  ushr v22.16b, v22.16b, #4                              // hi_1
-  ldr q24, [x13, #144]                                   // tops
-  shl v25.16b, v24.16b, #4                               // tops
-  and v25.16b, v25.16b, v1.16b                           // tops
-  orr v23.16b, v23.16b, v25.16b                          // code_1
-  and v24.16b, v24.16b, v1.16b                           // tops
-  orr v22.16b, v22.16b, v24.16b                          // code_1
-  ldr q24, [x14, #0]                                     // raw_2
-  and v25.16b, v24.16b, v0.16b                           // lo_2
-  ushr v24.16b, v24.16b, #4                              // hi_2
-  ldp q27, q26, [x14, #128]                              // tops, tops
-  shl v28.16b, v27.16b, #4                               // tops
-  and v28.16b, v28.16b, v1.16b                           // tops
-  orr v25.16b, v25.16b, v28.16b                          // code_2
-  and v27.16b, v27.16b, v1.16b                           // tops
-  orr v24.16b, v24.16b, v27.16b                          // code_2
-  ldp q28, q27, [x14, #16]                               // raw_3, raw_2
-  and v29.16b, v28.16b, v0.16b                           // lo_3
-  ushr v28.16b, v28.16b, #4                              // hi_3
-  ldr q30, [x14, #144]                                   // tops
+  ldr s22, [x12, #32]                                    // acc_0_0
+  dup v22.4s, v22.s[0]
+  ldr s23, [x12, #32]                                    // acc_0_1
+  dup v23.4s, v23.s[0]
+  ldr s24, [x12, #32]                                    // acc_0_2
+  dup v24.4s, v24.s[0]
+  ldr s25, [x12, #32]                                    // acc_0_3
+  dup v25.4s, v25.s[0]
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13]            // raw_0, raw_1, raw_0, raw_1
+  and v4.16b, v0.16b, v16.16b                            // lo_0
+  ushr v0.16b, v0.16b, #4                                // hi_0
+  ldp q6, q5, [x13, #128]                                // tops, tops
+  shl v7.16b, v6.16b, #4                                 // tops
+  and v7.16b, v7.16b, v17.16b                            // tops
+  orr v26.16b, v4.16b, v7.16b                            // code_0
+  and v4.16b, v6.16b, v17.16b                            // tops
+  orr v0.16b, v0.16b, v4.16b                             // code_0
+  and v4.16b, v1.16b, v16.16b                            // lo_1
+  ushr v1.16b, v1.16b, #4                                // hi_1
+  shl v6.16b, v5.16b, #4                                 // tops
+  and v6.16b, v6.16b, v17.16b                            // tops
+  orr v27.16b, v4.16b, v6.16b                            // code_1
+  and v4.16b, v5.16b, v17.16b                            // tops
+  orr v1.16b, v1.16b, v4.16b                             // code_1
+  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14]            // raw_2, raw_3, raw_2, raw_3
+  and v28.16b, v4.16b, v16.16b                           // lo_2
+  ushr v4.16b, v4.16b, #4                                // hi_2
+  ldp q30, q29, [x14, #128]                              // tops, tops
   shl v31.16b, v30.16b, #4                               // tops
-  and v31.16b, v31.16b, v1.16b                           // tops
-  orr v29.16b, v29.16b, v31.16b                          // code_3
-  and v30.16b, v30.16b, v1.16b                           // tops
-  orr v28.16b, v28.16b, v30.16b                          // code_3
-  ldp q31, q30, [x12, #0]                                // a_0, a_0
-  sdot v6.4s, v19.16b, v31.4b[0]                         // acc_0_0
-  sdot v7.4s, v23.16b, v31.4b[0]                         // acc_0_1
-  sdot v16.4s, v25.16b, v31.4b[0]                        // acc_0_2
-  sdot v17.4s, v29.16b, v31.4b[0]                        // acc_0_3
-  sdot v6.4s, v18.16b, v30.4b[0]                         // acc_0_0
-  sdot v7.4s, v22.16b, v30.4b[0]                         // acc_0_1
-  sdot v16.4s, v24.16b, v30.4b[0]                        // acc_0_2
-  sdot v17.4s, v28.16b, v30.4b[0]                        // acc_0_3
-  and v18.16b, v21.16b, v0.16b                           // lo_0
-  ushr v19.16b, v21.16b, #4                              // hi_0
-  ldp q22, q21, [x13, #128]                              // tops, tops
-  shl v23.16b, v22.16b, #3                               // tops
-  and v23.16b, v23.16b, v1.16b                           // tops
-  orr v18.16b, v18.16b, v23.16b                          // code_0
-  ushr v22.16b, v22.16b, #1                              // tops
-  and v22.16b, v22.16b, v1.16b                           // tops
-  orr v19.16b, v19.16b, v22.16b                          // code_0
-  ldp q23, q22, [x13, #48]                               // raw_1, raw_0
-  and v24.16b, v23.16b, v0.16b                           // lo_1
-  ushr v23.16b, v23.16b, #4                              // hi_1
-  shl v25.16b, v20.16b, #3                               // tops
-  and v25.16b, v25.16b, v1.16b                           // tops
-  orr v24.16b, v24.16b, v25.16b                          // code_1
-  ushr v20.16b, v20.16b, #1                              // tops
-  and v20.16b, v20.16b, v1.16b                           // tops
-  orr v20.16b, v23.16b, v20.16b                          // code_1
-  and v23.16b, v27.16b, v0.16b                           // lo_2
-  ushr v25.16b, v27.16b, #4                              // hi_2
-  ldp q28, q27, [x14, #128]                              // tops, tops
-  shl v29.16b, v28.16b, #3                               // tops
-  and v29.16b, v29.16b, v1.16b                           // tops
-  orr v23.16b, v23.16b, v29.16b                          // code_2
-  ushr v28.16b, v28.16b, #1                              // tops
-  and v28.16b, v28.16b, v1.16b                           // tops
-  orr v25.16b, v25.16b, v28.16b                          // code_2
-  ldp q29, q28, [x14, #48]                               // raw_3, raw_2
-  and v8.16b, v29.16b, v0.16b                            // lo_3
-  ushr v29.16b, v29.16b, #4                              // hi_3
-  shl v9.16b, v26.16b, #3                                // tops
-  and v9.16b, v9.16b, v1.16b                             // tops
-  orr v8.16b, v8.16b, v9.16b                             // code_3
+  and v31.16b, v31.16b, v17.16b                          // tops
+  orr v28.16b, v28.16b, v31.16b                          // code_2
+  and v30.16b, v30.16b, v17.16b                          // tops
+  orr v4.16b, v4.16b, v30.16b                            // code_2
+  and v30.16b, v5.16b, v16.16b                           // lo_3
+  ushr v5.16b, v5.16b, #4                                // hi_3
+  shl v31.16b, v29.16b, #4                               // tops
+  and v31.16b, v31.16b, v17.16b                          // tops
+  orr v30.16b, v30.16b, v31.16b                          // code_3
+  and v29.16b, v29.16b, v17.16b                          // tops
+  orr v5.16b, v5.16b, v29.16b                            // code_3
+  ldp q31, q29, [x12, #0]                                // a_0, a_0
+  sdot v22.4s, v26.16b, v31.4b[0]                        // acc_0_0
+  sdot v23.4s, v27.16b, v31.4b[0]                        // acc_0_1
+  sdot v24.4s, v28.16b, v31.4b[0]                        // acc_0_2
+  sdot v25.4s, v30.16b, v31.4b[0]                        // acc_0_3
+  sdot v22.4s, v0.16b, v29.4b[0]                         // acc_0_0
+  sdot v23.4s, v1.16b, v29.4b[0]                         // acc_0_1
+  sdot v24.4s, v4.16b, v29.4b[0]                         // acc_0_2
+  sdot v25.4s, v5.16b, v29.4b[0]                         // acc_0_3
+  and v0.16b, v2.16b, v16.16b                            // lo_0
+  ushr v1.16b, v2.16b, #4                                // hi_0
+  ldp q4, q2, [x13, #128]                                // tops, tops
+  shl v5.16b, v4.16b, #3                                 // tops
+  and v5.16b, v5.16b, v17.16b                            // tops
+  orr v0.16b, v0.16b, v5.16b                             // code_0
+  ushr v4.16b, v4.16b, #1                                // tops
+  and v4.16b, v4.16b, v17.16b                            // tops
+  orr v1.16b, v1.16b, v4.16b                             // code_0
+  and v4.16b, v3.16b, v16.16b                            // lo_1
+  ushr v3.16b, v3.16b, #4                                // hi_1
+  shl v5.16b, v2.16b, #3                                 // tops
+  and v5.16b, v5.16b, v17.16b                            // tops
+  orr v4.16b, v4.16b, v5.16b                             // code_1
+  ushr v2.16b, v2.16b, #1                                // tops
+  and v2.16b, v2.16b, v17.16b                            // tops
+  orr v2.16b, v3.16b, v2.16b                             // code_1
+  and v3.16b, v6.16b, v16.16b                            // lo_2
+  ushr v5.16b, v6.16b, #4                                // hi_2
+  ldp q26, q6, [x14, #128]                               // tops, tops
+  shl v27.16b, v26.16b, #3                               // tops
+  and v27.16b, v27.16b, v17.16b                          // tops
+  orr v3.16b, v3.16b, v27.16b                            // code_2
   ushr v26.16b, v26.16b, #1                              // tops
-  and v26.16b, v26.16b, v1.16b                           // tops
-  orr v26.16b, v29.16b, v26.16b                          // code_3
-  sdot v6.4s, v18.16b, v31.4b[1]                         // acc_0_0
-  sdot v7.4s, v24.16b, v31.4b[1]                         // acc_0_1
-  sdot v16.4s, v23.16b, v31.4b[1]                        // acc_0_2
-  sdot v17.4s, v8.16b, v31.4b[1]                         // acc_0_3
-  sdot v6.4s, v19.16b, v30.4b[1]                         // acc_0_0
-  sdot v7.4s, v20.16b, v30.4b[1]                         // acc_0_1
-  sdot v16.4s, v25.16b, v30.4b[1]                        // acc_0_2
-  sdot v17.4s, v26.16b, v30.4b[1]                        // acc_0_3
-  and v18.16b, v22.16b, v0.16b                           // lo_0
-  ushr v19.16b, v22.16b, #4                              // hi_0
-  ldp q20, q22, [x13, #112]                              // raw_1, tops
-  shl v23.16b, v22.16b, #2                               // tops
-  and v23.16b, v23.16b, v1.16b                           // tops
-  orr v18.16b, v18.16b, v23.16b                          // code_0
-  ushr v22.16b, v22.16b, #2                              // tops
-  and v22.16b, v22.16b, v1.16b                           // tops
-  orr v19.16b, v19.16b, v22.16b                          // code_0
-  ldp q23, q22, [x13, #80]                               // raw_1, raw_0
-  and v24.16b, v23.16b, v0.16b                           // lo_1
-  ushr v23.16b, v23.16b, #4                              // hi_1
-  shl v25.16b, v21.16b, #2                               // tops
-  and v25.16b, v25.16b, v1.16b                           // tops
-  orr v24.16b, v24.16b, v25.16b                          // code_1
-  ushr v21.16b, v21.16b, #2                              // tops
-  and v21.16b, v21.16b, v1.16b                           // tops
-  orr v21.16b, v23.16b, v21.16b                          // code_1
-  and v23.16b, v28.16b, v0.16b                           // lo_2
-  ushr v25.16b, v28.16b, #4                              // hi_2
-  ldp q26, q28, [x14, #112]                              // raw_3, tops
-  shl v29.16b, v28.16b, #2                               // tops
-  and v29.16b, v29.16b, v1.16b                           // tops
-  orr v23.16b, v23.16b, v29.16b                          // code_2
-  ushr v28.16b, v28.16b, #2                              // tops
-  and v28.16b, v28.16b, v1.16b                           // tops
-  orr v25.16b, v25.16b, v28.16b                          // code_2
-  ldp q29, q28, [x14, #80]                               // raw_3, raw_2
-  and v8.16b, v29.16b, v0.16b                            // lo_3
-  ushr v29.16b, v29.16b, #4                              // hi_3
-  shl v9.16b, v27.16b, #2                                // tops
-  and v9.16b, v9.16b, v1.16b                             // tops
-  orr v8.16b, v8.16b, v9.16b                             // code_3
-  ushr v27.16b, v27.16b, #2                              // tops
-  and v27.16b, v27.16b, v1.16b                           // tops
-  orr v27.16b, v29.16b, v27.16b                          // code_3
-  sdot v6.4s, v18.16b, v31.4b[2]                         // acc_0_0
-  sdot v7.4s, v24.16b, v31.4b[2]                         // acc_0_1
-  sdot v16.4s, v23.16b, v31.4b[2]                        // acc_0_2
-  sdot v17.4s, v8.16b, v31.4b[2]                         // acc_0_3
-  sdot v6.4s, v19.16b, v30.4b[2]                         // acc_0_0
-  sdot v7.4s, v21.16b, v30.4b[2]                         // acc_0_1
-  sdot v16.4s, v25.16b, v30.4b[2]                        // acc_0_2
-  sdot v17.4s, v27.16b, v30.4b[2]                        // acc_0_3
-  and v18.16b, v22.16b, v0.16b                           // lo_0
-  ushr v19.16b, v22.16b, #4                              // hi_0
-  ldp q22, q21, [x13, #128]                              // tops, tops
-  shl v23.16b, v22.16b, #1                               // tops
-  and v23.16b, v23.16b, v1.16b                           // tops
-  orr v18.16b, v18.16b, v23.16b                          // code_0
-  ushr v22.16b, v22.16b, #3                              // tops
-  and v22.16b, v22.16b, v1.16b                           // tops
-  orr v19.16b, v19.16b, v22.16b                          // code_0
-  and v22.16b, v20.16b, v0.16b                           // lo_1
-  ushr v20.16b, v20.16b, #4                              // hi_1
-  shl v23.16b, v21.16b, #1                               // tops
-  and v23.16b, v23.16b, v1.16b                           // tops
-  orr v22.16b, v22.16b, v23.16b                          // code_1
-  ushr v21.16b, v21.16b, #3                              // tops
-  and v21.16b, v21.16b, v1.16b                           // tops
-  orr v20.16b, v20.16b, v21.16b                          // code_1
-  and v21.16b, v28.16b, v0.16b                           // lo_2
-  ushr v23.16b, v28.16b, #4                              // hi_2
-  ldp q25, q24, [x14, #128]                              // tops, tops
-  shl v27.16b, v25.16b, #1                               // tops
-  and v27.16b, v27.16b, v1.16b                           // tops
-  orr v21.16b, v21.16b, v27.16b                          // code_2
-  ushr v25.16b, v25.16b, #3                              // tops
-  and v25.16b, v25.16b, v1.16b                           // tops
-  orr v23.16b, v23.16b, v25.16b                          // code_2
-  and v25.16b, v26.16b, v0.16b                           // lo_3
-  ushr v26.16b, v26.16b, #4                              // hi_3
-  shl v27.16b, v24.16b, #1                               // tops
-  and v27.16b, v27.16b, v1.16b                           // tops
-  orr v25.16b, v25.16b, v27.16b                          // code_3
-  ushr v24.16b, v24.16b, #3                              // tops
-  and v24.16b, v24.16b, v1.16b                           // tops
-  orr v24.16b, v26.16b, v24.16b                          // code_3
-  sdot v6.4s, v18.16b, v31.4b[3]                         // acc_0_0
-  sdot v7.4s, v22.16b, v31.4b[3]                         // acc_0_1
-  sdot v16.4s, v21.16b, v31.4b[3]                        // acc_0_2
-  sdot v17.4s, v25.16b, v31.4b[3]                        // acc_0_3
-  sdot v6.4s, v19.16b, v30.4b[3]                         // acc_0_0
-  sdot v7.4s, v20.16b, v30.4b[3]                         // acc_0_1
-  sdot v16.4s, v23.16b, v30.4b[3]                        // acc_0_2
-  sdot v17.4s, v24.16b, v30.4b[3]                        // acc_0_3
-  ldr d18, [x13, #160]                                   // scale
-  fcvtl v18.4s, v18.4h                                   // scale_0
-  ldr d19, [x13, #168]                                   // scale
-  fcvtl v19.4s, v19.4h                                   // scale_1
-  ldr d20, [x14, #160]                                   // scale
-  fcvtl v20.4s, v20.4h                                   // scale_2
-  ldr d21, [x14, #168]                                   // scale
-  fcvtl v21.4s, v21.4h                                   // scale_3
+  and v26.16b, v26.16b, v17.16b                          // tops
+  orr v5.16b, v5.16b, v26.16b                            // code_2
+  and v26.16b, v7.16b, v16.16b                           // lo_3
+  ushr v7.16b, v7.16b, #4                                // hi_3
+  shl v27.16b, v6.16b, #3                                // tops
+  and v27.16b, v27.16b, v17.16b                          // tops
+  orr v26.16b, v26.16b, v27.16b                          // code_3
+  ushr v6.16b, v6.16b, #1                                // tops
+  and v6.16b, v6.16b, v17.16b                            // tops
+  orr v6.16b, v7.16b, v6.16b                             // code_3
+  sdot v22.4s, v0.16b, v31.4b[1]                         // acc_0_0
+  sdot v23.4s, v4.16b, v31.4b[1]                         // acc_0_1
+  sdot v24.4s, v3.16b, v31.4b[1]                         // acc_0_2
+  sdot v25.4s, v26.16b, v31.4b[1]                        // acc_0_3
+  sdot v22.4s, v1.16b, v29.4b[1]                         // acc_0_0
+  sdot v23.4s, v2.16b, v29.4b[1]                         // acc_0_1
+  sdot v24.4s, v5.16b, v29.4b[1]                         // acc_0_2
+  sdot v25.4s, v6.16b, v29.4b[1]                         // acc_0_3
+  ldp q1, q0, [x13, #64]                                 // raw_0, raw_1
+  and v2.16b, v1.16b, v16.16b                            // lo_0
+  ushr v1.16b, v1.16b, #4                                // hi_0
+  ldp q4, q3, [x13, #128]                                // tops, tops
+  shl v5.16b, v4.16b, #2                                 // tops
+  and v5.16b, v5.16b, v17.16b                            // tops
+  orr v2.16b, v2.16b, v5.16b                             // code_0
+  ushr v4.16b, v4.16b, #2                                // tops
+  and v4.16b, v4.16b, v17.16b                            // tops
+  orr v1.16b, v1.16b, v4.16b                             // code_0
+  and v4.16b, v0.16b, v16.16b                            // lo_1
+  ushr v0.16b, v0.16b, #4                                // hi_1
+  shl v5.16b, v3.16b, #2                                 // tops
+  and v5.16b, v5.16b, v17.16b                            // tops
+  orr v4.16b, v4.16b, v5.16b                             // code_1
+  ushr v3.16b, v3.16b, #2                                // tops
+  and v3.16b, v3.16b, v17.16b                            // tops
+  orr v0.16b, v0.16b, v3.16b                             // code_1
+  ldp q5, q3, [x14, #64]                                 // raw_2, raw_3
+  and v6.16b, v5.16b, v16.16b                            // lo_2
+  ushr v5.16b, v5.16b, #4                                // hi_2
+  ldp q26, q7, [x14, #128]                               // tops, tops
+  shl v27.16b, v26.16b, #2                               // tops
+  and v27.16b, v27.16b, v17.16b                          // tops
+  orr v6.16b, v6.16b, v27.16b                            // code_2
+  ushr v26.16b, v26.16b, #2                              // tops
+  and v26.16b, v26.16b, v17.16b                          // tops
+  orr v5.16b, v5.16b, v26.16b                            // code_2
+  and v26.16b, v3.16b, v16.16b                           // lo_3
+  ushr v3.16b, v3.16b, #4                                // hi_3
+  shl v27.16b, v7.16b, #2                                // tops
+  and v27.16b, v27.16b, v17.16b                          // tops
+  orr v26.16b, v26.16b, v27.16b                          // code_3
+  ushr v7.16b, v7.16b, #2                                // tops
+  and v7.16b, v7.16b, v17.16b                            // tops
+  orr v3.16b, v3.16b, v7.16b                             // code_3
+  sdot v22.4s, v2.16b, v31.4b[2]                         // acc_0_0
+  sdot v23.4s, v4.16b, v31.4b[2]                         // acc_0_1
+  sdot v24.4s, v6.16b, v31.4b[2]                         // acc_0_2
+  sdot v25.4s, v26.16b, v31.4b[2]                        // acc_0_3
+  sdot v22.4s, v1.16b, v29.4b[2]                         // acc_0_0
+  sdot v23.4s, v0.16b, v29.4b[2]                         // acc_0_1
+  sdot v24.4s, v5.16b, v29.4b[2]                         // acc_0_2
+  sdot v25.4s, v3.16b, v29.4b[2]                         // acc_0_3
+  ldp q1, q0, [x13, #96]                                 // raw_0, raw_1
+  and v2.16b, v1.16b, v16.16b                            // lo_0
+  ushr v1.16b, v1.16b, #4                                // hi_0
+  ldp q4, q3, [x13, #128]                                // tops, tops
+  shl v5.16b, v4.16b, #1                                 // tops
+  and v5.16b, v5.16b, v17.16b                            // tops
+  orr v2.16b, v2.16b, v5.16b                             // code_0
+  ushr v4.16b, v4.16b, #3                                // tops
+  and v4.16b, v4.16b, v17.16b                            // tops
+  orr v1.16b, v1.16b, v4.16b                             // code_0
+  and v4.16b, v0.16b, v16.16b                            // lo_1
+  ushr v0.16b, v0.16b, #4                                // hi_1
+  shl v5.16b, v3.16b, #1                                 // tops
+  and v5.16b, v5.16b, v17.16b                            // tops
+  orr v4.16b, v4.16b, v5.16b                             // code_1
+  ushr v3.16b, v3.16b, #3                                // tops
+  and v3.16b, v3.16b, v17.16b                            // tops
+  orr v0.16b, v0.16b, v3.16b                             // code_1
+  ldp q5, q3, [x14, #96]                                 // raw_2, raw_3
+  and v6.16b, v5.16b, v16.16b                            // lo_2
+  ushr v5.16b, v5.16b, #4                                // hi_2
+  ldp q26, q7, [x14, #128]                               // tops, tops
+  shl v27.16b, v26.16b, #1                               // tops
+  and v27.16b, v27.16b, v17.16b                          // tops
+  orr v6.16b, v6.16b, v27.16b                            // code_2
+  ushr v26.16b, v26.16b, #3                              // tops
+  and v26.16b, v26.16b, v17.16b                          // tops
+  orr v5.16b, v5.16b, v26.16b                            // code_2
+  and v26.16b, v3.16b, v16.16b                           // lo_3
+  ushr v3.16b, v3.16b, #4                                // hi_3
+  shl v27.16b, v7.16b, #1                                // tops
+  and v27.16b, v27.16b, v17.16b                          // tops
+  orr v26.16b, v26.16b, v27.16b                          // code_3
+  ushr v7.16b, v7.16b, #3                                // tops
+  and v7.16b, v7.16b, v17.16b                            // tops
+  orr v3.16b, v3.16b, v7.16b                             // code_3
+  sdot v22.4s, v2.16b, v31.4b[3]                         // acc_0_0
+  sdot v23.4s, v4.16b, v31.4b[3]                         // acc_0_1
+  sdot v24.4s, v6.16b, v31.4b[3]                         // acc_0_2
+  sdot v25.4s, v26.16b, v31.4b[3]                        // acc_0_3
+  sdot v22.4s, v1.16b, v29.4b[3]                         // acc_0_0
+  sdot v23.4s, v0.16b, v29.4b[3]                         // acc_0_1
+  sdot v24.4s, v5.16b, v29.4b[3]                         // acc_0_2
+  sdot v25.4s, v3.16b, v29.4b[3]                         // acc_0_3
+  ldr d0, [x13, #160]                                    // scale
+  fcvtl v0.4s, v0.4h                                     // scale_0
+  ldr d1, [x13, #168]                                    // scale
+  fcvtl v1.4s, v1.4h                                     // scale_1
+  ldr d2, [x14, #160]                                    // scale
+  fcvtl v2.4s, v2.4h                                     // scale_2
+  ldr d3, [x14, #168]                                    // scale
+  fcvtl v3.4s, v3.4h                                     // scale_3
   ldr x15, =3238002688
-  dup v22.4s, w15                                        // negated_half
-  ldr d23, [x13, #176]                                   // scale
-  fcvtl v23.4s, v23.4h                                   // minimum_0
-  ldr d24, [x13, #184]                                   // scale
-  fcvtl v24.4s, v24.4h                                   // minimum_1
-  ldr d25, [x14, #176]                                   // scale
-  fcvtl v25.4s, v25.4h                                   // minimum_2
+  dup v4.4s, w15                                         // negated_half
+  ldr d5, [x13, #176]                                    // scale
+  fcvtl v5.4s, v5.4h                                     // minimum_0
+  ldr d6, [x13, #184]                                    // scale
+  fcvtl v6.4s, v6.4h                                     // minimum_1
+  ldr d7, [x14, #176]                                    // scale
+  fcvtl v7.4s, v7.4h                                     // minimum_2
   ldr d26, [x14, #184]                                   // scale
   fcvtl v26.4s, v26.4h                                   // minimum_3
-  fmul v27.4s, v18.4s, v22.4s                            // half
-  fsub v23.4s, v27.4s, v23.4s                            // middle
-  fmul v27.4s, v19.4s, v22.4s                            // half
-  fsub v24.4s, v27.4s, v24.4s                            // middle
-  fmul v27.4s, v20.4s, v22.4s                            // half
-  fsub v25.4s, v27.4s, v25.4s                            // middle
-  fmul v22.4s, v21.4s, v22.4s                            // half
-  fsub v22.4s, v22.4s, v26.4s                            // middle
-  scvtf v6.4s, v6.4s                                     // real
-  scvtf v7.4s, v7.4s                                     // real
-  scvtf v16.4s, v16.4s                                   // real
-  scvtf v17.4s, v17.4s                                   // real
+  fmul v27.4s, v0.4s, v4.4s                              // half
+  fsub v5.4s, v27.4s, v5.4s                              // middle
+  fmul v27.4s, v1.4s, v4.4s                              // half
+  fsub v6.4s, v27.4s, v6.4s                              // middle
+  fmul v27.4s, v2.4s, v4.4s                              // half
+  fsub v7.4s, v27.4s, v7.4s                              // middle
+  fmul v4.4s, v3.4s, v4.4s                               // half
+  fsub v4.4s, v4.4s, v26.4s                              // middle
+  scvtf v22.4s, v22.4s                                   // real
+  scvtf v23.4s, v23.4s                                   // real
+  scvtf v24.4s, v24.4s                                   // real
+  scvtf v25.4s, v25.4s                                   // real
   ldr s26, [x12, #32]                                    // sum_of_codes
   dup v26.4s, v26.s[0]
   sshr v26.4s, v26.4s, #3                                // sum_of_codes
@@ -329,18 +310,18 @@ L(k):
   dup v29.4s, v29.s[0]
   ldr s30, [x12, #36]                                    // scale_row_0
   dup v30.4s, v30.s[0]
-  fmul v6.4s, v6.4s, v18.4s                              // real
-  fmla v6.4s, v26.4s, v23.4s                             // real
-  fmla v2.4s, v6.4s, v27.4s                              // f_0
-  fmul v6.4s, v7.4s, v19.4s                              // real
-  fmla v6.4s, v26.4s, v24.4s                             // real
-  fmla v3.4s, v6.4s, v28.4s                              // f_1
-  fmul v6.4s, v16.4s, v20.4s                             // real
-  fmla v6.4s, v26.4s, v25.4s                             // real
-  fmla v4.4s, v6.4s, v29.4s                              // f_2
-  fmul v6.4s, v17.4s, v21.4s                             // real
-  fmla v6.4s, v26.4s, v22.4s                             // real
-  fmla v5.4s, v6.4s, v30.4s                              // f_3
+  fmul v0.4s, v22.4s, v0.4s                              // real
+  fmla v0.4s, v26.4s, v5.4s                              // real
+  fmla v18.4s, v0.4s, v27.4s                             // f_0
+  fmul v0.4s, v23.4s, v1.4s                              // real
+  fmla v0.4s, v26.4s, v6.4s                              // real
+  fmla v19.4s, v0.4s, v28.4s                             // f_1
+  fmul v0.4s, v24.4s, v2.4s                              // real
+  fmla v0.4s, v26.4s, v7.4s                              // real
+  fmla v20.4s, v0.4s, v29.4s                             // f_2
+  fmul v0.4s, v25.4s, v3.4s                              // real
+  fmla v0.4s, v26.4s, v4.4s                              // real
+  fmla v21.4s, v0.4s, v30.4s                             // f_3
   add x12, x12, #40
   add x13, x13, #192
   add x14, x14, #192
@@ -368,31 +349,23 @@ L(k_done):
   add x12, x12, #32
   cmp x11, #0                                            // bias
   csel x9, x9, x12, eq
-  ldp q7, q6, [x10, #0]                                  // bias, bias
-  ldp q17, q16, [x9, #0]                                 // bias, bias
-  fadd v2.4s, v2.4s, v7.4s                               // out
-  fcmgt v7.4s, v0.4s, v2.4s                              // out
-  bsl v7.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v7.4s, v1.4s                              // out_0_0
-  bsl v2.16b, v1.16b, v7.16b
-  str q2, [x6, #0]                                       // out_0_0
-  fadd v2.4s, v3.4s, v6.4s                               // out
-  fcmgt v3.4s, v0.4s, v2.4s                              // out
-  bsl v3.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v3.4s, v1.4s                              // out_0_1
-  bsl v2.16b, v1.16b, v3.16b
+  ldp q3, q2, [x10, #0]                                  // bias, bias
+  ldp q5, q4, [x9, #0]                                   // bias, bias
+  fadd v3.4s, v18.4s, v3.4s                              // out
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out_0_0
+  str q3, [x6, #0]                                       // out_0_0
+  fadd v2.4s, v19.4s, v2.4s                              // out
+  fmax v2.4s, v2.4s, v0.4s                               // out
+  fmin v2.4s, v2.4s, v1.4s                               // out_0_1
   str q2, [x6, #16]                                      // out_0_1
-  fadd v2.4s, v4.4s, v17.4s                              // out
-  fcmgt v3.4s, v0.4s, v2.4s                              // out
-  bsl v3.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v3.4s, v1.4s                              // out_0_2
-  bsl v2.16b, v1.16b, v3.16b
+  fadd v2.4s, v20.4s, v5.4s                              // out
+  fmax v2.4s, v2.4s, v0.4s                               // out
+  fmin v2.4s, v2.4s, v1.4s                               // out_0_2
   str q2, [x6, #32]                                      // out_0_2
-  fadd v2.4s, v5.4s, v16.4s                              // out
-  fcmgt v3.4s, v0.4s, v2.4s                              // out
-  bsl v3.16b, v0.16b, v2.16b
-  fcmgt v0.4s, v3.4s, v1.4s                              // out_0_3
-  bsl v0.16b, v1.16b, v3.16b
+  fadd v2.4s, v21.4s, v4.4s                              // out
+  fmax v0.4s, v2.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out_0_3
   str q0, [x6, #48]                                      // out_0_3
   b L(if_done)
 L(if_else):
@@ -414,22 +387,22 @@ L(if_else):
   csel x12, x12, xzr, hs
   cmp x12, #0
   csel x12, x10, x10, eq
-  ld1r {v6.4s}, [x12]                                    // bias
+  ld1r {v2.4s}, [x12]                                    // bias
   mov x14, #1
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v6.s}[1], [x14]                                   // bias
+  ld1 {v2.s}[1], [x14]                                   // bias
   mov x14, #2
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v6.s}[2], [x14]                                   // bias
+  ld1 {v2.s}[2], [x14]                                   // bias
   mov x14, #3
   cmp x13, x14
   csel x13, x13, x14, lo
   add x12, x12, x13, lsl #2
-  ld1 {v6.s}[3], [x12]                                   // bias
+  ld1 {v2.s}[3], [x12]                                   // bias
   mov x12, #4
   subs x13, x11, x12
   csel x13, x13, xzr, hs
@@ -438,22 +411,22 @@ L(if_else):
   add x14, x10, #16
   cmp x12, #0
   csel x12, x10, x14, eq
-  ld1r {v7.4s}, [x12]                                    // bias
+  ld1r {v3.4s}, [x12]                                    // bias
   mov x14, #1
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v7.s}[1], [x14]                                   // bias
+  ld1 {v3.s}[1], [x14]                                   // bias
   mov x14, #2
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v7.s}[2], [x14]                                   // bias
+  ld1 {v3.s}[2], [x14]                                   // bias
   mov x14, #3
   cmp x13, x14
   csel x13, x13, x14, lo
   add x12, x12, x13, lsl #2
-  ld1 {v7.s}[3], [x12]                                   // bias
+  ld1 {v3.s}[3], [x12]                                   // bias
   mov x12, #8
   subs x13, x11, x12
   csel x13, x13, xzr, hs
@@ -461,22 +434,22 @@ L(if_else):
   csel x12, x12, xzr, hs
   cmp x12, #0
   csel x12, x10, x9, eq
-  ld1r {v16.4s}, [x12]                                   // bias
+  ld1r {v4.4s}, [x12]                                    // bias
   mov x14, #1
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v16.s}[1], [x14]                                  // bias
+  ld1 {v4.s}[1], [x14]                                   // bias
   mov x14, #2
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v16.s}[2], [x14]                                  // bias
+  ld1 {v4.s}[2], [x14]                                   // bias
   mov x14, #3
   cmp x13, x14
   csel x13, x13, x14, lo
   add x12, x12, x13, lsl #2
-  ld1 {v16.s}[3], [x12]                                  // bias
+  ld1 {v4.s}[3], [x12]                                   // bias
   mov x12, #12
   subs x11, x11, x12
   csel x11, x11, xzr, hs
@@ -485,42 +458,34 @@ L(if_else):
   add x9, x9, #16
   cmp x12, #0
   csel x9, x10, x9, eq
-  ld1r {v17.4s}, [x9]                                    // bias
+  ld1r {v5.4s}, [x9]                                     // bias
   mov x10, #1
   cmp x11, x10
   csel x10, x11, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v17.s}[1], [x10]                                  // bias
+  ld1 {v5.s}[1], [x10]                                   // bias
   mov x10, #2
   cmp x11, x10
   csel x10, x11, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v17.s}[2], [x10]                                  // bias
+  ld1 {v5.s}[2], [x10]                                   // bias
   mov x10, #3
   cmp x11, x10
   csel x10, x11, x10, lo
   add x9, x9, x10, lsl #2
-  ld1 {v17.s}[3], [x9]                                   // bias
-  fadd v2.4s, v2.4s, v6.4s                               // out
-  fcmgt v6.4s, v0.4s, v2.4s                              // out
-  bsl v6.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v6.4s, v1.4s                              // out_0_0
-  bsl v2.16b, v1.16b, v6.16b
-  fadd v3.4s, v3.4s, v7.4s                               // out
-  fcmgt v6.4s, v0.4s, v3.4s                              // out
-  bsl v6.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v6.4s, v1.4s                              // out_0_1
-  bsl v3.16b, v1.16b, v6.16b
-  fadd v4.4s, v4.4s, v16.4s                              // out
-  fcmgt v6.4s, v0.4s, v4.4s                              // out
-  bsl v6.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v6.4s, v1.4s                              // out_0_2
-  bsl v4.16b, v1.16b, v6.16b
-  fadd v5.4s, v5.4s, v17.4s                              // out
-  fcmgt v6.4s, v0.4s, v5.4s                              // out
-  bsl v6.16b, v0.16b, v5.16b
-  fcmgt v0.4s, v6.4s, v1.4s                              // out_0_3
-  bsl v0.16b, v1.16b, v6.16b
+  ld1 {v5.s}[3], [x9]                                    // bias
+  fadd v2.4s, v18.4s, v2.4s                              // out
+  fmax v2.4s, v2.4s, v0.4s                               // out
+  fmin v2.4s, v2.4s, v1.4s                               // out_0_0
+  fadd v3.4s, v19.4s, v3.4s                              // out
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out_0_1
+  fadd v4.4s, v20.4s, v4.4s                              // out
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out_0_2
+  fadd v5.4s, v21.4s, v5.4s                              // out
+  fmax v0.4s, v5.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
@@ -635,21 +600,9 @@ L(m_done):
   b.hi L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  ldr d8, [sp, #0]
-  ldr d9, [sp, #8]
-  add sp, sp, #16
-  .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
 #elif defined(_WIN32)
-  .seh_startepilogue
-  ldr d8, [sp, #0]
-  .seh_save_freg d8, 0
-  ldr d9, [sp, #8]
-  .seh_save_freg d9, 8
-  add sp, sp, #16
-  .seh_stackalloc 16
-  .seh_endepilogue
   ret
   .seh_endproc
 #endif

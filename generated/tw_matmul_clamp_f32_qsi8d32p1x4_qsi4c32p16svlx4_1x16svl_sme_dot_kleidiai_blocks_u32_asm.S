@@ -118,11 +118,9 @@ L(m):
   ldr x9, [x0, #8*4]                                     // block
   udiv x9, x10, x9                                       // blocks
   mov z1.b, #240                                         // mask
-  mov x11, #1
-  mul x11, x10, x11
-  mov x12, #0
-  mul x12, x9, x12
-  add x11, x11, x12
+  mov x11, #0
+  mul x11, x9, x11
+  add x11, x10, x11
   add x11, x7, x11                                       // field
   cnth x12, all, mul #1
   mul x10, x10, x12
@@ -269,26 +267,18 @@ L(block_done):
   rdvl x9, #1
   cmp x1, x9                                             // unless n_left at_least 
   b.lo L(if_else)
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z2.s, p6, z0.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_0
-  sel z2.s, p6, z1.s, z2.s
+  fmax z2.s, p7/m, z2.s, z0.s                            // out
+  fmin z2.s, p7/m, z2.s, z1.s                            // out_0_0
   str z2, [x6, #0, mul vl]                               // out_0_0
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z2.s, p6, z0.s, z3.s
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_1
-  sel z2.s, p6, z1.s, z2.s
-  str z2, [x6, #1, mul vl]                               // out_0_1
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z2.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_2
-  sel z2.s, p6, z1.s, z2.s
-  str z2, [x6, #2, mul vl]                               // out_0_2
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z0.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out_0_3
-  sel z0.s, p6, z1.s, z0.s
-  str z0, [x6, #3, mul vl]                               // out_0_3
+  fmax z3.s, p7/m, z3.s, z0.s                            // out
+  fmin z3.s, p7/m, z3.s, z1.s                            // out_0_1
+  str z3, [x6, #1, mul vl]                               // out_0_1
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out_0_2
+  str z4, [x6, #2, mul vl]                               // out_0_2
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z1.s                            // out_0_3
+  str z5, [x6, #3, mul vl]                               // out_0_3
   b L(if_done)
 L(if_else):
   whilelo p0.s, xzr, x1                                  // columns
@@ -304,26 +294,18 @@ L(if_else):
   subs x9, x1, x9
   csel x9, x9, xzr, hs
   whilelo p3.s, xzr, x9                                  // columns
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z2.s, p6, z0.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_0
-  sel z2.s, p6, z1.s, z2.s
+  fmax z2.s, p7/m, z2.s, z0.s                            // out
+  fmin z2.s, p7/m, z2.s, z1.s                            // out_0_0
   st1w {z2.s}, p0, [x6, #0, mul vl]                      // out_0_0
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z2.s, p6, z0.s, z3.s
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_1
-  sel z2.s, p6, z1.s, z2.s
-  st1w {z2.s}, p1, [x6, #1, mul vl]                      // out_0_1
-  fcmgt p6.s, p7/z, z0.s, z4.s                           // out
-  sel z2.s, p6, z0.s, z4.s
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_2
-  sel z2.s, p6, z1.s, z2.s
-  st1w {z2.s}, p2, [x6, #2, mul vl]                      // out_0_2
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z0.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out_0_3
-  sel z0.s, p6, z1.s, z0.s
-  st1w {z0.s}, p3, [x6, #3, mul vl]                      // out_0_3
+  fmax z3.s, p7/m, z3.s, z0.s                            // out
+  fmin z3.s, p7/m, z3.s, z1.s                            // out_0_1
+  st1w {z3.s}, p1, [x6, #1, mul vl]                      // out_0_1
+  fmax z4.s, p7/m, z4.s, z0.s                            // out
+  fmin z4.s, p7/m, z4.s, z1.s                            // out_0_2
+  st1w {z4.s}, p2, [x6, #2, mul vl]                      // out_0_2
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z1.s                            // out_0_3
+  st1w {z5.s}, p3, [x6, #3, mul vl]                      // out_0_3
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #1

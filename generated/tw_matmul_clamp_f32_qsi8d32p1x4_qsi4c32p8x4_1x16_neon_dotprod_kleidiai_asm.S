@@ -70,12 +70,9 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #8
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x9, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x9, x3, x9, eq
+  cmp x4, #8                                             // rhs_1
+  csel x9, x3, x9, ls
   movi v0.16b, #240                                      // mask
   movi v1.2d, #0                                         // f_0
   movi v2.2d, #0                                         // f_1
@@ -202,44 +199,28 @@ L(k_done):
   mov x9, #16
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_else)
-  fcmgt v6.4s, v0.4s, v1.4s                              // out
-  bsl v6.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v6.4s, v5.4s                              // out_0_0
-  bsl v1.16b, v5.16b, v6.16b
+  fmax v1.4s, v1.4s, v0.4s                               // out
+  fmin v1.4s, v1.4s, v5.4s                               // out_0_0
   str q1, [x6, #0]                                       // out_0_0
-  fcmgt v1.4s, v0.4s, v2.4s                              // out
-  bsl v1.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v1.4s, v5.4s                              // out_0_1
-  bsl v2.16b, v5.16b, v1.16b
-  str q2, [x6, #16]                                      // out_0_1
-  fcmgt v1.4s, v0.4s, v3.4s                              // out
-  bsl v1.16b, v0.16b, v3.16b
-  fcmgt v2.4s, v1.4s, v5.4s                              // out_0_2
-  bsl v2.16b, v5.16b, v1.16b
-  str q2, [x6, #32]                                      // out_0_2
-  fcmgt v1.4s, v0.4s, v4.4s                              // out
-  bsl v1.16b, v0.16b, v4.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out_0_3
-  bsl v0.16b, v5.16b, v1.16b
+  fmax v1.4s, v2.4s, v0.4s                               // out
+  fmin v1.4s, v1.4s, v5.4s                               // out_0_1
+  str q1, [x6, #16]                                      // out_0_1
+  fmax v1.4s, v3.4s, v0.4s                               // out
+  fmin v1.4s, v1.4s, v5.4s                               // out_0_2
+  str q1, [x6, #32]                                      // out_0_2
+  fmax v0.4s, v4.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_3
   str q0, [x6, #48]                                      // out_0_3
   b L(if_done)
 L(if_else):
-  fcmgt v6.4s, v0.4s, v1.4s                              // out
-  bsl v6.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v6.4s, v5.4s                              // out_0_0
-  bsl v1.16b, v5.16b, v6.16b
-  fcmgt v6.4s, v0.4s, v2.4s                              // out
-  bsl v6.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v6.4s, v5.4s                              // out_0_1
-  bsl v2.16b, v5.16b, v6.16b
-  fcmgt v6.4s, v0.4s, v3.4s                              // out
-  bsl v6.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v6.4s, v5.4s                              // out_0_2
-  bsl v3.16b, v5.16b, v6.16b
-  fcmgt v6.4s, v0.4s, v4.4s                              // out
-  bsl v6.16b, v0.16b, v4.16b
-  fcmgt v0.4s, v6.4s, v5.4s                              // out_0_3
-  bsl v0.16b, v5.16b, v6.16b
+  fmax v1.4s, v1.4s, v0.4s                               // out
+  fmin v1.4s, v1.4s, v5.4s                               // out_0_0
+  fmax v2.4s, v2.4s, v0.4s                               // out
+  fmin v2.4s, v2.4s, v5.4s                               // out_0_1
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v5.4s                               // out_0_2
+  fmax v0.4s, v4.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

@@ -301,8 +301,7 @@ L(k_done):
   vpbroadcastd ymm1, dword ptr [rbp + 4]                 // max
   mov rbp, 16
   shr rbx, 5
-  mov r12, 352
-  imul rbx, r12
+  imul rbx, rbx, 352
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 
   jb L(if_else)

@@ -92,12 +92,9 @@ L(m):
   mov x10, #-16                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #8
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x9, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x9, x3, x9, eq
+  cmp x4, #8                                             // rhs_1
+  csel x9, x3, x9, ls
   movi v16.16b, #15                                      // mask
   movi v17.16b, #48                                      // top_mask
   movi v18.2d, #0                                        // f_0
@@ -298,28 +295,20 @@ L(block_done):
   ldp q3, q2, [x10, #0]                                  // bias, bias
   ldp q5, q4, [x9, #0]                                   // bias, bias
   fadd v3.4s, v18.4s, v3.4s                              // out
-  fcmgt v6.4s, v0.4s, v3.4s                              // out
-  bsl v6.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v6.4s, v1.4s                              // out_0_0
-  bsl v3.16b, v1.16b, v6.16b
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out_0_0
   str q3, [x6, #0]                                       // out_0_0
   fadd v2.4s, v19.4s, v2.4s                              // out
-  fcmgt v3.4s, v0.4s, v2.4s                              // out
-  bsl v3.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v3.4s, v1.4s                              // out_0_1
-  bsl v2.16b, v1.16b, v3.16b
+  fmax v2.4s, v2.4s, v0.4s                               // out
+  fmin v2.4s, v2.4s, v1.4s                               // out_0_1
   str q2, [x6, #16]                                      // out_0_1
   fadd v2.4s, v20.4s, v5.4s                              // out
-  fcmgt v3.4s, v0.4s, v2.4s                              // out
-  bsl v3.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v3.4s, v1.4s                              // out_0_2
-  bsl v2.16b, v1.16b, v3.16b
+  fmax v2.4s, v2.4s, v0.4s                               // out
+  fmin v2.4s, v2.4s, v1.4s                               // out_0_2
   str q2, [x6, #32]                                      // out_0_2
   fadd v2.4s, v21.4s, v4.4s                              // out
-  fcmgt v3.4s, v0.4s, v2.4s                              // out
-  bsl v3.16b, v0.16b, v2.16b
-  fcmgt v0.4s, v3.4s, v1.4s                              // out_0_3
-  bsl v0.16b, v1.16b, v3.16b
+  fmax v0.4s, v2.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out_0_3
   str q0, [x6, #48]                                      // out_0_3
   b L(if_done)
 L(if_else):
@@ -429,25 +418,17 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v5.s}[3], [x9]                                    // bias
   fadd v2.4s, v18.4s, v2.4s                              // out
-  fcmgt v6.4s, v0.4s, v2.4s                              // out
-  bsl v6.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v6.4s, v1.4s                              // out_0_0
-  bsl v2.16b, v1.16b, v6.16b
+  fmax v2.4s, v2.4s, v0.4s                               // out
+  fmin v2.4s, v2.4s, v1.4s                               // out_0_0
   fadd v3.4s, v19.4s, v3.4s                              // out
-  fcmgt v6.4s, v0.4s, v3.4s                              // out
-  bsl v6.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v6.4s, v1.4s                              // out_0_1
-  bsl v3.16b, v1.16b, v6.16b
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out_0_1
   fadd v4.4s, v20.4s, v4.4s                              // out
-  fcmgt v6.4s, v0.4s, v4.4s                              // out
-  bsl v6.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v6.4s, v1.4s                              // out_0_2
-  bsl v4.16b, v1.16b, v6.16b
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out_0_2
   fadd v5.4s, v21.4s, v5.4s                              // out
-  fcmgt v6.4s, v0.4s, v5.4s                              // out
-  bsl v6.16b, v0.16b, v5.16b
-  fcmgt v0.4s, v6.4s, v1.4s                              // out_0_3
-  bsl v0.16b, v1.16b, v6.16b
+  fmax v0.4s, v5.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

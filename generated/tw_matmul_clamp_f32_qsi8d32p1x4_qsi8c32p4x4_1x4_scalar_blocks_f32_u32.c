@@ -49,7 +49,7 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32(const
       const uint8_t* rhs_panel_at = rhs_panel;
       // block loop
       for (size_t i_block = 0; i_block < blocks; ++i_block) {
-        const uint8_t* const end = lhs_panel_at + args->block * 1;
+        const uint8_t* const end = lhs_panel_at + args->block;
         int32_t acc_0_0 = tw_load_i32(end);
         int32_t acc_0_1 = tw_load_i32(end);
         int32_t acc_0_2 = tw_load_i32(end);

@@ -117,24 +117,15 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #4
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
-  add x12, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x11, x3, x12, eq
-  mov x12, #8
-  subs x12, x4, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x9
-  cmp x12, #0                                            // rhs_2
-  csel x12, x11, x13, eq
-  mov x13, #12
-  subs x13, x4, x13
-  csel x13, x13, xzr, hs
+  add x11, x3, x9
+  cmp x4, #4                                             // rhs_1
+  csel x11, x3, x11, ls
+  add x12, x11, x9
+  cmp x4, #8                                             // rhs_2
+  csel x12, x11, x12, ls
   add x9, x12, x9
-  cmp x13, #0                                            // rhs_3
-  csel x9, x12, x9, eq
+  cmp x4, #12                                            // rhs_3
+  csel x9, x12, x9, ls
   movi v24.16b, #15                                      // mask
   ldr x13, =1262485504
   dup v25.4s, w13                                        // base
@@ -313,28 +304,20 @@ L(k_done):
   ldr q16, [x12, #0]                                     // bias
   ldr q17, [x9, #0]                                      // bias
   fadd v2.4s, v2.4s, v6.4s                               // out
-  fcmgt v6.4s, v4.4s, v2.4s                              // out
-  bsl v6.16b, v4.16b, v2.16b
-  fcmgt v2.4s, v6.4s, v5.4s                              // out_0_0
-  bsl v2.16b, v5.16b, v6.16b
+  fmax v2.4s, v2.4s, v4.4s                               // out
+  fmin v2.4s, v2.4s, v5.4s                               // out_0_0
   str q2, [x6, #0]                                       // out_0_0
   fadd v1.4s, v1.4s, v7.4s                               // out
-  fcmgt v2.4s, v4.4s, v1.4s                              // out
-  bsl v2.16b, v4.16b, v1.16b
-  fcmgt v1.4s, v2.4s, v5.4s                              // out_0_1
-  bsl v1.16b, v5.16b, v2.16b
+  fmax v1.4s, v1.4s, v4.4s                               // out
+  fmin v1.4s, v1.4s, v5.4s                               // out_0_1
   str q1, [x6, #16]                                      // out_0_1
   fadd v1.4s, v3.4s, v16.4s                              // out
-  fcmgt v2.4s, v4.4s, v1.4s                              // out
-  bsl v2.16b, v4.16b, v1.16b
-  fcmgt v1.4s, v2.4s, v5.4s                              // out_0_2
-  bsl v1.16b, v5.16b, v2.16b
+  fmax v1.4s, v1.4s, v4.4s                               // out
+  fmin v1.4s, v1.4s, v5.4s                               // out_0_2
   str q1, [x6, #32]                                      // out_0_2
   fadd v0.4s, v0.4s, v17.4s                              // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out_0_3
-  bsl v0.16b, v5.16b, v1.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_3
   str q0, [x6, #48]                                      // out_0_3
   b L(if_done)
 L(if_else):
@@ -452,25 +435,17 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v17.s}[3], [x9]                                   // bias
   fadd v2.4s, v2.4s, v6.4s                               // out
-  fcmgt v6.4s, v4.4s, v2.4s                              // out
-  bsl v6.16b, v4.16b, v2.16b
-  fcmgt v2.4s, v6.4s, v5.4s                              // out_0_0
-  bsl v2.16b, v5.16b, v6.16b
+  fmax v2.4s, v2.4s, v4.4s                               // out
+  fmin v2.4s, v2.4s, v5.4s                               // out_0_0
   fadd v1.4s, v1.4s, v7.4s                               // out
-  fcmgt v6.4s, v4.4s, v1.4s                              // out
-  bsl v6.16b, v4.16b, v1.16b
-  fcmgt v1.4s, v6.4s, v5.4s                              // out_0_1
-  bsl v1.16b, v5.16b, v6.16b
+  fmax v1.4s, v1.4s, v4.4s                               // out
+  fmin v1.4s, v1.4s, v5.4s                               // out_0_1
   fadd v3.4s, v3.4s, v16.4s                              // out
-  fcmgt v6.4s, v4.4s, v3.4s                              // out
-  bsl v6.16b, v4.16b, v3.16b
-  fcmgt v3.4s, v6.4s, v5.4s                              // out_0_2
-  bsl v3.16b, v5.16b, v6.16b
+  fmax v3.4s, v3.4s, v4.4s                               // out
+  fmin v3.4s, v3.4s, v5.4s                               // out_0_2
   fadd v0.4s, v0.4s, v17.4s                              // out
-  fcmgt v6.4s, v4.4s, v0.4s                              // out
-  bsl v6.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v6.4s, v5.4s                              // out_0_3
-  bsl v0.16b, v5.16b, v6.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

@@ -73,12 +73,9 @@ L(m):
   ldr x9, [x0, #8*4]                                     // block
   udiv x9, x10, x9                                       // blocks
   ldr x11, [x0, #8*11]                                   // rhs_stride
-  mov x12, #4
-  subs x12, x4, x12
-  csel x12, x12, xzr, hs
   add x11, x3, x11
-  cmp x12, #0                                            // rhs_1
-  csel x11, x3, x11, eq
+  cmp x4, #4                                             // rhs_1
+  csel x11, x3, x11, ls
   movi v16.16b, #240                                     // mask
   movi v17.2d, #0                                        // f_0
   movi v18.2d, #0                                        // f_1
@@ -164,8 +161,7 @@ L(block_done):
   ldr s1, [x12, #4]                                      // max
   dup v1.4s, v1.s[0]
   mov x12, #8
-  mov x13, #2
-  mul x10, x10, x13
+  lsl x10, x10, #1
   mov x13, #32
   mul x9, x9, x13
   add x9, x10, x9
@@ -185,16 +181,12 @@ L(block_done):
   ldr q2, [x10, #0]                                      // bias
   ldr q3, [x9, #0]                                       // bias
   fadd v2.4s, v17.4s, v2.4s                              // out
-  fcmgt v4.4s, v0.4s, v2.4s                              // out
-  bsl v4.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v4.4s, v1.4s                              // out_0_0
-  bsl v2.16b, v1.16b, v4.16b
+  fmax v2.4s, v2.4s, v0.4s                               // out
+  fmin v2.4s, v2.4s, v1.4s                               // out_0_0
   str q2, [x6, #0]                                       // out_0_0
   fadd v2.4s, v18.4s, v3.4s                              // out
-  fcmgt v3.4s, v0.4s, v2.4s                              // out
-  bsl v3.16b, v0.16b, v2.16b
-  fcmgt v0.4s, v3.4s, v1.4s                              // out_0_1
-  bsl v0.16b, v1.16b, v3.16b
+  fmax v0.4s, v2.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
@@ -256,15 +248,11 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v3.s}[3], [x9]                                    // bias
   fadd v2.4s, v17.4s, v2.4s                              // out
-  fcmgt v4.4s, v0.4s, v2.4s                              // out
-  bsl v4.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v4.4s, v1.4s                              // out_0_0
-  bsl v2.16b, v1.16b, v4.16b
+  fmax v2.4s, v2.4s, v0.4s                               // out
+  fmin v2.4s, v2.4s, v1.4s                               // out_0_0
   fadd v3.4s, v18.4s, v3.4s                              // out
-  fcmgt v4.4s, v0.4s, v3.4s                              // out
-  bsl v4.16b, v0.16b, v3.16b
-  fcmgt v0.4s, v4.4s, v1.4s                              // out_0_1
-  bsl v0.16b, v1.16b, v4.16b
+  fmax v0.4s, v3.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

@@ -123,24 +123,15 @@ L(m):
   ldr x9, [x0, #8*4]                                     // block
   udiv x9, x10, x9                                       // blocks
   ldr x11, [x0, #8*11]                                   // rhs_stride
-  mov x12, #4
-  subs x12, x4, x12
-  csel x12, x12, xzr, hs
-  add x13, x3, x11
-  cmp x12, #0                                            // rhs_1
-  csel x12, x3, x13, eq
-  mov x13, #8
-  subs x13, x4, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // rhs_2
-  csel x13, x12, x14, eq
-  mov x14, #12
-  subs x14, x4, x14
-  csel x14, x14, xzr, hs
+  add x12, x3, x11
+  cmp x4, #4                                             // rhs_1
+  csel x12, x3, x12, ls
+  add x13, x12, x11
+  cmp x4, #8                                             // rhs_2
+  csel x13, x12, x13, ls
   add x11, x13, x11
-  cmp x14, #0                                            // rhs_3
-  csel x11, x13, x11, eq
+  cmp x4, #12                                            // rhs_3
+  csel x11, x13, x11, ls
   movi v16.2d, #0                                        // f_0
   movi v17.2d, #0                                        // f_1
   movi v18.2d, #0                                        // f_2
@@ -318,10 +309,8 @@ L(block_done):
   ldr s1, [x14, #4]                                      // max
   dup v1.4s, v1.s[0]
   mov x14, #16
-  mov x15, #4
-  mul x10, x10, x15
-  mov x15, #16
-  mul x9, x9, x15
+  lsl x10, x10, #2
+  lsl x9, x9, #4
   add x9, x10, x9
   add x9, x9, #16
   add x10, x3, x9                                        // field
@@ -354,28 +343,20 @@ L(block_done):
   ldr q4, [x12, #0]                                      // bias
   ldr q5, [x9, #0]                                       // bias
   fadd v2.4s, v16.4s, v2.4s                              // out
-  fcmgt v6.4s, v0.4s, v2.4s                              // out
-  bsl v6.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v6.4s, v1.4s                              // out_0_0
-  bsl v2.16b, v1.16b, v6.16b
+  fmax v2.4s, v2.4s, v0.4s                               // out
+  fmin v2.4s, v2.4s, v1.4s                               // out_0_0
   str q2, [x6, #0]                                       // out_0_0
   fadd v2.4s, v17.4s, v3.4s                              // out
-  fcmgt v3.4s, v0.4s, v2.4s                              // out
-  bsl v3.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v3.4s, v1.4s                              // out_0_1
-  bsl v2.16b, v1.16b, v3.16b
+  fmax v2.4s, v2.4s, v0.4s                               // out
+  fmin v2.4s, v2.4s, v1.4s                               // out_0_1
   str q2, [x6, #16]                                      // out_0_1
   fadd v2.4s, v18.4s, v4.4s                              // out
-  fcmgt v3.4s, v0.4s, v2.4s                              // out
-  bsl v3.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v3.4s, v1.4s                              // out_0_2
-  bsl v2.16b, v1.16b, v3.16b
+  fmax v2.4s, v2.4s, v0.4s                               // out
+  fmin v2.4s, v2.4s, v1.4s                               // out_0_2
   str q2, [x6, #32]                                      // out_0_2
   fadd v2.4s, v19.4s, v5.4s                              // out
-  fcmgt v3.4s, v0.4s, v2.4s                              // out
-  bsl v3.16b, v0.16b, v2.16b
-  fcmgt v0.4s, v3.4s, v1.4s                              // out_0_3
-  bsl v0.16b, v1.16b, v3.16b
+  fmax v0.4s, v2.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out_0_3
   str q0, [x6, #48]                                      // out_0_3
   b L(if_done)
 L(if_else):
@@ -493,25 +474,17 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v5.s}[3], [x9]                                    // bias
   fadd v2.4s, v16.4s, v2.4s                              // out
-  fcmgt v6.4s, v0.4s, v2.4s                              // out
-  bsl v6.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v6.4s, v1.4s                              // out_0_0
-  bsl v2.16b, v1.16b, v6.16b
+  fmax v2.4s, v2.4s, v0.4s                               // out
+  fmin v2.4s, v2.4s, v1.4s                               // out_0_0
   fadd v3.4s, v17.4s, v3.4s                              // out
-  fcmgt v6.4s, v0.4s, v3.4s                              // out
-  bsl v6.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v6.4s, v1.4s                              // out_0_1
-  bsl v3.16b, v1.16b, v6.16b
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out_0_1
   fadd v4.4s, v18.4s, v4.4s                              // out
-  fcmgt v6.4s, v0.4s, v4.4s                              // out
-  bsl v6.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v6.4s, v1.4s                              // out_0_2
-  bsl v4.16b, v1.16b, v6.16b
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out_0_2
   fadd v5.4s, v19.4s, v5.4s                              // out
-  fcmgt v6.4s, v0.4s, v5.4s                              // out
-  bsl v6.16b, v0.16b, v5.16b
-  fcmgt v0.4s, v6.4s, v1.4s                              // out_0_3
-  bsl v0.16b, v1.16b, v6.16b
+  fmax v0.4s, v5.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out_0_3
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

@@ -179,15 +179,11 @@ L(k_done):
   cnth x9, all, mul #1
   cmp x1, x9                                             // unless n_left at_least 
   b.lo L(if_else)
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out
-  sel z1.s, p6, z2.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out_0_0
-  sel z1.s, p6, z3.s, z1.s
+  fmax z1.s, p7/m, z1.s, z2.s                            // out
+  fmin z1.s, p7/m, z1.s, z3.s                            // out_0_0
   str z1, [x6, #0, mul vl]                               // out_0_0
-  fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out_0_1
-  sel z0.s, p6, z3.s, z0.s
+  fmax z0.s, p7/m, z0.s, z2.s                            // out
+  fmin z0.s, p7/m, z0.s, z3.s                            // out_0_1
   str z0, [x6, #1, mul vl]                               // out_0_1
   b L(if_done)
 L(if_else):
@@ -196,15 +192,11 @@ L(if_else):
   subs x9, x1, x9
   csel x9, x9, xzr, hs
   whilelo p1.s, xzr, x9                                  // columns
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out
-  sel z1.s, p6, z2.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out_0_0
-  sel z1.s, p6, z3.s, z1.s
+  fmax z1.s, p7/m, z1.s, z2.s                            // out
+  fmin z1.s, p7/m, z1.s, z3.s                            // out_0_0
   st1w {z1.s}, p0, [x6, #0, mul vl]                      // out_0_0
-  fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out_0_1
-  sel z0.s, p6, z3.s, z0.s
+  fmax z0.s, p7/m, z0.s, z2.s                            // out
+  fmin z0.s, p7/m, z0.s, z3.s                            // out_0_1
   st1w {z0.s}, p1, [x6, #1, mul vl]                      // out_0_1
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride

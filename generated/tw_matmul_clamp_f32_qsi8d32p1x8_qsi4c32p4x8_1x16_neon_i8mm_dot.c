@@ -208,20 +208,20 @@ void tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot(const tw_arg
         const float32x4_t bias_7 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)bias_3));
         const float32x4_t bias_8 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)bias_4));
         float32x4_t out = vaddq_f32(crossed, bias_5);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const float32x4_t out_0_0 = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        const float32x4_t out_0_0 = vminq_f32(out, max);
         vst1q_s8((int8_t *)dst_tile, vreinterpretq_s8_f32(out_0_0));
         out = vaddq_f32(crossed_2, bias_6);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const float32x4_t out_0_1 = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        const float32x4_t out_0_1 = vminq_f32(out, max);
         vst1q_s8((int8_t *)(dst_tile + 16), vreinterpretq_s8_f32(out_0_1));
         out = vaddq_f32(crossed_3, bias_7);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const float32x4_t out_0_2 = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        const float32x4_t out_0_2 = vminq_f32(out, max);
         vst1q_s8((int8_t *)(dst_tile + 32), vreinterpretq_s8_f32(out_0_2));
         out = vaddq_f32(crossed_4, bias_8);
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const float32x4_t out_0_3 = vbslq_f32(vcltq_f32(max, out), max, out);
+        out = vmaxq_f32(out, min);
+        const float32x4_t out_0_3 = vminq_f32(out, max);
         vst1q_s8((int8_t *)(dst_tile + 48), vreinterpretq_s8_f32(out_0_3));
       } else {
         const uint8_t* bias = (const uint8_t*)args->bias;
@@ -270,17 +270,17 @@ void tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot(const tw_arg
         const size_t s_22 = s_18 < 3 ? s_18 : 3;
         bias_8 = vld1q_lane_s32((const int32_t *)(s_19 + (s_22 << 2)), bias_8, 3);
         float32x4_t out = vaddq_f32(crossed, vreinterpretq_f32_s32(bias_5));
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const int32x4_t out_0_0 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
+        out = vmaxq_f32(out, min);
+        const int32x4_t out_0_0 = vreinterpretq_s32_f32(vminq_f32(out, max));
         out = vaddq_f32(crossed_2, vreinterpretq_f32_s32(bias_6));
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const int32x4_t out_0_1 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
+        out = vmaxq_f32(out, min);
+        const int32x4_t out_0_1 = vreinterpretq_s32_f32(vminq_f32(out, max));
         out = vaddq_f32(crossed_3, vreinterpretq_f32_s32(bias_7));
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const int32x4_t out_0_2 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
+        out = vmaxq_f32(out, min);
+        const int32x4_t out_0_2 = vreinterpretq_s32_f32(vminq_f32(out, max));
         out = vaddq_f32(crossed_4, vreinterpretq_f32_s32(bias_8));
-        out = vbslq_f32(vcgtq_f32(min, out), min, out);
-        const int32x4_t out_0_3 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
+        out = vmaxq_f32(out, min);
+        const int32x4_t out_0_3 = vreinterpretq_s32_f32(vminq_f32(out, max));
         if (n_left >= 1) {
           tw_store_i32(dst_tile, vgetq_lane_s32(out_0_0, 0));
         }

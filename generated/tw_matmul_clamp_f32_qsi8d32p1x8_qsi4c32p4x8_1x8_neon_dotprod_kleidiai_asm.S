@@ -70,12 +70,9 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #4
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x9, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x9, x3, x9, eq
+  cmp x4, #4                                             // rhs_1
+  csel x9, x3, x9, ls
   movi v0.16b, #240                                      // mask
   movi v1.2d, #0                                         // f_0
   movi v2.2d, #0                                         // f_1
@@ -170,26 +167,18 @@ L(k_done):
   mov x9, #8
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_else)
-  fcmgt v4.4s, v0.4s, v1.4s                              // out
-  bsl v4.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v4.4s, v3.4s                              // out_0_0
-  bsl v1.16b, v3.16b, v4.16b
+  fmax v1.4s, v1.4s, v0.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out_0_0
   str q1, [x6, #0]                                       // out_0_0
-  fcmgt v1.4s, v0.4s, v2.4s                              // out
-  bsl v1.16b, v0.16b, v2.16b
-  fcmgt v0.4s, v1.4s, v3.4s                              // out_0_1
-  bsl v0.16b, v3.16b, v1.16b
+  fmax v0.4s, v2.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
-  fcmgt v4.4s, v0.4s, v1.4s                              // out
-  bsl v4.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v4.4s, v3.4s                              // out_0_0
-  bsl v1.16b, v3.16b, v4.16b
-  fcmgt v4.4s, v0.4s, v2.4s                              // out
-  bsl v4.16b, v0.16b, v2.16b
-  fcmgt v0.4s, v4.4s, v3.4s                              // out_0_1
-  bsl v0.16b, v3.16b, v4.16b
+  fmax v1.4s, v1.4s, v0.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out_0_0
+  fmax v0.4s, v2.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

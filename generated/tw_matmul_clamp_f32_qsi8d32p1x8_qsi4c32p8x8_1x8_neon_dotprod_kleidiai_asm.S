@@ -157,26 +157,18 @@ L(k_done):
   mov x9, #8
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_else)
-  fcmgt v4.4s, v0.4s, v1.4s                              // out
-  bsl v4.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v4.4s, v3.4s                              // out_0_0
-  bsl v1.16b, v3.16b, v4.16b
+  fmax v1.4s, v1.4s, v0.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out_0_0
   str q1, [x6, #0]                                       // out_0_0
-  fcmgt v1.4s, v0.4s, v2.4s                              // out
-  bsl v1.16b, v0.16b, v2.16b
-  fcmgt v0.4s, v1.4s, v3.4s                              // out_0_1
-  bsl v0.16b, v3.16b, v1.16b
+  fmax v0.4s, v2.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
-  fcmgt v4.4s, v0.4s, v1.4s                              // out
-  bsl v4.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v4.4s, v3.4s                              // out_0_0
-  bsl v1.16b, v3.16b, v4.16b
-  fcmgt v4.4s, v0.4s, v2.4s                              // out
-  bsl v4.16b, v0.16b, v2.16b
-  fcmgt v0.4s, v4.4s, v3.4s                              // out_0_1
-  bsl v0.16b, v3.16b, v4.16b
+  fmax v1.4s, v1.4s, v0.4s                               // out
+  fmin v1.4s, v1.4s, v3.4s                               // out_0_0
+  fmax v0.4s, v2.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v3.4s                               // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

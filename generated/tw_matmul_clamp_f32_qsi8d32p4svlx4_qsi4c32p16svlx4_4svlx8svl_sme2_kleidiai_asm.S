@@ -175,14 +175,12 @@ L(m):
   rdvl x15, #8
   mul x12, x12, x15
   add x12, x13, x12                                      // field
-  mov x15, #2
-  mul x15, x4, x15
+  lsl x15, x4, #1
   add x15, x3, x15                                       // codes
   lsr x19, x11, #5
   rdvl x20, #16
   mul x19, x19, x20
-  mov x20, #2
-  mul x20, x4, x20
+  lsl x20, x4, #1
   add x19, x19, x20
   add x19, x3, x19                                       // field
   .inst 0xc0080000 + (0x11 << 0) // zero {za0.s}         // f_0
@@ -901,16 +899,12 @@ L(k_5_done):
   cbz x9, L(row_done)
 L(row):
   .inst 0xc0821c00 + ((12 - 12) << 13) + (0 << 7) + 2 // mov z2.s, p7/m, za0h.s[w12, 0] // f_0
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z2.s, p6, z0.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0
-  sel z2.s, p6, z1.s, z2.s
+  fmax z2.s, p7/m, z2.s, z0.s                            // out
+  fmin z2.s, p7/m, z2.s, z1.s                            // out_0
   st1w {z2.s}, p0, [x10, #0, mul vl]                     // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 2 // mov z2.s, p7/m, za1h.s[w12, 0] // f_1
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z2.s, p6, z0.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out_1
-  sel z2.s, p6, z1.s, z2.s
+  fmax z2.s, p7/m, z2.s, z0.s                            // out
+  fmin z2.s, p7/m, z2.s, z1.s                            // out_1
   st1w {z2.s}, p1, [x10, #1, mul vl]                     // out_1
   add x12, x12, #1                                       // row
   ldr x11, [x0, #8*13]                                   // dst_stride

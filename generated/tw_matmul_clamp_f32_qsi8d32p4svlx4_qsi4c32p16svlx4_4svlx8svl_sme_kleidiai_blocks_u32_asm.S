@@ -164,16 +164,14 @@ L(m):
   mul x13, x10, x13
   add x12, x12, x13
   add x13, x8, x12                                       // field
-  mov x12, #4
-  mul x12, x4, x12
+  lsl x12, x4, #2
   add x14, x3, x12                                       // codes
   cnth x12, all, mul #1
   mul x11, x11, x12
   mov x12, #0
   mul x12, x10, x12
   add x11, x11, x12
-  mov x12, #2
-  mul x12, x4, x12
+  lsl x12, x4, #1
   add x11, x11, x12
   add x11, x3, x11                                       // field
   .inst 0xc0080000 + (0x11 << 0) // zero {za0.s}         // f_0
@@ -297,16 +295,12 @@ L(block_done):
   cbz x10, L(row_2_done)
 L(row_2):
   .inst 0xc0821c00 + ((12 - 12) << 13) + (0 << 7) + 2 // mov z2.s, p7/m, za0h.s[w12, 0] // f_0
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z2.s, p6, z0.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0
-  sel z2.s, p6, z1.s, z2.s
+  fmax z2.s, p7/m, z2.s, z0.s                            // out
+  fmin z2.s, p7/m, z2.s, z1.s                            // out_0
   st1w {z2.s}, p0, [x11, #0, mul vl]                     // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 2 // mov z2.s, p7/m, za1h.s[w12, 0] // f_1
-  fcmgt p6.s, p7/z, z0.s, z2.s                           // out
-  sel z2.s, p6, z0.s, z2.s
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out_1
-  sel z2.s, p6, z1.s, z2.s
+  fmax z2.s, p7/m, z2.s, z0.s                            // out
+  fmin z2.s, p7/m, z2.s, z1.s                            // out_1
   st1w {z2.s}, p1, [x11, #1, mul vl]                     // out_1
   add x12, x12, #1                                       // row
   ldr x13, [x0, #8*13]                                   // dst_stride

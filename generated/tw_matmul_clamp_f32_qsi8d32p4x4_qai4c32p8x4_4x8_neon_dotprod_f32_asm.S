@@ -274,24 +274,15 @@ L(k_done):
   dup v5.4s, v5.s[0]
   mov x9, #8
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
   add x11, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x11, x13, x11, eq
+  cmp x8, #3                                             // dst_3
+  csel x11, x13, x11, ls
   lsr x10, x10, #5
   mov x14, #192
   mul x10, x10, x14
@@ -305,52 +296,36 @@ L(k_done):
   csel x9, x10, x14, eq
   ldp q7, q6, [x9, #0]                                   // bias, bias
   fadd v0.4s, v0.4s, v7.4s                               // out
-  fcmgt v16.4s, v4.4s, v0.4s                             // out
-  bsl v16.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v16.4s, v5.4s                             // out_3_0
-  bsl v0.16b, v5.16b, v16.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_3_0
   str q0, [x11, #0]                                      // out_3_0
   fadd v0.4s, v29.4s, v6.4s                              // out
-  fcmgt v16.4s, v4.4s, v0.4s                             // out
-  bsl v16.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v16.4s, v5.4s                             // out_3_1
-  bsl v0.16b, v5.16b, v16.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_3_1
   str q0, [x11, #16]                                     // out_3_1
   fadd v0.4s, v3.4s, v7.4s                               // out
-  fcmgt v3.4s, v4.4s, v0.4s                              // out
-  bsl v3.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v3.4s, v5.4s                              // out_2_0
-  bsl v0.16b, v5.16b, v3.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_2_0
   str q0, [x13, #0]                                      // out_2_0
   fadd v0.4s, v27.4s, v6.4s                              // out
-  fcmgt v3.4s, v4.4s, v0.4s                              // out
-  bsl v3.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v3.4s, v5.4s                              // out_2_1
-  bsl v0.16b, v5.16b, v3.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_2_1
   str q0, [x13, #16]                                     // out_2_1
   fadd v0.4s, v2.4s, v7.4s                               // out
-  fcmgt v2.4s, v4.4s, v0.4s                              // out
-  bsl v2.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v2.4s, v5.4s                              // out_1_0
-  bsl v0.16b, v5.16b, v2.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_1_0
   str q0, [x12, #0]                                      // out_1_0
   fadd v0.4s, v25.4s, v6.4s                              // out
-  fcmgt v2.4s, v4.4s, v0.4s                              // out
-  bsl v2.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v2.4s, v5.4s                              // out_1_1
-  bsl v0.16b, v5.16b, v2.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_1_1
   str q0, [x12, #16]                                     // out_1_1
   fadd v0.4s, v1.4s, v7.4s                               // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out_0_0
-  bsl v0.16b, v5.16b, v1.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_0
   str q0, [x6, #0]                                       // out_0_0
   fadd v0.4s, v23.4s, v6.4s                              // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out_0_1
-  bsl v0.16b, v5.16b, v1.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
@@ -408,45 +383,29 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v7.s}[3], [x9]                                    // bias
   fadd v0.4s, v0.4s, v6.4s                               // out
-  fcmgt v16.4s, v4.4s, v0.4s                             // out
-  bsl v16.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v16.4s, v5.4s                             // out_3_0
-  bsl v0.16b, v5.16b, v16.16b
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v5.4s                               // out_3_0
   fadd v16.4s, v29.4s, v7.4s                             // out
-  fcmgt v17.4s, v4.4s, v16.4s                            // out
-  bsl v17.16b, v4.16b, v16.16b
-  fcmgt v16.4s, v17.4s, v5.4s                            // out_3_1
-  bsl v16.16b, v5.16b, v17.16b
+  fmax v16.4s, v16.4s, v4.4s                             // out
+  fmin v16.4s, v16.4s, v5.4s                             // out_3_1
   fadd v3.4s, v3.4s, v6.4s                               // out
-  fcmgt v17.4s, v4.4s, v3.4s                             // out
-  bsl v17.16b, v4.16b, v3.16b
-  fcmgt v3.4s, v17.4s, v5.4s                             // out_2_0
-  bsl v3.16b, v5.16b, v17.16b
+  fmax v3.4s, v3.4s, v4.4s                               // out
+  fmin v3.4s, v3.4s, v5.4s                               // out_2_0
   fadd v17.4s, v27.4s, v7.4s                             // out
-  fcmgt v18.4s, v4.4s, v17.4s                            // out
-  bsl v18.16b, v4.16b, v17.16b
-  fcmgt v17.4s, v18.4s, v5.4s                            // out_2_1
-  bsl v17.16b, v5.16b, v18.16b
+  fmax v17.4s, v17.4s, v4.4s                             // out
+  fmin v17.4s, v17.4s, v5.4s                             // out_2_1
   fadd v2.4s, v2.4s, v6.4s                               // out
-  fcmgt v18.4s, v4.4s, v2.4s                             // out
-  bsl v18.16b, v4.16b, v2.16b
-  fcmgt v2.4s, v18.4s, v5.4s                             // out_1_0
-  bsl v2.16b, v5.16b, v18.16b
+  fmax v2.4s, v2.4s, v4.4s                               // out
+  fmin v2.4s, v2.4s, v5.4s                               // out_1_0
   fadd v18.4s, v25.4s, v7.4s                             // out
-  fcmgt v19.4s, v4.4s, v18.4s                            // out
-  bsl v19.16b, v4.16b, v18.16b
-  fcmgt v18.4s, v19.4s, v5.4s                            // out_1_1
-  bsl v18.16b, v5.16b, v19.16b
+  fmax v18.4s, v18.4s, v4.4s                             // out
+  fmin v18.4s, v18.4s, v5.4s                             // out_1_1
   fadd v1.4s, v1.4s, v6.4s                               // out
-  fcmgt v6.4s, v4.4s, v1.4s                              // out
-  bsl v6.16b, v4.16b, v1.16b
-  fcmgt v1.4s, v6.4s, v5.4s                              // out_0_0
-  bsl v1.16b, v5.16b, v6.16b
+  fmax v1.4s, v1.4s, v4.4s                               // out
+  fmin v1.4s, v1.4s, v5.4s                               // out_0_0
   fadd v6.4s, v23.4s, v7.4s                              // out
-  fcmgt v7.4s, v4.4s, v6.4s                              // out
-  bsl v7.16b, v4.16b, v6.16b
-  fcmgt v4.4s, v7.4s, v5.4s                              // out_0_1
-  bsl v4.16b, v5.16b, v7.16b
+  fmax v4.4s, v6.4s, v4.4s                               // out
+  fmin v4.4s, v4.4s, v5.4s                               // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

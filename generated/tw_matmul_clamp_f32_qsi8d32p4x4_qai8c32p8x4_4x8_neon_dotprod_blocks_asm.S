@@ -333,26 +333,16 @@ L(block_done):
   dup v1.4s, v1.s[0]
   mov x11, #8
   ldr x12, [x0, #8*13]                                   // dst_stride
-  mov x13, #1
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x6, x12
-  cmp x13, #0                                            // dst_1
-  csel x13, x6, x14, eq
-  mov x14, #2
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x12
-  cmp x14, #0                                            // dst_2
-  csel x14, x13, x15, eq
-  mov x15, #3
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
+  add x13, x6, x12
+  cmp x8, #1                                             // dst_1
+  csel x13, x6, x13, ls
+  add x14, x13, x12
+  cmp x8, #2                                             // dst_2
+  csel x14, x13, x14, ls
   add x12, x14, x12
-  cmp x15, #0                                            // dst_3
-  csel x12, x14, x12, eq
-  mov x15, #8
-  mul x10, x10, x15
+  cmp x8, #3                                             // dst_3
+  csel x12, x14, x12, ls
+  lsl x10, x10, #3
   mov x15, #32
   mul x9, x9, x15
   add x9, x10, x9
@@ -366,52 +356,36 @@ L(block_done):
   csel x9, x9, x11, eq
   ldp q3, q2, [x9, #0]                                   // bias, bias
   fadd v4.4s, v22.4s, v3.4s                              // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out_3_0
-  bsl v4.16b, v1.16b, v5.16b
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out_3_0
   str q4, [x12, #0]                                      // out_3_0
   fadd v4.4s, v23.4s, v2.4s                              // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out_3_1
-  bsl v4.16b, v1.16b, v5.16b
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out_3_1
   str q4, [x12, #16]                                     // out_3_1
   fadd v4.4s, v20.4s, v3.4s                              // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out_2_0
-  bsl v4.16b, v1.16b, v5.16b
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out_2_0
   str q4, [x14, #0]                                      // out_2_0
   fadd v4.4s, v21.4s, v2.4s                              // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out_2_1
-  bsl v4.16b, v1.16b, v5.16b
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out_2_1
   str q4, [x14, #16]                                     // out_2_1
   fadd v4.4s, v18.4s, v3.4s                              // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out_1_0
-  bsl v4.16b, v1.16b, v5.16b
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out_1_0
   str q4, [x13, #0]                                      // out_1_0
   fadd v4.4s, v19.4s, v2.4s                              // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out_1_1
-  bsl v4.16b, v1.16b, v5.16b
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out_1_1
   str q4, [x13, #16]                                     // out_1_1
   fadd v3.4s, v16.4s, v3.4s                              // out
-  fcmgt v4.4s, v0.4s, v3.4s                              // out
-  bsl v4.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v1.4s                              // out_0_0
-  bsl v3.16b, v1.16b, v4.16b
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out_0_0
   str q3, [x6, #0]                                       // out_0_0
   fadd v2.4s, v17.4s, v2.4s                              // out
-  fcmgt v3.4s, v0.4s, v2.4s                              // out
-  bsl v3.16b, v0.16b, v2.16b
-  fcmgt v0.4s, v3.4s, v1.4s                              // out_0_1
-  bsl v0.16b, v1.16b, v3.16b
+  fmax v0.4s, v2.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
@@ -469,45 +443,29 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v3.s}[3], [x9]                                    // bias
   fadd v4.4s, v22.4s, v2.4s                              // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out_3_0
-  bsl v4.16b, v1.16b, v5.16b
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out_3_0
   fadd v5.4s, v23.4s, v3.4s                              // out
-  fcmgt v6.4s, v0.4s, v5.4s                              // out
-  bsl v6.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v1.4s                              // out_3_1
-  bsl v5.16b, v1.16b, v6.16b
+  fmax v5.4s, v5.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v1.4s                               // out_3_1
   fadd v6.4s, v20.4s, v2.4s                              // out
-  fcmgt v7.4s, v0.4s, v6.4s                              // out
-  bsl v7.16b, v0.16b, v6.16b
-  fcmgt v6.4s, v7.4s, v1.4s                              // out_2_0
-  bsl v6.16b, v1.16b, v7.16b
+  fmax v6.4s, v6.4s, v0.4s                               // out
+  fmin v6.4s, v6.4s, v1.4s                               // out_2_0
   fadd v7.4s, v21.4s, v3.4s                              // out
-  fcmgt v20.4s, v0.4s, v7.4s                             // out
-  bsl v20.16b, v0.16b, v7.16b
-  fcmgt v7.4s, v20.4s, v1.4s                             // out_2_1
-  bsl v7.16b, v1.16b, v20.16b
+  fmax v7.4s, v7.4s, v0.4s                               // out
+  fmin v7.4s, v7.4s, v1.4s                               // out_2_1
   fadd v18.4s, v18.4s, v2.4s                             // out
-  fcmgt v20.4s, v0.4s, v18.4s                            // out
-  bsl v20.16b, v0.16b, v18.16b
-  fcmgt v18.4s, v20.4s, v1.4s                            // out_1_0
-  bsl v18.16b, v1.16b, v20.16b
+  fmax v18.4s, v18.4s, v0.4s                             // out
+  fmin v18.4s, v18.4s, v1.4s                             // out_1_0
   fadd v19.4s, v19.4s, v3.4s                             // out
-  fcmgt v20.4s, v0.4s, v19.4s                            // out
-  bsl v20.16b, v0.16b, v19.16b
-  fcmgt v19.4s, v20.4s, v1.4s                            // out_1_1
-  bsl v19.16b, v1.16b, v20.16b
+  fmax v19.4s, v19.4s, v0.4s                             // out
+  fmin v19.4s, v19.4s, v1.4s                             // out_1_1
   fadd v2.4s, v16.4s, v2.4s                              // out
-  fcmgt v16.4s, v0.4s, v2.4s                             // out
-  bsl v16.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v16.4s, v1.4s                             // out_0_0
-  bsl v2.16b, v1.16b, v16.16b
+  fmax v2.4s, v2.4s, v0.4s                               // out
+  fmin v2.4s, v2.4s, v1.4s                               // out_0_0
   fadd v3.4s, v17.4s, v3.4s                              // out
-  fcmgt v16.4s, v0.4s, v3.4s                             // out
-  bsl v16.16b, v0.16b, v3.16b
-  fcmgt v0.4s, v16.4s, v1.4s                             // out_0_1
-  bsl v0.16b, v1.16b, v16.16b
+  fmax v0.4s, v3.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

@@ -14,11 +14,10 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left  x14 -
-//  v0 mask  v1 base  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 acc_3_0l ...
-//  v9 sums_of_codes  v10 a_0 ...  v11 raw_0 ...  v12 raw_0 ...  v13 raw_0 ...  v16 f_6  v17 f_7
-//  v18 zero_0  v19 zero_1  v20 zero_0  v21 zero_1  v22 acc_0_0h ...  v23 acc_1_0h ...
-//  v24 acc_0_0l ...  v25 acc_3_0h ...  v26 acc_2_0h ...  v27 sums_of_codes ...  v28 acc_1_0l ...
-//  v29 sums_of_codes ...  v30 acc_2_0l ...  v31 sums_of_codes
+//  v0 mask  v1 base  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 raw_0 ...  v9 raw_0 ...
+//  v10 eighth ...  v16 f_6  v17 f_7  v18 zero_0  v19 zero_1  v20 zero_0  v21 zero_1
+//  v22 acc_1_0h ...  v23 acc_0_0h ...  v24 acc_3_0h ...  v25 acc_2_0h ...  v26 acc_1_0l ...
+//  v27 acc_0_0l ...  v28 acc_3_0l ...  v29 acc_2_0l ...  v30 a_0 ...  v31 a_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -48,38 +47,26 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p8x4_4x8_neon_dotprod_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #48
-  .cfi_def_cfa_offset 48
+  sub sp, sp, #32
+  .cfi_def_cfa_offset 32
   str d8, [sp, #0]
-  .cfi_offset d8, -48
+  .cfi_offset d8, -32
   str d9, [sp, #8]
-  .cfi_offset d9, -40
+  .cfi_offset d9, -24
   str d10, [sp, #16]
-  .cfi_offset d10, -32
-  str d11, [sp, #24]
-  .cfi_offset d11, -24
-  str d12, [sp, #32]
-  .cfi_offset d12, -16
-  str d13, [sp, #40]
-  .cfi_offset d13, -8
+  .cfi_offset d10, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p8x4_4x8_neon_dotprod_asm
   hint #34
   .seh_nop
-  sub sp, sp, #48
-  .seh_stackalloc 48
+  sub sp, sp, #32
+  .seh_stackalloc 32
   str d8, [sp, #0]
   .seh_save_freg d8, 0
   str d9, [sp, #8]
   .seh_save_freg d9, 8
   str d10, [sp, #16]
   .seh_save_freg d10, 16
-  str d11, [sp, #24]
-  .seh_save_freg d11, 24
-  str d12, [sp, #32]
-  .seh_save_freg d12, 32
-  str d13, [sp, #40]
-  .seh_save_freg d13, 40
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -138,172 +125,171 @@ L(block):
   .balign 64
 #endif
 L(k):
-  ldr q22, [x11, #0]                                     // acc_0_0h
-  ldp q24, q23, [x11, #0]                                // acc_0_0l, acc_1_0h
-  ldp q26, q25, [x11, #32]                               // acc_2_0h, acc_3_0h
-  ldp q27, q28, [x11, #0]                                // sums_of_codes, acc_1_0l
-  ldp q29, q30, [x11, #16]                               // sums_of_codes, acc_2_0l
-  ldp q31, q8, [x11, #32]                                // sums_of_codes, acc_3_0l
-  ldp q9, q10, [x11, #48]                                // sums_of_codes, a_0
-  ldp q12, q11, [x12, #0]                                // raw_0, raw_0
-  sdot v22.4s, v12.16b, v10.4b[0]                        // acc
-  sdot v23.4s, v12.16b, v10.4b[1]                        // acc
-  sdot v26.4s, v12.16b, v10.4b[2]                        // acc
-  sdot v25.4s, v12.16b, v10.4b[3]                        // acc
-  and v12.16b, v12.16b, v0.16b                           // lo_0
-  sdot v24.4s, v12.16b, v10.4b[0]                        // acc
-  sdot v28.4s, v12.16b, v10.4b[1]                        // acc
-  sdot v30.4s, v12.16b, v10.4b[2]                        // acc
-  sdot v8.4s, v12.16b, v10.4b[3]                         // acc
-  ldr q10, [x11, #80]                                    // a_0
-  sdot v22.4s, v11.16b, v10.4b[0]                        // acc
-  sdot v23.4s, v11.16b, v10.4b[1]                        // acc
-  sdot v26.4s, v11.16b, v10.4b[2]                        // acc
-  sdot v25.4s, v11.16b, v10.4b[3]                        // acc
-  and v11.16b, v11.16b, v0.16b                           // lo_0
-  sdot v24.4s, v11.16b, v10.4b[0]                        // acc
-  sdot v28.4s, v11.16b, v10.4b[1]                        // acc
-  sdot v30.4s, v11.16b, v10.4b[2]                        // acc
-  sdot v8.4s, v11.16b, v10.4b[3]                         // acc
-  ldp q11, q10, [x11, #96]                               // a_0, a_0
-  ldp q13, q12, [x12, #32]                               // raw_0, raw_0
-  sdot v22.4s, v13.16b, v11.4b[0]                        // acc
-  sdot v23.4s, v13.16b, v11.4b[1]                        // acc
-  sdot v26.4s, v13.16b, v11.4b[2]                        // acc
-  sdot v25.4s, v13.16b, v11.4b[3]                        // acc
-  and v13.16b, v13.16b, v0.16b                           // lo_0
-  sdot v24.4s, v13.16b, v11.4b[0]                        // acc
-  sdot v28.4s, v13.16b, v11.4b[1]                        // acc
-  sdot v30.4s, v13.16b, v11.4b[2]                        // acc
-  sdot v8.4s, v13.16b, v11.4b[3]                         // acc
-  sdot v22.4s, v12.16b, v10.4b[0]                        // acc
-  sdot v23.4s, v12.16b, v10.4b[1]                        // acc
-  sdot v26.4s, v12.16b, v10.4b[2]                        // acc
-  sdot v25.4s, v12.16b, v10.4b[3]                        // acc
-  and v11.16b, v12.16b, v0.16b                           // lo_0
-  sdot v24.4s, v11.16b, v10.4b[0]                        // acc
-  sdot v28.4s, v11.16b, v10.4b[1]                        // acc
-  sdot v30.4s, v11.16b, v10.4b[2]                        // acc
-  sdot v8.4s, v11.16b, v10.4b[3]                         // acc
-  ldp q11, q10, [x11, #128]                              // a_0, a_0
-  ldp q13, q12, [x12, #64]                               // raw_0, raw_0
-  sdot v22.4s, v13.16b, v11.4b[0]                        // acc
-  sdot v23.4s, v13.16b, v11.4b[1]                        // acc
-  sdot v26.4s, v13.16b, v11.4b[2]                        // acc
-  sdot v25.4s, v13.16b, v11.4b[3]                        // acc
-  and v13.16b, v13.16b, v0.16b                           // lo_0
-  sdot v24.4s, v13.16b, v11.4b[0]                        // acc
-  sdot v28.4s, v13.16b, v11.4b[1]                        // acc
-  sdot v30.4s, v13.16b, v11.4b[2]                        // acc
-  sdot v8.4s, v13.16b, v11.4b[3]                         // acc
-  sdot v22.4s, v12.16b, v10.4b[0]                        // acc
-  sdot v23.4s, v12.16b, v10.4b[1]                        // acc
-  sdot v26.4s, v12.16b, v10.4b[2]                        // acc
-  sdot v25.4s, v12.16b, v10.4b[3]                        // acc
-  and v11.16b, v12.16b, v0.16b                           // lo_0
-  sdot v24.4s, v11.16b, v10.4b[0]                        // acc
-  sdot v28.4s, v11.16b, v10.4b[1]                        // acc
-  sdot v30.4s, v11.16b, v10.4b[2]                        // acc
-  sdot v8.4s, v11.16b, v10.4b[3]                         // acc
-  ldp q11, q10, [x11, #160]                              // a_0, a_0
-  ldp q13, q12, [x12, #96]                               // raw_0, raw_0
-  sdot v22.4s, v13.16b, v11.4b[0]                        // acc
-  sdot v23.4s, v13.16b, v11.4b[1]                        // acc
-  sdot v26.4s, v13.16b, v11.4b[2]                        // acc
-  sdot v25.4s, v13.16b, v11.4b[3]                        // acc
-  and v13.16b, v13.16b, v0.16b                           // lo_0
-  sdot v24.4s, v13.16b, v11.4b[0]                        // acc
-  sdot v28.4s, v13.16b, v11.4b[1]                        // acc
-  sdot v30.4s, v13.16b, v11.4b[2]                        // acc
-  sdot v8.4s, v13.16b, v11.4b[3]                         // acc
-  sdot v22.4s, v12.16b, v10.4b[0]                        // acc
-  sdot v23.4s, v12.16b, v10.4b[1]                        // acc
-  sdot v26.4s, v12.16b, v10.4b[2]                        // acc
-  sdot v25.4s, v12.16b, v10.4b[3]                        // acc
-  and v11.16b, v12.16b, v0.16b                           // lo_0
-  sdot v24.4s, v11.16b, v10.4b[0]                        // acc
-  sdot v28.4s, v11.16b, v10.4b[1]                        // acc
-  sdot v30.4s, v11.16b, v10.4b[2]                        // acc
-  sdot v8.4s, v11.16b, v10.4b[3]                         // acc
-  fsub v22.4s, v22.4s, v24.4s                            // real
-  fsub v24.4s, v24.4s, v1.4s                             // real
-  fsub v23.4s, v23.4s, v28.4s                            // real
+  ldp q23, q22, [x11, #0]                                // acc_0_0h, acc_1_0h
+  ldp q25, q24, [x11, #32]                               // acc_2_0h, acc_3_0h
+  ldp q27, q26, [x11, #0]                                // acc_0_0l, acc_1_0l
+  ldp q29, q28, [x11, #32]                               // acc_2_0l, acc_3_0l
+  ldp q31, q30, [x11, #64]                               // a_0, a_0
+  ldp q9, q8, [x12, #0]                                  // raw_0, raw_0
+  sdot v23.4s, v9.16b, v31.4b[0]                         // acc
+  sdot v22.4s, v9.16b, v31.4b[1]                         // acc
+  sdot v25.4s, v9.16b, v31.4b[2]                         // acc
+  sdot v24.4s, v9.16b, v31.4b[3]                         // acc
+  and v9.16b, v9.16b, v0.16b                             // lo_0
+  sdot v27.4s, v9.16b, v31.4b[0]                         // acc
+  sdot v26.4s, v9.16b, v31.4b[1]                         // acc
+  sdot v29.4s, v9.16b, v31.4b[2]                         // acc
+  sdot v28.4s, v9.16b, v31.4b[3]                         // acc
+  sdot v23.4s, v8.16b, v30.4b[0]                         // acc
+  sdot v22.4s, v8.16b, v30.4b[1]                         // acc
+  sdot v25.4s, v8.16b, v30.4b[2]                         // acc
+  sdot v24.4s, v8.16b, v30.4b[3]                         // acc
+  and v31.16b, v8.16b, v0.16b                            // lo_0
+  sdot v27.4s, v31.16b, v30.4b[0]                        // acc
+  sdot v26.4s, v31.16b, v30.4b[1]                        // acc
+  sdot v29.4s, v31.16b, v30.4b[2]                        // acc
+  sdot v28.4s, v31.16b, v30.4b[3]                        // acc
+  ldp q31, q30, [x11, #96]                               // a_0, a_0
+  ldp q9, q8, [x12, #32]                                 // raw_0, raw_0
+  sdot v23.4s, v9.16b, v31.4b[0]                         // acc
+  sdot v22.4s, v9.16b, v31.4b[1]                         // acc
+  sdot v25.4s, v9.16b, v31.4b[2]                         // acc
+  sdot v24.4s, v9.16b, v31.4b[3]                         // acc
+  and v9.16b, v9.16b, v0.16b                             // lo_0
+  sdot v27.4s, v9.16b, v31.4b[0]                         // acc
+  sdot v26.4s, v9.16b, v31.4b[1]                         // acc
+  sdot v29.4s, v9.16b, v31.4b[2]                         // acc
+  sdot v28.4s, v9.16b, v31.4b[3]                         // acc
+  sdot v23.4s, v8.16b, v30.4b[0]                         // acc
+  sdot v22.4s, v8.16b, v30.4b[1]                         // acc
+  sdot v25.4s, v8.16b, v30.4b[2]                         // acc
+  sdot v24.4s, v8.16b, v30.4b[3]                         // acc
+  and v31.16b, v8.16b, v0.16b                            // lo_0
+  sdot v27.4s, v31.16b, v30.4b[0]                        // acc
+  sdot v26.4s, v31.16b, v30.4b[1]                        // acc
+  sdot v29.4s, v31.16b, v30.4b[2]                        // acc
+  sdot v28.4s, v31.16b, v30.4b[3]                        // acc
+  ldp q31, q30, [x11, #128]                              // a_0, a_0
+  ldp q9, q8, [x12, #64]                                 // raw_0, raw_0
+  sdot v23.4s, v9.16b, v31.4b[0]                         // acc
+  sdot v22.4s, v9.16b, v31.4b[1]                         // acc
+  sdot v25.4s, v9.16b, v31.4b[2]                         // acc
+  sdot v24.4s, v9.16b, v31.4b[3]                         // acc
+  and v9.16b, v9.16b, v0.16b                             // lo_0
+  sdot v27.4s, v9.16b, v31.4b[0]                         // acc
+  sdot v26.4s, v9.16b, v31.4b[1]                         // acc
+  sdot v29.4s, v9.16b, v31.4b[2]                         // acc
+  sdot v28.4s, v9.16b, v31.4b[3]                         // acc
+  sdot v23.4s, v8.16b, v30.4b[0]                         // acc
+  sdot v22.4s, v8.16b, v30.4b[1]                         // acc
+  sdot v25.4s, v8.16b, v30.4b[2]                         // acc
+  sdot v24.4s, v8.16b, v30.4b[3]                         // acc
+  and v31.16b, v8.16b, v0.16b                            // lo_0
+  sdot v27.4s, v31.16b, v30.4b[0]                        // acc
+  sdot v26.4s, v31.16b, v30.4b[1]                        // acc
+  sdot v29.4s, v31.16b, v30.4b[2]                        // acc
+  sdot v28.4s, v31.16b, v30.4b[3]                        // acc
+  ldp q31, q30, [x11, #160]                              // a_0, a_0
+  ldp q9, q8, [x12, #96]                                 // raw_0, raw_0
+  sdot v23.4s, v9.16b, v31.4b[0]                         // acc
+  sdot v22.4s, v9.16b, v31.4b[1]                         // acc
+  sdot v25.4s, v9.16b, v31.4b[2]                         // acc
+  sdot v24.4s, v9.16b, v31.4b[3]                         // acc
+  and v9.16b, v9.16b, v0.16b                             // lo_0
+  sdot v27.4s, v9.16b, v31.4b[0]                         // acc
+  sdot v26.4s, v9.16b, v31.4b[1]                         // acc
+  sdot v29.4s, v9.16b, v31.4b[2]                         // acc
+  sdot v28.4s, v9.16b, v31.4b[3]                         // acc
+  sdot v23.4s, v8.16b, v30.4b[0]                         // acc
+  sdot v22.4s, v8.16b, v30.4b[1]                         // acc
+  sdot v25.4s, v8.16b, v30.4b[2]                         // acc
+  sdot v24.4s, v8.16b, v30.4b[3]                         // acc
+  and v31.16b, v8.16b, v0.16b                            // lo_0
+  sdot v27.4s, v31.16b, v30.4b[0]                        // acc
+  sdot v26.4s, v31.16b, v30.4b[1]                        // acc
+  sdot v29.4s, v31.16b, v30.4b[2]                        // acc
+  sdot v28.4s, v31.16b, v30.4b[3]                        // acc
+  fsub v23.4s, v23.4s, v27.4s                            // real
+  fsub v27.4s, v27.4s, v1.4s                             // real
+  fsub v22.4s, v22.4s, v26.4s                            // real
+  fsub v26.4s, v26.4s, v1.4s                             // real
+  fsub v25.4s, v25.4s, v29.4s                            // real
+  fsub v29.4s, v29.4s, v1.4s                             // real
+  fsub v24.4s, v24.4s, v28.4s                            // real
   fsub v28.4s, v28.4s, v1.4s                             // real
-  fsub v26.4s, v26.4s, v30.4s                            // real
-  fsub v30.4s, v30.4s, v1.4s                             // real
-  fsub v25.4s, v25.4s, v8.4s                             // real
-  fsub v8.4s, v8.4s, v1.4s                               // real
-  ldr s10, [x12, #128]                                   // scale
-  sshll v10.8h, v10.8b, #0                               // scale_0
-  sshll v10.4s, v10.4h, #0
-  scvtf v10.4s, v10.4s                                   // scale_0
-  fmul v10.4s, v10.4s, v18.4s                            // scale_0
-  fmul v22.4s, v22.4s, v10.4s                            // real
-  fmul v23.4s, v23.4s, v10.4s                            // real
-  fmul v26.4s, v26.4s, v10.4s                            // real
-  fmul v25.4s, v25.4s, v10.4s                            // real
-  ldr s11, [x12, #132]                                   // scale
-  sshll v11.8h, v11.8b, #0                               // scale_1
-  sshll v11.4s, v11.4h, #0
-  scvtf v11.4s, v11.4s                                   // scale_1
-  fmul v11.4s, v11.4s, v19.4s                            // scale_1
-  fmul v24.4s, v24.4s, v11.4s                            // real
-  fmul v28.4s, v28.4s, v11.4s                            // real
-  fmul v30.4s, v30.4s, v11.4s                            // real
-  fmul v8.4s, v8.4s, v11.4s                              // real
+  ldr s30, [x12, #128]                                   // scale
+  sshll v30.8h, v30.8b, #0                               // scale_0
+  sshll v30.4s, v30.4h, #0
+  scvtf v30.4s, v30.4s                                   // scale_0
+  fmul v30.4s, v30.4s, v18.4s                            // scale_0
+  fmul v23.4s, v23.4s, v30.4s                            // real
+  fmul v22.4s, v22.4s, v30.4s                            // real
+  fmul v25.4s, v25.4s, v30.4s                            // real
+  fmul v24.4s, v24.4s, v30.4s                            // real
+  ldr s31, [x12, #132]                                   // scale
+  sshll v31.8h, v31.8b, #0                               // scale_1
+  sshll v31.4s, v31.4h, #0
+  scvtf v31.4s, v31.4s                                   // scale_1
+  fmul v31.4s, v31.4s, v19.4s                            // scale_1
+  fmul v27.4s, v27.4s, v31.4s                            // real
+  fmul v26.4s, v26.4s, v31.4s                            // real
+  fmul v29.4s, v29.4s, v31.4s                            // real
+  fmul v28.4s, v28.4s, v31.4s                            // real
   ldr x14, =3238002688
-  dup v12.4s, w14                                        // negated_half
-  fmul v10.4s, v10.4s, v12.4s                            // half
-  fmul v11.4s, v11.4s, v12.4s                            // half
-  ldr s12, [x12, #136]                                   // scale
-  sshll v12.8h, v12.8b, #0                               // minimum_0
-  sshll v12.4s, v12.4h, #0
-  scvtf v12.4s, v12.4s                                   // minimum_0
-  fmla v10.4s, v12.4s, v20.4s                            // middle
-  ldr s12, [x12, #140]                                   // scale
-  sshll v12.8h, v12.8b, #0                               // minimum_1
-  sshll v12.4s, v12.4h, #0
-  scvtf v12.4s, v12.4s                                   // minimum_1
-  fmla v11.4s, v12.4s, v21.4s                            // middle
+  dup v8.4s, w14                                         // negated_half
+  fmul v30.4s, v30.4s, v8.4s                             // half
+  fmul v31.4s, v31.4s, v8.4s                             // half
+  ldr s8, [x12, #136]                                    // scale
+  sshll v8.8h, v8.8b, #0                                 // minimum_0
+  sshll v8.4s, v8.4h, #0
+  scvtf v8.4s, v8.4s                                     // minimum_0
+  fmla v30.4s, v8.4s, v20.4s                             // middle
+  ldr s8, [x12, #140]                                    // scale
+  sshll v8.8h, v8.8b, #0                                 // minimum_1
+  sshll v8.4s, v8.4h, #0
+  scvtf v8.4s, v8.4s                                     // minimum_1
+  fmla v31.4s, v8.4s, v21.4s                             // middle
   add x12, x12, #144
-  fsub v27.4s, v27.4s, v1.4s                             // sums_of_codes
+  ldp q9, q8, [x11, #0]                                  // sums_of_codes, sums_of_codes
+  fsub v9.4s, v9.4s, v1.4s                               // sums_of_codes
   ldr x14, =1040187392
-  dup v12.4s, w14                                        // eighth
-  fmul v12.4s, v27.4s, v12.4s                            // sums_of_codes
-  fmla v24.4s, v12.4s, v11.4s                            // real
-  fadd v27.4s, v27.4s, v27.4s                            // sums_of_codes
-  fmla v22.4s, v27.4s, v10.4s                            // real
-  fsub v27.4s, v29.4s, v1.4s                             // sums_of_codes
+  dup v10.4s, w14                                        // eighth
+  fmul v10.4s, v9.4s, v10.4s                             // sums_of_codes
+  fmla v27.4s, v10.4s, v31.4s                            // real
+  fadd v9.4s, v9.4s, v9.4s                               // sums_of_codes
+  fmla v23.4s, v9.4s, v30.4s                             // real
+  fsub v8.4s, v8.4s, v1.4s                               // sums_of_codes
   ldr x14, =1040187392
-  dup v29.4s, w14                                        // eighth
-  fmul v29.4s, v27.4s, v29.4s                            // sums_of_codes
-  fmla v28.4s, v29.4s, v11.4s                            // real
-  fadd v27.4s, v27.4s, v27.4s                            // sums_of_codes
-  fmla v23.4s, v27.4s, v10.4s                            // real
-  fsub v27.4s, v31.4s, v1.4s                             // sums_of_codes
+  dup v9.4s, w14                                         // eighth
+  fmul v9.4s, v8.4s, v9.4s                               // sums_of_codes
+  fmla v26.4s, v9.4s, v31.4s                             // real
+  fadd v8.4s, v8.4s, v8.4s                               // sums_of_codes
+  fmla v22.4s, v8.4s, v30.4s                             // real
+  ldp q9, q8, [x11, #32]                                 // sums_of_codes, sums_of_codes
+  fsub v9.4s, v9.4s, v1.4s                               // sums_of_codes
   ldr x14, =1040187392
-  dup v29.4s, w14                                        // eighth
-  fmul v29.4s, v27.4s, v29.4s                            // sums_of_codes
-  fmla v30.4s, v29.4s, v11.4s                            // real
-  fadd v27.4s, v27.4s, v27.4s                            // sums_of_codes
-  fmla v26.4s, v27.4s, v10.4s                            // real
-  fsub v27.4s, v9.4s, v1.4s                              // sums_of_codes
+  dup v10.4s, w14                                        // eighth
+  fmul v10.4s, v9.4s, v10.4s                             // sums_of_codes
+  fmla v29.4s, v10.4s, v31.4s                            // real
+  fadd v9.4s, v9.4s, v9.4s                               // sums_of_codes
+  fmla v25.4s, v9.4s, v30.4s                             // real
+  fsub v8.4s, v8.4s, v1.4s                               // sums_of_codes
   ldr x14, =1040187392
-  dup v29.4s, w14                                        // eighth
-  fmul v29.4s, v27.4s, v29.4s                            // sums_of_codes
-  fmla v8.4s, v29.4s, v11.4s                             // real
-  fadd v27.4s, v27.4s, v27.4s                            // sums_of_codes
-  fmla v25.4s, v27.4s, v10.4s                            // real
-  ldp q29, q27, [x11, #192]                              // scale_row, scale_row
-  fmla v2.4s, v22.4s, v29.4s                             // f_0
-  fmla v3.4s, v24.4s, v29.4s                             // f_1
-  fmla v4.4s, v23.4s, v27.4s                             // f_2
-  fmla v5.4s, v28.4s, v27.4s                             // f_3
+  dup v9.4s, w14                                         // eighth
+  fmul v9.4s, v8.4s, v9.4s                               // sums_of_codes
+  fmla v28.4s, v9.4s, v31.4s                             // real
+  fadd v31.4s, v8.4s, v8.4s                              // sums_of_codes
+  fmla v24.4s, v31.4s, v30.4s                            // real
+  ldp q31, q30, [x11, #192]                              // scale_row, scale_row
+  fmla v2.4s, v23.4s, v31.4s                             // f_0
+  fmla v3.4s, v27.4s, v31.4s                             // f_1
+  fmla v4.4s, v22.4s, v30.4s                             // f_2
+  fmla v5.4s, v26.4s, v30.4s                             // f_3
   ldp q23, q22, [x11, #224]                              // scale_row, scale_row
-  fmla v6.4s, v26.4s, v23.4s                             // f_4
-  fmla v7.4s, v30.4s, v23.4s                             // f_5
-  fmla v16.4s, v25.4s, v22.4s                            // f_6
-  fmla v17.4s, v8.4s, v22.4s                             // f_7
+  fmla v6.4s, v25.4s, v23.4s                             // f_4
+  fmla v7.4s, v29.4s, v23.4s                             // f_5
+  fmla v16.4s, v24.4s, v22.4s                            // f_6
+  fmla v17.4s, v28.4s, v22.4s                            // f_7
   add x11, x11, #256
   subs x13, x13, #1                                      // next k
   b.hi L(k)
@@ -323,24 +309,15 @@ L(block_done):
   dup v16.4s, v16.s[0]
   mov x9, #8
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
   add x11, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x11, x13, x11, eq
+  cmp x8, #3                                             // dst_3
+  csel x11, x13, x11, ls
   lsr x10, x10, #8                                       // super_blocks
   mov x14, #1184
   mul x10, x10, x14
@@ -353,52 +330,36 @@ L(block_done):
   csel x9, x10, x14, eq
   ldp q19, q18, [x9, #0]                                 // bias, bias
   fadd v0.4s, v0.4s, v19.4s                              // out
-  fcmgt v20.4s, v6.4s, v0.4s                             // out
-  bsl v20.16b, v6.16b, v0.16b
-  fcmgt v0.4s, v20.4s, v16.4s                            // out_3_0
-  bsl v0.16b, v16.16b, v20.16b
+  fmax v0.4s, v0.4s, v6.4s                               // out
+  fmin v0.4s, v0.4s, v16.4s                              // out_3_0
   str q0, [x11, #0]                                      // out_3_0
   fadd v0.4s, v17.4s, v18.4s                             // out
-  fcmgt v17.4s, v6.4s, v0.4s                             // out
-  bsl v17.16b, v6.16b, v0.16b
-  fcmgt v0.4s, v17.4s, v16.4s                            // out_3_1
-  bsl v0.16b, v16.16b, v17.16b
+  fmax v0.4s, v0.4s, v6.4s                               // out
+  fmin v0.4s, v0.4s, v16.4s                              // out_3_1
   str q0, [x11, #16]                                     // out_3_1
   fadd v0.4s, v4.4s, v19.4s                              // out
-  fcmgt v4.4s, v6.4s, v0.4s                              // out
-  bsl v4.16b, v6.16b, v0.16b
-  fcmgt v0.4s, v4.4s, v16.4s                             // out_2_0
-  bsl v0.16b, v16.16b, v4.16b
+  fmax v0.4s, v0.4s, v6.4s                               // out
+  fmin v0.4s, v0.4s, v16.4s                              // out_2_0
   str q0, [x13, #0]                                      // out_2_0
   fadd v0.4s, v7.4s, v18.4s                              // out
-  fcmgt v4.4s, v6.4s, v0.4s                              // out
-  bsl v4.16b, v6.16b, v0.16b
-  fcmgt v0.4s, v4.4s, v16.4s                             // out_2_1
-  bsl v0.16b, v16.16b, v4.16b
+  fmax v0.4s, v0.4s, v6.4s                               // out
+  fmin v0.4s, v0.4s, v16.4s                              // out_2_1
   str q0, [x13, #16]                                     // out_2_1
   fadd v0.4s, v2.4s, v19.4s                              // out
-  fcmgt v2.4s, v6.4s, v0.4s                              // out
-  bsl v2.16b, v6.16b, v0.16b
-  fcmgt v0.4s, v2.4s, v16.4s                             // out_1_0
-  bsl v0.16b, v16.16b, v2.16b
+  fmax v0.4s, v0.4s, v6.4s                               // out
+  fmin v0.4s, v0.4s, v16.4s                              // out_1_0
   str q0, [x12, #0]                                      // out_1_0
   fadd v0.4s, v5.4s, v18.4s                              // out
-  fcmgt v2.4s, v6.4s, v0.4s                              // out
-  bsl v2.16b, v6.16b, v0.16b
-  fcmgt v0.4s, v2.4s, v16.4s                             // out_1_1
-  bsl v0.16b, v16.16b, v2.16b
+  fmax v0.4s, v0.4s, v6.4s                               // out
+  fmin v0.4s, v0.4s, v16.4s                              // out_1_1
   str q0, [x12, #16]                                     // out_1_1
   fadd v0.4s, v1.4s, v19.4s                              // out
-  fcmgt v1.4s, v6.4s, v0.4s                              // out
-  bsl v1.16b, v6.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v16.4s                             // out_0_0
-  bsl v0.16b, v16.16b, v1.16b
+  fmax v0.4s, v0.4s, v6.4s                               // out
+  fmin v0.4s, v0.4s, v16.4s                              // out_0_0
   str q0, [x6, #0]                                       // out_0_0
   fadd v0.4s, v3.4s, v18.4s                              // out
-  fcmgt v1.4s, v6.4s, v0.4s                              // out
-  bsl v1.16b, v6.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v16.4s                             // out_0_1
-  bsl v0.16b, v16.16b, v1.16b
+  fmax v0.4s, v0.4s, v6.4s                               // out
+  fmin v0.4s, v0.4s, v16.4s                              // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
@@ -456,45 +417,29 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v19.s}[3], [x9]                                   // bias
   fadd v0.4s, v0.4s, v18.4s                              // out
-  fcmgt v20.4s, v6.4s, v0.4s                             // out
-  bsl v20.16b, v6.16b, v0.16b
-  fcmgt v0.4s, v20.4s, v16.4s                            // out_3_0
-  bsl v0.16b, v16.16b, v20.16b
+  fmax v0.4s, v0.4s, v6.4s                               // out
+  fmin v0.4s, v0.4s, v16.4s                              // out_3_0
   fadd v17.4s, v17.4s, v19.4s                            // out
-  fcmgt v20.4s, v6.4s, v17.4s                            // out
-  bsl v20.16b, v6.16b, v17.16b
-  fcmgt v17.4s, v20.4s, v16.4s                           // out_3_1
-  bsl v17.16b, v16.16b, v20.16b
+  fmax v17.4s, v17.4s, v6.4s                             // out
+  fmin v17.4s, v17.4s, v16.4s                            // out_3_1
   fadd v4.4s, v4.4s, v18.4s                              // out
-  fcmgt v20.4s, v6.4s, v4.4s                             // out
-  bsl v20.16b, v6.16b, v4.16b
-  fcmgt v4.4s, v20.4s, v16.4s                            // out_2_0
-  bsl v4.16b, v16.16b, v20.16b
+  fmax v4.4s, v4.4s, v6.4s                               // out
+  fmin v4.4s, v4.4s, v16.4s                              // out_2_0
   fadd v7.4s, v7.4s, v19.4s                              // out
-  fcmgt v20.4s, v6.4s, v7.4s                             // out
-  bsl v20.16b, v6.16b, v7.16b
-  fcmgt v7.4s, v20.4s, v16.4s                            // out_2_1
-  bsl v7.16b, v16.16b, v20.16b
+  fmax v7.4s, v7.4s, v6.4s                               // out
+  fmin v7.4s, v7.4s, v16.4s                              // out_2_1
   fadd v2.4s, v2.4s, v18.4s                              // out
-  fcmgt v20.4s, v6.4s, v2.4s                             // out
-  bsl v20.16b, v6.16b, v2.16b
-  fcmgt v2.4s, v20.4s, v16.4s                            // out_1_0
-  bsl v2.16b, v16.16b, v20.16b
+  fmax v2.4s, v2.4s, v6.4s                               // out
+  fmin v2.4s, v2.4s, v16.4s                              // out_1_0
   fadd v5.4s, v5.4s, v19.4s                              // out
-  fcmgt v20.4s, v6.4s, v5.4s                             // out
-  bsl v20.16b, v6.16b, v5.16b
-  fcmgt v5.4s, v20.4s, v16.4s                            // out_1_1
-  bsl v5.16b, v16.16b, v20.16b
+  fmax v5.4s, v5.4s, v6.4s                               // out
+  fmin v5.4s, v5.4s, v16.4s                              // out_1_1
   fadd v1.4s, v1.4s, v18.4s                              // out
-  fcmgt v18.4s, v6.4s, v1.4s                             // out
-  bsl v18.16b, v6.16b, v1.16b
-  fcmgt v1.4s, v18.4s, v16.4s                            // out_0_0
-  bsl v1.16b, v16.16b, v18.16b
+  fmax v1.4s, v1.4s, v6.4s                               // out
+  fmin v1.4s, v1.4s, v16.4s                              // out_0_0
   fadd v3.4s, v3.4s, v19.4s                              // out
-  fcmgt v18.4s, v6.4s, v3.4s                             // out
-  bsl v18.16b, v6.16b, v3.16b
-  fcmgt v3.4s, v18.4s, v16.4s                            // out_0_1
-  bsl v3.16b, v16.16b, v18.16b
+  fmax v3.4s, v3.4s, v6.4s                               // out
+  fmin v3.4s, v3.4s, v16.4s                              // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
@@ -601,10 +546,7 @@ L(n_done):
   ldr d8, [sp, #0]
   ldr d9, [sp, #8]
   ldr d10, [sp, #16]
-  ldr d11, [sp, #24]
-  ldr d12, [sp, #32]
-  ldr d13, [sp, #40]
-  add sp, sp, #48
+  add sp, sp, #32
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -616,14 +558,8 @@ L(n_done):
   .seh_save_freg d9, 8
   ldr d10, [sp, #16]
   .seh_save_freg d10, 16
-  ldr d11, [sp, #24]
-  .seh_save_freg d11, 24
-  ldr d12, [sp, #32]
-  .seh_save_freg d12, 32
-  ldr d13, [sp, #40]
-  .seh_save_freg d13, 40
-  add sp, sp, #48
-  .seh_stackalloc 48
+  add sp, sp, #32
+  .seh_stackalloc 32
   .seh_endepilogue
   ret
   .seh_endproc

@@ -14,11 +14,10 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  x13 -
-//  v0 raw_0 ...  v1 lo_0 ...  v2 tops ...  v3 tops ...  v4 mask  v5 top_mask  v6 f_0  v7 f_1
-//  v8 code_0 ...  v9 raw_0 ...  v10 code_1 ...  v11 code_1 ...  v12 lo_1 ...  v13 tops  v16 f_2
-//  v17 f_3  v18 f_4  v19 f_5  v20 f_6  v21 f_7  v22 acc_0_0 ...  v23 acc_0_1 ...  v24 acc_1_0 ...
-//  v25 acc_1_1 ...  v26 acc_2_0 ...  v27 acc_2_1 ...  v28 acc_3_0 ...  v29 acc_3_1  v30 tops ...
-//  v31 code_0 ...
+//  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 lo_0 ...  v5 tops ...  v6 tops ...
+//  v7 tops ...  v8 acc_3_0  v9 acc_3_1  v10 code_0 ...  v11 code_1 ...  v16 mask  v17 top_mask
+//  v18 f_0  v19 f_1  v20 f_2  v21 f_3  v22 f_4  v23 f_5  v24 f_6  v25 f_7  v26 acc_0_0 ...
+//  v27 acc_0_1 ...  v28 acc_1_0 ...  v29 acc_1_1  v30 acc_2_0  v31 acc_2_1
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -48,26 +47,22 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p8x4_4x8_neon_dotprod_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #48
-  .cfi_def_cfa_offset 48
+  sub sp, sp, #32
+  .cfi_def_cfa_offset 32
   str d8, [sp, #0]
-  .cfi_offset d8, -48
+  .cfi_offset d8, -32
   str d9, [sp, #8]
-  .cfi_offset d9, -40
+  .cfi_offset d9, -24
   str d10, [sp, #16]
-  .cfi_offset d10, -32
+  .cfi_offset d10, -16
   str d11, [sp, #24]
-  .cfi_offset d11, -24
-  str d12, [sp, #32]
-  .cfi_offset d12, -16
-  str d13, [sp, #40]
-  .cfi_offset d13, -8
+  .cfi_offset d11, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p8x4_4x8_neon_dotprod_asm
   hint #34
   .seh_nop
-  sub sp, sp, #48
-  .seh_stackalloc 48
+  sub sp, sp, #32
+  .seh_stackalloc 32
   str d8, [sp, #0]
   .seh_save_freg d8, 0
   str d9, [sp, #8]
@@ -76,10 +71,6 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p8x4_4x8_neon_dotprod_asm:
   .seh_save_freg d10, 16
   str d11, [sp, #24]
   .seh_save_freg d11, 24
-  str d12, [sp, #32]
-  .seh_save_freg d12, 32
-  str d13, [sp, #40]
-  .seh_save_freg d13, 40
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -99,16 +90,16 @@ L(m):
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
-  movi v4.16b, #15                                       // mask
-  movi v5.16b, #16                                       // top_mask
-  movi v6.2d, #0                                         // f_0
-  movi v7.2d, #0                                         // f_1
-  movi v16.2d, #0                                        // f_2
-  movi v17.2d, #0                                        // f_3
-  movi v18.2d, #0                                        // f_4
-  movi v19.2d, #0                                        // f_5
-  movi v20.2d, #0                                        // f_6
-  movi v21.2d, #0                                        // f_7
+  movi v16.16b, #15                                      // mask
+  movi v17.16b, #16                                      // top_mask
+  movi v18.2d, #0                                        // f_0
+  movi v19.2d, #0                                        // f_1
+  movi v20.2d, #0                                        // f_2
+  movi v21.2d, #0                                        // f_3
+  movi v22.2d, #0                                        // f_4
+  movi v23.2d, #0                                        // f_5
+  movi v24.2d, #0                                        // f_6
+  movi v25.2d, #0                                        // f_7
   lsr x9, x10, #5                                        // blocks
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
@@ -117,180 +108,178 @@ L(m):
   .balign 64
 #endif
 L(k):
-  ldr s22, [x11, #128]                                   // acc_0_0
-  dup v22.4s, v22.s[0]
-  ldr s23, [x11, #128]                                   // acc_0_1
-  dup v23.4s, v23.s[0]
-  ldr s24, [x11, #132]                                   // acc_1_0
-  dup v24.4s, v24.s[0]
-  ldr s25, [x11, #132]                                   // acc_1_1
-  dup v25.4s, v25.s[0]
-  ldr s26, [x11, #136]                                   // acc_2_0
+  ldr s26, [x11, #128]                                   // acc_0_0
   dup v26.4s, v26.s[0]
-  ldr s27, [x11, #136]                                   // acc_2_1
+  ldr s27, [x11, #128]                                   // acc_0_1
   dup v27.4s, v27.s[0]
-  ldr s28, [x11, #140]                                   // acc_3_0
+  ldr s28, [x11, #132]                                   // acc_1_0
   dup v28.4s, v28.s[0]
-  ldr s29, [x11, #140]                                   // acc_3_1
+  ldr s29, [x11, #132]                                   // acc_1_1
   dup v29.4s, v29.s[0]
-  ldr q0, [x12, #0]                                      // raw_0
-  and v1.16b, v0.16b, v4.16b                             // lo_0
+  ldr s30, [x11, #136]                                   // acc_2_0
+  dup v30.4s, v30.s[0]
+  ldr s31, [x11, #136]                                   // acc_2_1
+  dup v31.4s, v31.s[0]
+  ldr s8, [x11, #140]                                    // acc_3_0
+  dup v8.4s, v8.s[0]
+  ldr s9, [x11, #140]                                    // acc_3_1
+  dup v9.4s, v9.s[0]
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12]            // raw_0, raw_1, raw_0, raw_1
+  and v4.16b, v0.16b, v16.16b                            // lo_0
   ushr v0.16b, v0.16b, #4                                // hi_0
-  ldp q2, q30, [x12, #128]                               // tops, tops
-  shl v3.16b, v2.16b, #4                                 // tops
-  and v3.16b, v3.16b, v5.16b                             // tops
-  orr v31.16b, v1.16b, v3.16b                            // code_0
-  and v1.16b, v2.16b, v5.16b                             // tops
-  orr v8.16b, v0.16b, v1.16b                             // code_0
-  ldp q0, q9, [x12, #16]                                 // raw_1, raw_0
-  and v1.16b, v0.16b, v4.16b                             // lo_1
-  ushr v0.16b, v0.16b, #4                                // hi_1
-  ldr q2, [x12, #144]                                    // tops
-  shl v3.16b, v2.16b, #4                                 // tops
-  and v3.16b, v3.16b, v5.16b                             // tops
-  orr v10.16b, v1.16b, v3.16b                            // code_1
-  and v1.16b, v2.16b, v5.16b                             // tops
-  orr v11.16b, v0.16b, v1.16b                            // code_1
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x11]            // a_0, a_0, a_0, a_0
-  sdot v22.4s, v31.16b, v0.4b[0]                         // acc_0_0
-  sdot v23.4s, v10.16b, v0.4b[0]                         // acc_0_1
-  sdot v24.4s, v31.16b, v0.4b[1]                         // acc_1_0
-  sdot v25.4s, v10.16b, v0.4b[1]                         // acc_1_1
-  sdot v26.4s, v31.16b, v0.4b[2]                         // acc_2_0
-  sdot v28.4s, v31.16b, v0.4b[3]                         // acc_3_0
-  sdot v27.4s, v10.16b, v0.4b[2]                         // acc_2_1
-  sdot v29.4s, v10.16b, v0.4b[3]                         // acc_3_1
-  ldp q31, q0, [x11, #64]                                // a_0, a_0
-  sdot v22.4s, v8.16b, v31.4b[0]                         // acc_0_0
-  sdot v23.4s, v11.16b, v31.4b[0]                        // acc_0_1
-  sdot v24.4s, v8.16b, v31.4b[1]                         // acc_1_0
-  sdot v25.4s, v11.16b, v31.4b[1]                        // acc_1_1
-  sdot v26.4s, v8.16b, v31.4b[2]                         // acc_2_0
-  sdot v28.4s, v8.16b, v31.4b[3]                         // acc_3_0
-  sdot v27.4s, v11.16b, v31.4b[2]                        // acc_2_1
-  sdot v29.4s, v11.16b, v31.4b[3]                        // acc_3_1
-  and v31.16b, v9.16b, v4.16b                            // lo_0
-  ushr v8.16b, v9.16b, #4                                // hi_0
-  ldp q10, q9, [x12, #128]                               // tops, tops
+  ldp q6, q5, [x12, #128]                                // tops, tops
+  shl v7.16b, v6.16b, #4                                 // tops
+  and v7.16b, v7.16b, v17.16b                            // tops
+  orr v10.16b, v4.16b, v7.16b                            // code_0
+  and v4.16b, v6.16b, v17.16b                            // tops
+  orr v0.16b, v0.16b, v4.16b                             // code_0
+  and v4.16b, v1.16b, v16.16b                            // lo_1
+  ushr v1.16b, v1.16b, #4                                // hi_1
+  shl v6.16b, v5.16b, #4                                 // tops
+  and v6.16b, v6.16b, v17.16b                            // tops
+  orr v11.16b, v4.16b, v6.16b                            // code_1
+  and v4.16b, v5.16b, v17.16b                            // tops
+  orr v1.16b, v1.16b, v4.16b                             // code_1
+  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x11]            // a_0, a_0, a_0, a_0
+  sdot v26.4s, v10.16b, v4.4b[0]                         // acc_0_0
+  sdot v27.4s, v11.16b, v4.4b[0]                         // acc_0_1
+  sdot v28.4s, v10.16b, v4.4b[1]                         // acc_1_0
+  sdot v29.4s, v11.16b, v4.4b[1]                         // acc_1_1
+  sdot v30.4s, v10.16b, v4.4b[2]                         // acc_2_0
+  sdot v8.4s, v10.16b, v4.4b[3]                          // acc_3_0
+  sdot v31.4s, v11.16b, v4.4b[2]                         // acc_2_1
+  sdot v9.4s, v11.16b, v4.4b[3]                          // acc_3_1
+  ldp q10, q4, [x11, #64]                                // a_0, a_0
+  sdot v26.4s, v0.16b, v10.4b[0]                         // acc_0_0
+  sdot v27.4s, v1.16b, v10.4b[0]                         // acc_0_1
+  sdot v28.4s, v0.16b, v10.4b[1]                         // acc_1_0
+  sdot v29.4s, v1.16b, v10.4b[1]                         // acc_1_1
+  sdot v30.4s, v0.16b, v10.4b[2]                         // acc_2_0
+  sdot v8.4s, v0.16b, v10.4b[3]                          // acc_3_0
+  sdot v31.4s, v1.16b, v10.4b[2]                         // acc_2_1
+  sdot v9.4s, v1.16b, v10.4b[3]                          // acc_3_1
+  and v0.16b, v2.16b, v16.16b                            // lo_0
+  ushr v1.16b, v2.16b, #4                                // hi_0
+  ldp q10, q2, [x12, #128]                               // tops, tops
   shl v11.16b, v10.16b, #3                               // tops
-  and v11.16b, v11.16b, v5.16b                           // tops
-  orr v31.16b, v31.16b, v11.16b                          // code_0
+  and v11.16b, v11.16b, v17.16b                          // tops
+  orr v0.16b, v0.16b, v11.16b                            // code_0
   ushr v10.16b, v10.16b, #1                              // tops
-  and v10.16b, v10.16b, v5.16b                           // tops
-  orr v8.16b, v8.16b, v10.16b                            // code_0
-  ldp q11, q10, [x12, #48]                               // raw_1, raw_0
-  and v12.16b, v11.16b, v4.16b                           // lo_1
-  ushr v11.16b, v11.16b, #4                              // hi_1
-  shl v13.16b, v30.16b, #3                               // tops
-  and v13.16b, v13.16b, v5.16b                           // tops
-  orr v12.16b, v12.16b, v13.16b                          // code_1
-  ushr v30.16b, v30.16b, #1                              // tops
-  and v30.16b, v30.16b, v5.16b                           // tops
-  orr v30.16b, v11.16b, v30.16b                          // code_1
-  sdot v22.4s, v31.16b, v1.4b[0]                         // acc_0_0
-  sdot v23.4s, v12.16b, v1.4b[0]                         // acc_0_1
-  sdot v24.4s, v31.16b, v1.4b[1]                         // acc_1_0
-  sdot v25.4s, v12.16b, v1.4b[1]                         // acc_1_1
-  sdot v26.4s, v31.16b, v1.4b[2]                         // acc_2_0
-  sdot v28.4s, v31.16b, v1.4b[3]                         // acc_3_0
-  sdot v27.4s, v12.16b, v1.4b[2]                         // acc_2_1
-  sdot v29.4s, v12.16b, v1.4b[3]                         // acc_3_1
-  sdot v22.4s, v8.16b, v0.4b[0]                          // acc_0_0
-  sdot v23.4s, v30.16b, v0.4b[0]                         // acc_0_1
-  sdot v24.4s, v8.16b, v0.4b[1]                          // acc_1_0
-  sdot v25.4s, v30.16b, v0.4b[1]                         // acc_1_1
-  sdot v26.4s, v8.16b, v0.4b[2]                          // acc_2_0
-  sdot v28.4s, v8.16b, v0.4b[3]                          // acc_3_0
-  sdot v27.4s, v30.16b, v0.4b[2]                         // acc_2_1
-  sdot v29.4s, v30.16b, v0.4b[3]                         // acc_3_1
-  and v0.16b, v10.16b, v4.16b                            // lo_0
-  ushr v1.16b, v10.16b, #4                               // hi_0
-  ldp q30, q31, [x12, #112]                              // raw_1, tops
-  shl v8.16b, v31.16b, #2                                // tops
-  and v8.16b, v8.16b, v5.16b                             // tops
-  orr v0.16b, v0.16b, v8.16b                             // code_0
-  ushr v31.16b, v31.16b, #2                              // tops
-  and v31.16b, v31.16b, v5.16b                           // tops
-  orr v1.16b, v1.16b, v31.16b                            // code_0
-  ldp q8, q31, [x12, #80]                                // raw_1, raw_0
-  and v10.16b, v8.16b, v4.16b                            // lo_1
-  ushr v8.16b, v8.16b, #4                                // hi_1
-  shl v11.16b, v9.16b, #2                                // tops
-  and v11.16b, v11.16b, v5.16b                           // tops
+  and v10.16b, v10.16b, v17.16b                          // tops
+  orr v1.16b, v1.16b, v10.16b                            // code_0
+  and v10.16b, v3.16b, v16.16b                           // lo_1
+  ushr v3.16b, v3.16b, #4                                // hi_1
+  shl v11.16b, v2.16b, #3                                // tops
+  and v11.16b, v11.16b, v17.16b                          // tops
   orr v10.16b, v10.16b, v11.16b                          // code_1
-  ushr v9.16b, v9.16b, #2                                // tops
-  and v9.16b, v9.16b, v5.16b                             // tops
-  orr v8.16b, v8.16b, v9.16b                             // code_1
-  sdot v22.4s, v0.16b, v2.4b[0]                          // acc_0_0
-  sdot v23.4s, v10.16b, v2.4b[0]                         // acc_0_1
-  sdot v24.4s, v0.16b, v2.4b[1]                          // acc_1_0
-  sdot v25.4s, v10.16b, v2.4b[1]                         // acc_1_1
-  sdot v26.4s, v0.16b, v2.4b[2]                          // acc_2_0
-  sdot v28.4s, v0.16b, v2.4b[3]                          // acc_3_0
-  sdot v27.4s, v10.16b, v2.4b[2]                         // acc_2_1
-  sdot v29.4s, v10.16b, v2.4b[3]                         // acc_3_1
-  ldp q2, q0, [x11, #96]                                 // a_0, a_0
-  sdot v22.4s, v1.16b, v2.4b[0]                          // acc_0_0
-  sdot v23.4s, v8.16b, v2.4b[0]                          // acc_0_1
-  sdot v24.4s, v1.16b, v2.4b[1]                          // acc_1_0
-  sdot v25.4s, v8.16b, v2.4b[1]                          // acc_1_1
-  sdot v26.4s, v1.16b, v2.4b[2]                          // acc_2_0
-  sdot v28.4s, v1.16b, v2.4b[3]                          // acc_3_0
-  sdot v27.4s, v8.16b, v2.4b[2]                          // acc_2_1
-  sdot v29.4s, v8.16b, v2.4b[3]                          // acc_3_1
-  and v1.16b, v31.16b, v4.16b                            // lo_0
-  ushr v2.16b, v31.16b, #4                               // hi_0
-  ldp q8, q31, [x12, #128]                               // tops, tops
-  shl v9.16b, v8.16b, #1                                 // tops
-  and v9.16b, v9.16b, v5.16b                             // tops
-  orr v1.16b, v1.16b, v9.16b                             // code_0
-  ushr v8.16b, v8.16b, #3                                // tops
-  and v8.16b, v8.16b, v5.16b                             // tops
-  orr v2.16b, v2.16b, v8.16b                             // code_0
-  and v8.16b, v30.16b, v4.16b                            // lo_1
-  ushr v30.16b, v30.16b, #4                              // hi_1
-  shl v9.16b, v31.16b, #1                                // tops
-  and v9.16b, v9.16b, v5.16b                             // tops
-  orr v8.16b, v8.16b, v9.16b                             // code_1
-  ushr v31.16b, v31.16b, #3                              // tops
-  and v31.16b, v31.16b, v5.16b                           // tops
-  orr v30.16b, v30.16b, v31.16b                          // code_1
-  sdot v22.4s, v1.16b, v3.4b[0]                          // acc_0_0
-  sdot v23.4s, v8.16b, v3.4b[0]                          // acc_0_1
-  sdot v24.4s, v1.16b, v3.4b[1]                          // acc_1_0
-  sdot v25.4s, v8.16b, v3.4b[1]                          // acc_1_1
-  sdot v26.4s, v1.16b, v3.4b[2]                          // acc_2_0
-  sdot v28.4s, v1.16b, v3.4b[3]                          // acc_3_0
-  sdot v27.4s, v8.16b, v3.4b[2]                          // acc_2_1
-  sdot v29.4s, v8.16b, v3.4b[3]                          // acc_3_1
-  sdot v22.4s, v2.16b, v0.4b[0]                          // acc_0_0
-  sdot v23.4s, v30.16b, v0.4b[0]                         // acc_0_1
-  sdot v24.4s, v2.16b, v0.4b[1]                          // acc_1_0
-  sdot v25.4s, v30.16b, v0.4b[1]                         // acc_1_1
-  sdot v26.4s, v2.16b, v0.4b[2]                          // acc_2_0
-  sdot v28.4s, v2.16b, v0.4b[3]                          // acc_3_0
-  sdot v27.4s, v30.16b, v0.4b[2]                         // acc_2_1
-  sdot v29.4s, v30.16b, v0.4b[3]                         // acc_3_1
-  scvtf v0.4s, v22.4s                                    // real
-  scvtf v1.4s, v23.4s                                    // real
-  scvtf v2.4s, v24.4s                                    // real
-  scvtf v3.4s, v25.4s                                    // real
-  scvtf v22.4s, v26.4s                                   // real
-  scvtf v23.4s, v27.4s                                   // real
-  scvtf v24.4s, v28.4s                                   // real
-  scvtf v25.4s, v29.4s                                   // real
+  ushr v2.16b, v2.16b, #1                                // tops
+  and v2.16b, v2.16b, v17.16b                            // tops
+  orr v2.16b, v3.16b, v2.16b                             // code_1
+  sdot v26.4s, v0.16b, v5.4b[0]                          // acc_0_0
+  sdot v27.4s, v10.16b, v5.4b[0]                         // acc_0_1
+  sdot v28.4s, v0.16b, v5.4b[1]                          // acc_1_0
+  sdot v29.4s, v10.16b, v5.4b[1]                         // acc_1_1
+  sdot v30.4s, v0.16b, v5.4b[2]                          // acc_2_0
+  sdot v8.4s, v0.16b, v5.4b[3]                           // acc_3_0
+  sdot v31.4s, v10.16b, v5.4b[2]                         // acc_2_1
+  sdot v9.4s, v10.16b, v5.4b[3]                          // acc_3_1
+  sdot v26.4s, v1.16b, v4.4b[0]                          // acc_0_0
+  sdot v27.4s, v2.16b, v4.4b[0]                          // acc_0_1
+  sdot v28.4s, v1.16b, v4.4b[1]                          // acc_1_0
+  sdot v29.4s, v2.16b, v4.4b[1]                          // acc_1_1
+  sdot v30.4s, v1.16b, v4.4b[2]                          // acc_2_0
+  sdot v8.4s, v1.16b, v4.4b[3]                           // acc_3_0
+  sdot v31.4s, v2.16b, v4.4b[2]                          // acc_2_1
+  sdot v9.4s, v2.16b, v4.4b[3]                           // acc_3_1
+  ldp q1, q0, [x12, #64]                                 // raw_0, raw_1
+  and v2.16b, v1.16b, v16.16b                            // lo_0
+  ushr v1.16b, v1.16b, #4                                // hi_0
+  ldp q4, q3, [x12, #128]                                // tops, tops
+  shl v5.16b, v4.16b, #2                                 // tops
+  and v5.16b, v5.16b, v17.16b                            // tops
+  orr v2.16b, v2.16b, v5.16b                             // code_0
+  ushr v4.16b, v4.16b, #2                                // tops
+  and v4.16b, v4.16b, v17.16b                            // tops
+  orr v1.16b, v1.16b, v4.16b                             // code_0
+  and v4.16b, v0.16b, v16.16b                            // lo_1
+  ushr v0.16b, v0.16b, #4                                // hi_1
+  shl v5.16b, v3.16b, #2                                 // tops
+  and v5.16b, v5.16b, v17.16b                            // tops
+  orr v4.16b, v4.16b, v5.16b                             // code_1
+  ushr v3.16b, v3.16b, #2                                // tops
+  and v3.16b, v3.16b, v17.16b                            // tops
+  orr v0.16b, v0.16b, v3.16b                             // code_1
+  sdot v26.4s, v2.16b, v6.4b[0]                          // acc_0_0
+  sdot v27.4s, v4.16b, v6.4b[0]                          // acc_0_1
+  sdot v28.4s, v2.16b, v6.4b[1]                          // acc_1_0
+  sdot v29.4s, v4.16b, v6.4b[1]                          // acc_1_1
+  sdot v30.4s, v2.16b, v6.4b[2]                          // acc_2_0
+  sdot v8.4s, v2.16b, v6.4b[3]                           // acc_3_0
+  sdot v31.4s, v4.16b, v6.4b[2]                          // acc_2_1
+  sdot v9.4s, v4.16b, v6.4b[3]                           // acc_3_1
+  ldp q3, q2, [x11, #96]                                 // a_0, a_0
+  sdot v26.4s, v1.16b, v3.4b[0]                          // acc_0_0
+  sdot v27.4s, v0.16b, v3.4b[0]                          // acc_0_1
+  sdot v28.4s, v1.16b, v3.4b[1]                          // acc_1_0
+  sdot v29.4s, v0.16b, v3.4b[1]                          // acc_1_1
+  sdot v30.4s, v1.16b, v3.4b[2]                          // acc_2_0
+  sdot v8.4s, v1.16b, v3.4b[3]                           // acc_3_0
+  sdot v31.4s, v0.16b, v3.4b[2]                          // acc_2_1
+  sdot v9.4s, v0.16b, v3.4b[3]                           // acc_3_1
+  ldp q1, q0, [x12, #96]                                 // raw_0, raw_1
+  and v3.16b, v1.16b, v16.16b                            // lo_0
+  ushr v1.16b, v1.16b, #4                                // hi_0
+  ldp q5, q4, [x12, #128]                                // tops, tops
+  shl v6.16b, v5.16b, #1                                 // tops
+  and v6.16b, v6.16b, v17.16b                            // tops
+  orr v3.16b, v3.16b, v6.16b                             // code_0
+  ushr v5.16b, v5.16b, #3                                // tops
+  and v5.16b, v5.16b, v17.16b                            // tops
+  orr v1.16b, v1.16b, v5.16b                             // code_0
+  and v5.16b, v0.16b, v16.16b                            // lo_1
+  ushr v0.16b, v0.16b, #4                                // hi_1
+  shl v6.16b, v4.16b, #1                                 // tops
+  and v6.16b, v6.16b, v17.16b                            // tops
+  orr v5.16b, v5.16b, v6.16b                             // code_1
+  ushr v4.16b, v4.16b, #3                                // tops
+  and v4.16b, v4.16b, v17.16b                            // tops
+  orr v0.16b, v0.16b, v4.16b                             // code_1
+  sdot v26.4s, v3.16b, v7.4b[0]                          // acc_0_0
+  sdot v27.4s, v5.16b, v7.4b[0]                          // acc_0_1
+  sdot v28.4s, v3.16b, v7.4b[1]                          // acc_1_0
+  sdot v29.4s, v5.16b, v7.4b[1]                          // acc_1_1
+  sdot v30.4s, v3.16b, v7.4b[2]                          // acc_2_0
+  sdot v8.4s, v3.16b, v7.4b[3]                           // acc_3_0
+  sdot v31.4s, v5.16b, v7.4b[2]                          // acc_2_1
+  sdot v9.4s, v5.16b, v7.4b[3]                           // acc_3_1
+  sdot v26.4s, v1.16b, v2.4b[0]                          // acc_0_0
+  sdot v27.4s, v0.16b, v2.4b[0]                          // acc_0_1
+  sdot v28.4s, v1.16b, v2.4b[1]                          // acc_1_0
+  sdot v29.4s, v0.16b, v2.4b[1]                          // acc_1_1
+  sdot v30.4s, v1.16b, v2.4b[2]                          // acc_2_0
+  sdot v8.4s, v1.16b, v2.4b[3]                           // acc_3_0
+  sdot v31.4s, v0.16b, v2.4b[2]                          // acc_2_1
+  sdot v9.4s, v0.16b, v2.4b[3]                           // acc_3_1
+  scvtf v0.4s, v26.4s                                    // real
+  scvtf v1.4s, v27.4s                                    // real
+  scvtf v2.4s, v28.4s                                    // real
+  scvtf v3.4s, v29.4s                                    // real
+  scvtf v4.4s, v30.4s                                    // real
+  scvtf v5.4s, v31.4s                                    // real
+  scvtf v6.4s, v8.4s                                     // real
+  scvtf v7.4s, v9.4s                                     // real
   ldr d26, [x12, #160]                                   // scale
   fcvtl v26.4s, v26.4h                                   // scale_0
   fmul v0.4s, v0.4s, v26.4s                              // real
   fmul v2.4s, v2.4s, v26.4s                              // real
-  fmul v22.4s, v22.4s, v26.4s                            // real
-  fmul v24.4s, v24.4s, v26.4s                            // real
+  fmul v4.4s, v4.4s, v26.4s                              // real
+  fmul v6.4s, v6.4s, v26.4s                              // real
   ldr d27, [x12, #168]                                   // scale
   fcvtl v27.4s, v27.4h                                   // scale_1
   fmul v1.4s, v1.4s, v27.4s                              // real
   fmul v3.4s, v3.4s, v27.4s                              // real
-  fmul v23.4s, v23.4s, v27.4s                            // real
-  fmul v25.4s, v25.4s, v27.4s                            // real
+  fmul v5.4s, v5.4s, v27.4s                              // real
+  fmul v7.4s, v7.4s, v27.4s                              // real
   ldr x13, =3238002688
   dup v28.4s, w13                                        // negated_half
   fmul v26.4s, v26.4s, v28.4s                            // half
@@ -318,38 +307,38 @@ L(k):
   dup v28.4s, v28.s[0]
   sshr v28.4s, v28.4s, #3                                // sum_of_codes
   scvtf v28.4s, v28.4s                                   // sum_of_codes
-  fmla v22.4s, v28.4s, v26.4s                            // real
-  fmla v23.4s, v28.4s, v27.4s                            // real
+  fmla v4.4s, v28.4s, v26.4s                             // real
+  fmla v5.4s, v28.4s, v27.4s                             // real
   ldr s28, [x11, #140]                                   // sum_of_codes
   dup v28.4s, v28.s[0]
   sshr v28.4s, v28.4s, #3                                // sum_of_codes
   scvtf v28.4s, v28.4s                                   // sum_of_codes
-  fmla v24.4s, v28.4s, v26.4s                            // real
-  fmla v25.4s, v28.4s, v27.4s                            // real
+  fmla v6.4s, v28.4s, v26.4s                             // real
+  fmla v7.4s, v28.4s, v27.4s                             // real
   ldr s26, [x11, #144]                                   // scale_row_0
   dup v26.4s, v26.s[0]
-  fmla v6.4s, v0.4s, v26.4s                              // f_0
+  fmla v18.4s, v0.4s, v26.4s                             // f_0
   ldr s0, [x11, #144]                                    // scale_row_0
   dup v0.4s, v0.s[0]
-  fmla v7.4s, v1.4s, v0.4s                               // f_1
+  fmla v19.4s, v1.4s, v0.4s                              // f_1
   ldr s0, [x11, #148]                                    // scale_row_1
   dup v0.4s, v0.s[0]
-  fmla v16.4s, v2.4s, v0.4s                              // f_2
+  fmla v20.4s, v2.4s, v0.4s                              // f_2
   ldr s0, [x11, #148]                                    // scale_row_1
   dup v0.4s, v0.s[0]
-  fmla v17.4s, v3.4s, v0.4s                              // f_3
+  fmla v21.4s, v3.4s, v0.4s                              // f_3
   ldr s0, [x11, #152]                                    // scale_row_2
   dup v0.4s, v0.s[0]
-  fmla v18.4s, v22.4s, v0.4s                             // f_4
+  fmla v22.4s, v4.4s, v0.4s                              // f_4
   ldr s0, [x11, #152]                                    // scale_row_2
   dup v0.4s, v0.s[0]
-  fmla v19.4s, v23.4s, v0.4s                             // f_5
+  fmla v23.4s, v5.4s, v0.4s                              // f_5
   ldr s0, [x11, #156]                                    // scale_row_3
   dup v0.4s, v0.s[0]
-  fmla v20.4s, v24.4s, v0.4s                             // f_6
+  fmla v24.4s, v6.4s, v0.4s                              // f_6
   ldr s0, [x11, #156]                                    // scale_row_3
   dup v0.4s, v0.s[0]
-  fmla v21.4s, v25.4s, v0.4s                             // f_7
+  fmla v25.4s, v7.4s, v0.4s                              // f_7
   add x11, x11, #160
   subs x9, x9, #1                                        // next k
   b.hi L(k)
@@ -360,24 +349,15 @@ L(k_done):
   dup v1.4s, v1.s[0]
   mov x9, #8
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
   add x11, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x11, x13, x11, eq
+  cmp x8, #3                                             // dst_3
+  csel x11, x13, x11, ls
   lsr x10, x10, #5
   mov x14, #192
   mul x10, x10, x14
@@ -389,53 +369,37 @@ L(k_done):
   cmp x9, #0                                             // bias
   csel x9, x10, x14, eq
   ldp q3, q2, [x9, #0]                                   // bias, bias
-  fadd v4.4s, v20.4s, v3.4s                              // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out_3_0
-  bsl v4.16b, v1.16b, v5.16b
+  fadd v4.4s, v24.4s, v3.4s                              // out
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out_3_0
   str q4, [x11, #0]                                      // out_3_0
-  fadd v4.4s, v21.4s, v2.4s                              // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out_3_1
-  bsl v4.16b, v1.16b, v5.16b
+  fadd v4.4s, v25.4s, v2.4s                              // out
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out_3_1
   str q4, [x11, #16]                                     // out_3_1
-  fadd v4.4s, v18.4s, v3.4s                              // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out_2_0
-  bsl v4.16b, v1.16b, v5.16b
+  fadd v4.4s, v22.4s, v3.4s                              // out
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out_2_0
   str q4, [x13, #0]                                      // out_2_0
-  fadd v4.4s, v19.4s, v2.4s                              // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out_2_1
-  bsl v4.16b, v1.16b, v5.16b
+  fadd v4.4s, v23.4s, v2.4s                              // out
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out_2_1
   str q4, [x13, #16]                                     // out_2_1
-  fadd v4.4s, v16.4s, v3.4s                              // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out_1_0
-  bsl v4.16b, v1.16b, v5.16b
+  fadd v4.4s, v20.4s, v3.4s                              // out
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out_1_0
   str q4, [x12, #0]                                      // out_1_0
-  fadd v4.4s, v17.4s, v2.4s                              // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out_1_1
-  bsl v4.16b, v1.16b, v5.16b
+  fadd v4.4s, v21.4s, v2.4s                              // out
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out_1_1
   str q4, [x12, #16]                                     // out_1_1
-  fadd v3.4s, v6.4s, v3.4s                               // out
-  fcmgt v4.4s, v0.4s, v3.4s                              // out
-  bsl v4.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v1.4s                              // out_0_0
-  bsl v3.16b, v1.16b, v4.16b
+  fadd v3.4s, v18.4s, v3.4s                              // out
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out_0_0
   str q3, [x6, #0]                                       // out_0_0
-  fadd v2.4s, v7.4s, v2.4s                               // out
-  fcmgt v3.4s, v0.4s, v2.4s                              // out
-  bsl v3.16b, v0.16b, v2.16b
-  fcmgt v0.4s, v3.4s, v1.4s                              // out_0_1
-  bsl v0.16b, v1.16b, v3.16b
+  fadd v2.4s, v19.4s, v2.4s                              // out
+  fmax v0.4s, v2.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
@@ -492,51 +456,35 @@ L(if_else):
   csel x10, x10, x14, lo
   add x9, x9, x10, lsl #2
   ld1 {v3.s}[3], [x9]                                    // bias
-  fadd v4.4s, v20.4s, v2.4s                              // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out_3_0
-  bsl v4.16b, v1.16b, v5.16b
-  fadd v5.4s, v21.4s, v3.4s                              // out
-  fcmgt v20.4s, v0.4s, v5.4s                             // out
-  bsl v20.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v20.4s, v1.4s                             // out_3_1
-  bsl v5.16b, v1.16b, v20.16b
-  fadd v18.4s, v18.4s, v2.4s                             // out
-  fcmgt v20.4s, v0.4s, v18.4s                            // out
-  bsl v20.16b, v0.16b, v18.16b
-  fcmgt v18.4s, v20.4s, v1.4s                            // out_2_0
-  bsl v18.16b, v1.16b, v20.16b
-  fadd v19.4s, v19.4s, v3.4s                             // out
-  fcmgt v20.4s, v0.4s, v19.4s                            // out
-  bsl v20.16b, v0.16b, v19.16b
-  fcmgt v19.4s, v20.4s, v1.4s                            // out_2_1
-  bsl v19.16b, v1.16b, v20.16b
-  fadd v16.4s, v16.4s, v2.4s                             // out
-  fcmgt v20.4s, v0.4s, v16.4s                            // out
-  bsl v20.16b, v0.16b, v16.16b
-  fcmgt v16.4s, v20.4s, v1.4s                            // out_1_0
-  bsl v16.16b, v1.16b, v20.16b
-  fadd v17.4s, v17.4s, v3.4s                             // out
-  fcmgt v20.4s, v0.4s, v17.4s                            // out
-  bsl v20.16b, v0.16b, v17.16b
-  fcmgt v17.4s, v20.4s, v1.4s                            // out_1_1
-  bsl v17.16b, v1.16b, v20.16b
-  fadd v2.4s, v6.4s, v2.4s                               // out
-  fcmgt v6.4s, v0.4s, v2.4s                              // out
-  bsl v6.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v6.4s, v1.4s                              // out_0_0
-  bsl v2.16b, v1.16b, v6.16b
-  fadd v3.4s, v7.4s, v3.4s                               // out
-  fcmgt v6.4s, v0.4s, v3.4s                              // out
-  bsl v6.16b, v0.16b, v3.16b
-  fcmgt v0.4s, v6.4s, v1.4s                              // out_0_1
-  bsl v0.16b, v1.16b, v6.16b
+  fadd v4.4s, v24.4s, v2.4s                              // out
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v1.4s                               // out_3_0
+  fadd v5.4s, v25.4s, v3.4s                              // out
+  fmax v5.4s, v5.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v1.4s                               // out_3_1
+  fadd v6.4s, v22.4s, v2.4s                              // out
+  fmax v6.4s, v6.4s, v0.4s                               // out
+  fmin v6.4s, v6.4s, v1.4s                               // out_2_0
+  fadd v7.4s, v23.4s, v3.4s                              // out
+  fmax v7.4s, v7.4s, v0.4s                               // out
+  fmin v7.4s, v7.4s, v1.4s                               // out_2_1
+  fadd v16.4s, v20.4s, v2.4s                             // out
+  fmax v16.4s, v16.4s, v0.4s                             // out
+  fmin v16.4s, v16.4s, v1.4s                             // out_1_0
+  fadd v17.4s, v21.4s, v3.4s                             // out
+  fmax v17.4s, v17.4s, v0.4s                             // out
+  fmin v17.4s, v17.4s, v1.4s                             // out_1_1
+  fadd v2.4s, v18.4s, v2.4s                              // out
+  fmax v2.4s, v2.4s, v0.4s                               // out
+  fmin v2.4s, v2.4s, v1.4s                               // out_0_0
+  fadd v3.4s, v19.4s, v3.4s                              // out
+  fmax v0.4s, v3.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
   st1 {v4.s}[0], [x11]                                   // out_3_0
-  st1 {v18.s}[0], [x13]                                  // out_2_0
+  st1 {v6.s}[0], [x13]                                   // out_2_0
   st1 {v16.s}[0], [x12]                                  // out_1_0
   st1 {v2.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
@@ -546,7 +494,7 @@ L(if_2_done):
   add x9, x11, #4
   st1 {v4.s}[1], [x9]                                    // out_3_0
   add x9, x13, #4
-  st1 {v18.s}[1], [x9]                                   // out_2_0
+  st1 {v6.s}[1], [x9]                                    // out_2_0
   add x9, x12, #4
   st1 {v16.s}[1], [x9]                                   // out_1_0
   add x9, x6, #4
@@ -558,7 +506,7 @@ L(if_3_done):
   add x9, x11, #8
   st1 {v4.s}[2], [x9]                                    // out_3_0
   add x9, x13, #8
-  st1 {v18.s}[2], [x9]                                   // out_2_0
+  st1 {v6.s}[2], [x9]                                    // out_2_0
   add x9, x12, #8
   st1 {v16.s}[2], [x9]                                   // out_1_0
   add x9, x6, #8
@@ -570,7 +518,7 @@ L(if_4_done):
   add x9, x11, #12
   st1 {v4.s}[3], [x9]                                    // out_3_0
   add x9, x13, #12
-  st1 {v18.s}[3], [x9]                                   // out_2_0
+  st1 {v6.s}[3], [x9]                                    // out_2_0
   add x9, x12, #12
   st1 {v16.s}[3], [x9]                                   // out_1_0
   add x9, x6, #12
@@ -582,7 +530,7 @@ L(if_5_done):
   add x9, x11, #16
   st1 {v5.s}[0], [x9]                                    // out_3_1
   add x9, x13, #16
-  st1 {v19.s}[0], [x9]                                   // out_2_1
+  st1 {v7.s}[0], [x9]                                    // out_2_1
   add x9, x12, #16
   st1 {v17.s}[0], [x9]                                   // out_1_1
   add x9, x6, #16
@@ -594,7 +542,7 @@ L(if_6_done):
   add x9, x11, #20
   st1 {v5.s}[1], [x9]                                    // out_3_1
   add x9, x13, #20
-  st1 {v19.s}[1], [x9]                                   // out_2_1
+  st1 {v7.s}[1], [x9]                                    // out_2_1
   add x9, x12, #20
   st1 {v17.s}[1], [x9]                                   // out_1_1
   add x9, x6, #20
@@ -606,7 +554,7 @@ L(if_7_done):
   add x9, x11, #24
   st1 {v5.s}[2], [x9]                                    // out_3_1
   add x9, x13, #24
-  st1 {v19.s}[2], [x9]                                   // out_2_1
+  st1 {v7.s}[2], [x9]                                    // out_2_1
   add x9, x12, #24
   st1 {v17.s}[2], [x9]                                   // out_1_1
   add x9, x6, #24
@@ -639,9 +587,7 @@ L(n_done):
   ldr d9, [sp, #8]
   ldr d10, [sp, #16]
   ldr d11, [sp, #24]
-  ldr d12, [sp, #32]
-  ldr d13, [sp, #40]
-  add sp, sp, #48
+  add sp, sp, #32
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -655,12 +601,8 @@ L(n_done):
   .seh_save_freg d10, 16
   ldr d11, [sp, #24]
   .seh_save_freg d11, 24
-  ldr d12, [sp, #32]
-  .seh_save_freg d12, 32
-  ldr d13, [sp, #40]
-  .seh_save_freg d13, 40
-  add sp, sp, #48
-  .seh_stackalloc 48
+  add sp, sp, #32
+  .seh_stackalloc 32
   .seh_endepilogue
   ret
   .seh_endproc

@@ -71,12 +71,9 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #4
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x9, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x9, x3, x9, eq
+  cmp x4, #4                                             // rhs_1
+  csel x9, x3, x9, ls
   movi v0.16b, #240                                      // mask
   movi v1.2d, #0                                         // f_0
   movi v2.2d, #0                                         // f_1
@@ -244,100 +241,59 @@ L(k_done):
   dup v17.4s, v17.s[0]
   mov x9, #8
   ldr x10, [x0, #8*13]                                   // dst_stride
-  mov x11, #1
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
-  add x12, x6, x10
-  cmp x11, #0                                            // dst_1
-  csel x11, x6, x12, eq
-  mov x12, #2
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x10
-  cmp x12, #0                                            // dst_2
-  csel x12, x11, x13, eq
-  mov x13, #3
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
+  add x11, x6, x10
+  cmp x8, #1                                             // dst_1
+  csel x11, x6, x11, ls
+  add x12, x11, x10
+  cmp x8, #2                                             // dst_2
+  csel x12, x11, x12, ls
   add x10, x12, x10
-  cmp x13, #0                                            // dst_3
-  csel x10, x12, x10, eq
+  cmp x8, #3                                             // dst_3
+  csel x10, x12, x10, ls
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_else)
-  fcmgt v18.4s, v0.4s, v7.4s                             // out
-  bsl v18.16b, v0.16b, v7.16b
-  fcmgt v7.4s, v18.4s, v17.4s                            // out_3_0
-  bsl v7.16b, v17.16b, v18.16b
+  fmax v7.4s, v7.4s, v0.4s                               // out
+  fmin v7.4s, v7.4s, v17.4s                              // out_3_0
   str q7, [x10, #0]                                      // out_3_0
-  fcmgt v7.4s, v0.4s, v16.4s                             // out
-  bsl v7.16b, v0.16b, v16.16b
-  fcmgt v16.4s, v7.4s, v17.4s                            // out_3_1
-  bsl v16.16b, v17.16b, v7.16b
-  str q16, [x10, #16]                                    // out_3_1
-  fcmgt v7.4s, v0.4s, v5.4s                              // out
-  bsl v7.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v7.4s, v17.4s                             // out_2_0
-  bsl v5.16b, v17.16b, v7.16b
+  fmax v7.4s, v16.4s, v0.4s                              // out
+  fmin v7.4s, v7.4s, v17.4s                              // out_3_1
+  str q7, [x10, #16]                                     // out_3_1
+  fmax v5.4s, v5.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_2_0
   str q5, [x12, #0]                                      // out_2_0
-  fcmgt v5.4s, v0.4s, v6.4s                              // out
-  bsl v5.16b, v0.16b, v6.16b
-  fcmgt v6.4s, v5.4s, v17.4s                             // out_2_1
-  bsl v6.16b, v17.16b, v5.16b
-  str q6, [x12, #16]                                     // out_2_1
-  fcmgt v5.4s, v0.4s, v3.4s                              // out
-  bsl v5.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v5.4s, v17.4s                             // out_1_0
-  bsl v3.16b, v17.16b, v5.16b
+  fmax v5.4s, v6.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_2_1
+  str q5, [x12, #16]                                     // out_2_1
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_1_0
   str q3, [x11, #0]                                      // out_1_0
-  fcmgt v3.4s, v0.4s, v4.4s                              // out
-  bsl v3.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v3.4s, v17.4s                             // out_1_1
-  bsl v4.16b, v17.16b, v3.16b
-  str q4, [x11, #16]                                     // out_1_1
-  fcmgt v3.4s, v0.4s, v1.4s                              // out
-  bsl v3.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v3.4s, v17.4s                             // out_0_0
-  bsl v1.16b, v17.16b, v3.16b
+  fmax v3.4s, v4.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_1_1
+  str q3, [x11, #16]                                     // out_1_1
+  fmax v1.4s, v1.4s, v0.4s                               // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_0_0
   str q1, [x6, #0]                                       // out_0_0
-  fcmgt v1.4s, v0.4s, v2.4s                              // out
-  bsl v1.16b, v0.16b, v2.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out_0_1
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v2.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
-  fcmgt v18.4s, v0.4s, v7.4s                             // out
-  bsl v18.16b, v0.16b, v7.16b
-  fcmgt v7.4s, v18.4s, v17.4s                            // out_3_0
-  bsl v7.16b, v17.16b, v18.16b
-  fcmgt v18.4s, v0.4s, v16.4s                            // out
-  bsl v18.16b, v0.16b, v16.16b
-  fcmgt v16.4s, v18.4s, v17.4s                           // out_3_1
-  bsl v16.16b, v17.16b, v18.16b
-  fcmgt v18.4s, v0.4s, v5.4s                             // out
-  bsl v18.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v18.4s, v17.4s                            // out_2_0
-  bsl v5.16b, v17.16b, v18.16b
-  fcmgt v18.4s, v0.4s, v6.4s                             // out
-  bsl v18.16b, v0.16b, v6.16b
-  fcmgt v6.4s, v18.4s, v17.4s                            // out_2_1
-  bsl v6.16b, v17.16b, v18.16b
-  fcmgt v18.4s, v0.4s, v3.4s                             // out
-  bsl v18.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v18.4s, v17.4s                            // out_1_0
-  bsl v3.16b, v17.16b, v18.16b
-  fcmgt v18.4s, v0.4s, v4.4s                             // out
-  bsl v18.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v18.4s, v17.4s                            // out_1_1
-  bsl v4.16b, v17.16b, v18.16b
-  fcmgt v18.4s, v0.4s, v1.4s                             // out
-  bsl v18.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v18.4s, v17.4s                            // out_0_0
-  bsl v1.16b, v17.16b, v18.16b
-  fcmgt v18.4s, v0.4s, v2.4s                             // out
-  bsl v18.16b, v0.16b, v2.16b
-  fcmgt v0.4s, v18.4s, v17.4s                            // out_0_1
-  bsl v0.16b, v17.16b, v18.16b
+  fmax v7.4s, v7.4s, v0.4s                               // out
+  fmin v7.4s, v7.4s, v17.4s                              // out_3_0
+  fmax v16.4s, v16.4s, v0.4s                             // out
+  fmin v16.4s, v16.4s, v17.4s                            // out_3_1
+  fmax v5.4s, v5.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_2_0
+  fmax v6.4s, v6.4s, v0.4s                               // out
+  fmin v6.4s, v6.4s, v17.4s                              // out_2_1
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_1_0
+  fmax v4.4s, v4.4s, v0.4s                               // out
+  fmin v4.4s, v4.4s, v17.4s                              // out_1_1
+  fmax v1.4s, v1.4s, v0.4s                               // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_0_0
+  fmax v0.4s, v2.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

@@ -111,12 +111,9 @@ L(m):
   ldr x9, [x0, #8*4]                                     // block
   udiv x9, x10, x9                                       // blocks
   ldr x11, [x0, #8*11]                                   // rhs_stride
-  mov x12, #4
-  subs x12, x4, x12
-  csel x12, x12, xzr, hs
   add x11, x3, x11
-  cmp x12, #0                                            // rhs_1
-  csel x11, x3, x11, eq
+  cmp x4, #4                                             // rhs_1
+  csel x11, x3, x11, ls
   movi v0.16b, #240                                      // mask
   movi v1.2d, #0                                         // f_0
   movi v2.2d, #0                                         // f_1
@@ -268,26 +265,16 @@ L(block_done):
   dup v17.4s, v17.s[0]
   mov x12, #8
   ldr x13, [x0, #8*13]                                   // dst_stride
-  mov x14, #1
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x6, x13
-  cmp x14, #0                                            // dst_1
-  csel x14, x6, x15, eq
-  mov x15, #2
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x13
-  cmp x15, #0                                            // dst_2
-  csel x15, x14, x16, eq
-  mov x16, #3
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
+  add x14, x6, x13
+  cmp x8, #1                                             // dst_1
+  csel x14, x6, x14, ls
+  add x15, x14, x13
+  cmp x8, #2                                             // dst_2
+  csel x15, x14, x15, ls
   add x13, x15, x13
-  cmp x16, #0                                            // dst_3
-  csel x13, x15, x13, eq
-  mov x16, #2
-  mul x10, x10, x16
+  cmp x8, #3                                             // dst_3
+  csel x13, x15, x13, ls
+  lsl x10, x10, #1
   mov x16, #32
   mul x9, x9, x16
   add x9, x10, x9
@@ -307,52 +294,36 @@ L(block_done):
   ldr q18, [x10, #0]                                     // bias
   ldr q19, [x9, #0]                                      // bias
   fadd v5.4s, v5.4s, v18.4s                              // out
-  fcmgt v20.4s, v16.4s, v5.4s                            // out
-  bsl v20.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v20.4s, v17.4s                            // out_3_0
-  bsl v5.16b, v17.16b, v20.16b
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_3_0
   str q5, [x13, #0]                                      // out_3_0
   fadd v5.4s, v7.4s, v19.4s                              // out
-  fcmgt v7.4s, v16.4s, v5.4s                             // out
-  bsl v7.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v7.4s, v17.4s                             // out_3_1
-  bsl v5.16b, v17.16b, v7.16b
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_3_1
   str q5, [x13, #16]                                     // out_3_1
   fadd v4.4s, v4.4s, v18.4s                              // out
-  fcmgt v5.4s, v16.4s, v4.4s                             // out
-  bsl v5.16b, v16.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v17.4s                             // out_2_0
-  bsl v4.16b, v17.16b, v5.16b
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out_2_0
   str q4, [x15, #0]                                      // out_2_0
   fadd v4.4s, v6.4s, v19.4s                              // out
-  fcmgt v5.4s, v16.4s, v4.4s                             // out
-  bsl v5.16b, v16.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v17.4s                             // out_2_1
-  bsl v4.16b, v17.16b, v5.16b
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out_2_1
   str q4, [x15, #16]                                     // out_2_1
   fadd v1.4s, v1.4s, v18.4s                              // out
-  fcmgt v4.4s, v16.4s, v1.4s                             // out
-  bsl v4.16b, v16.16b, v1.16b
-  fcmgt v1.4s, v4.4s, v17.4s                             // out_1_0
-  bsl v1.16b, v17.16b, v4.16b
+  fmax v1.4s, v1.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_1_0
   str q1, [x14, #0]                                      // out_1_0
   fadd v1.4s, v3.4s, v19.4s                              // out
-  fcmgt v3.4s, v16.4s, v1.4s                             // out
-  bsl v3.16b, v16.16b, v1.16b
-  fcmgt v1.4s, v3.4s, v17.4s                             // out_1_1
-  bsl v1.16b, v17.16b, v3.16b
+  fmax v1.4s, v1.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_1_1
   str q1, [x14, #16]                                     // out_1_1
   fadd v0.4s, v0.4s, v18.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out_0_0
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_0
   str q0, [x6, #0]                                       // out_0_0
   fadd v0.4s, v2.4s, v19.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out_0_1
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
@@ -414,45 +385,29 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v19.s}[3], [x9]                                   // bias
   fadd v5.4s, v5.4s, v18.4s                              // out
-  fcmgt v20.4s, v16.4s, v5.4s                            // out
-  bsl v20.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v20.4s, v17.4s                            // out_3_0
-  bsl v5.16b, v17.16b, v20.16b
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_3_0
   fadd v7.4s, v7.4s, v19.4s                              // out
-  fcmgt v20.4s, v16.4s, v7.4s                            // out
-  bsl v20.16b, v16.16b, v7.16b
-  fcmgt v7.4s, v20.4s, v17.4s                            // out_3_1
-  bsl v7.16b, v17.16b, v20.16b
+  fmax v7.4s, v7.4s, v16.4s                              // out
+  fmin v7.4s, v7.4s, v17.4s                              // out_3_1
   fadd v4.4s, v4.4s, v18.4s                              // out
-  fcmgt v20.4s, v16.4s, v4.4s                            // out
-  bsl v20.16b, v16.16b, v4.16b
-  fcmgt v4.4s, v20.4s, v17.4s                            // out_2_0
-  bsl v4.16b, v17.16b, v20.16b
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out_2_0
   fadd v6.4s, v6.4s, v19.4s                              // out
-  fcmgt v20.4s, v16.4s, v6.4s                            // out
-  bsl v20.16b, v16.16b, v6.16b
-  fcmgt v6.4s, v20.4s, v17.4s                            // out_2_1
-  bsl v6.16b, v17.16b, v20.16b
+  fmax v6.4s, v6.4s, v16.4s                              // out
+  fmin v6.4s, v6.4s, v17.4s                              // out_2_1
   fadd v1.4s, v1.4s, v18.4s                              // out
-  fcmgt v20.4s, v16.4s, v1.4s                            // out
-  bsl v20.16b, v16.16b, v1.16b
-  fcmgt v1.4s, v20.4s, v17.4s                            // out_1_0
-  bsl v1.16b, v17.16b, v20.16b
+  fmax v1.4s, v1.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_1_0
   fadd v3.4s, v3.4s, v19.4s                              // out
-  fcmgt v20.4s, v16.4s, v3.4s                            // out
-  bsl v20.16b, v16.16b, v3.16b
-  fcmgt v3.4s, v20.4s, v17.4s                            // out_1_1
-  bsl v3.16b, v17.16b, v20.16b
+  fmax v3.4s, v3.4s, v16.4s                              // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_1_1
   fadd v0.4s, v0.4s, v18.4s                              // out
-  fcmgt v18.4s, v16.4s, v0.4s                            // out
-  bsl v18.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v18.4s, v17.4s                            // out_0_0
-  bsl v0.16b, v17.16b, v18.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_0
   fadd v2.4s, v2.4s, v19.4s                              // out
-  fcmgt v18.4s, v16.4s, v2.4s                            // out
-  bsl v18.16b, v16.16b, v2.16b
-  fcmgt v2.4s, v18.4s, v17.4s                            // out_0_1
-  bsl v2.16b, v17.16b, v18.16b
+  fmax v2.4s, v2.4s, v16.4s                              // out
+  fmin v2.4s, v2.4s, v17.4s                              // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

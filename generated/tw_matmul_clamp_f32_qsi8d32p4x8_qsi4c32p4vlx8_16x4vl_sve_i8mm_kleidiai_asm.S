@@ -49,46 +49,44 @@ tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_16x4vl_sve_i8mm_kleidiai_asm:
   .cfi_startproc
   hint #34
   ptrue p7.b
-  sub sp, sp, #128
-  .cfi_def_cfa_offset 128
+  sub sp, sp, #112
+  .cfi_def_cfa_offset 112
   str x19, [sp, #0]
-  .cfi_offset x19, -128
+  .cfi_offset x19, -112
   str x20, [sp, #8]
-  .cfi_offset x20, -120
+  .cfi_offset x20, -104
   str x21, [sp, #16]
-  .cfi_offset x21, -112
+  .cfi_offset x21, -96
   str x22, [sp, #24]
-  .cfi_offset x22, -104
+  .cfi_offset x22, -88
   str x23, [sp, #32]
-  .cfi_offset x23, -96
+  .cfi_offset x23, -80
   str x24, [sp, #40]
-  .cfi_offset x24, -88
+  .cfi_offset x24, -72
   str x25, [sp, #48]
-  .cfi_offset x25, -80
-  str x26, [sp, #56]
-  .cfi_offset x26, -72
-  str d8, [sp, #64]
-  .cfi_offset d8, -64
-  str d9, [sp, #72]
-  .cfi_offset d9, -56
-  str d10, [sp, #80]
-  .cfi_offset d10, -48
-  str d11, [sp, #88]
-  .cfi_offset d11, -40
-  str d12, [sp, #96]
-  .cfi_offset d12, -32
-  str d13, [sp, #104]
-  .cfi_offset d13, -24
-  str d14, [sp, #112]
-  .cfi_offset d14, -16
+  .cfi_offset x25, -64
+  str d8, [sp, #56]
+  .cfi_offset d8, -56
+  str d9, [sp, #64]
+  .cfi_offset d9, -48
+  str d10, [sp, #72]
+  .cfi_offset d10, -40
+  str d11, [sp, #80]
+  .cfi_offset d11, -32
+  str d12, [sp, #88]
+  .cfi_offset d12, -24
+  str d13, [sp, #96]
+  .cfi_offset d13, -16
+  str d14, [sp, #104]
+  .cfi_offset d14, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_16x4vl_sve_i8mm_kleidiai_asm
   hint #34
   .seh_nop
   ptrue p7.b
   .seh_nop
-  sub sp, sp, #128
-  .seh_stackalloc 128
+  sub sp, sp, #112
+  .seh_stackalloc 112
   str x19, [sp, #0]
   .seh_save_reg x19, 0
   str x20, [sp, #8]
@@ -103,22 +101,20 @@ tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_16x4vl_sve_i8mm_kleidiai_asm:
   .seh_save_reg x24, 40
   str x25, [sp, #48]
   .seh_save_reg x25, 48
-  str x26, [sp, #56]
-  .seh_save_reg x26, 56
-  str d8, [sp, #64]
-  .seh_save_freg d8, 64
-  str d9, [sp, #72]
-  .seh_save_freg d9, 72
-  str d10, [sp, #80]
-  .seh_save_freg d10, 80
-  str d11, [sp, #88]
-  .seh_save_freg d11, 88
-  str d12, [sp, #96]
-  .seh_save_freg d12, 96
-  str d13, [sp, #104]
-  .seh_save_freg d13, 104
-  str d14, [sp, #112]
-  .seh_save_freg d14, 112
+  str d8, [sp, #56]
+  .seh_save_freg d8, 56
+  str d9, [sp, #64]
+  .seh_save_freg d9, 64
+  str d10, [sp, #72]
+  .seh_save_freg d10, 72
+  str d11, [sp, #80]
+  .seh_save_freg d11, 80
+  str d12, [sp, #88]
+  .seh_save_freg d12, 88
+  str d13, [sp, #96]
+  .seh_save_freg d13, 96
+  str d14, [sp, #104]
+  .seh_save_freg d14, 104
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -143,24 +139,15 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*6]                                     // lhs_stride
-  mov x11, #4
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
-  add x12, x7, x9
-  cmp x11, #0                                            // lhs_1
-  csel x11, x7, x12, eq
-  mov x12, #8
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x9
-  cmp x12, #0                                            // lhs_2
-  csel x12, x11, x13, eq
-  mov x13, #12
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
+  add x11, x7, x9
+  cmp x8, #4                                             // lhs_1
+  csel x11, x7, x11, ls
+  add x12, x11, x9
+  cmp x8, #8                                             // lhs_2
+  csel x12, x11, x12, ls
   add x9, x12, x9
-  cmp x13, #0                                            // lhs_3
-  csel x9, x12, x9, eq
+  cmp x8, #12                                            // lhs_3
+  csel x9, x12, x9, ls
   mov z1.b, #240                                         // mask
   mov z2.b, #0                                           // f_0
   mov z3.b, #0                                           // f_1
@@ -424,261 +411,152 @@ L(k_done):
   ld1rw {z25.s}, p7/z, [x9, #4]                          // max
   cntw x9, all, mul #1
   ldr x10, [x0, #8*13]                                   // dst_stride
-  mov x11, #1
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
-  add x12, x6, x10
-  cmp x11, #0                                            // dst_1
-  csel x11, x6, x12, eq
-  mov x12, #2
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x10
-  cmp x12, #0                                            // dst_2
-  csel x12, x11, x13, eq
-  mov x13, #3
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x10
-  cmp x13, #0                                            // dst_3
-  csel x13, x12, x14, eq
-  mov x14, #4
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x10
-  cmp x14, #0                                            // dst_4
-  csel x14, x13, x15, eq
-  mov x15, #5
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x10
-  cmp x15, #0                                            // dst_5
-  csel x15, x14, x16, eq
-  mov x16, #6
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x10
-  cmp x16, #0                                            // dst_6
-  csel x16, x15, x17, eq
-  mov x17, #7
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
-  add x19, x16, x10
-  cmp x17, #0                                            // dst_7
-  csel x17, x16, x19, eq
-  mov x19, #8
-  subs x19, x8, x19
-  csel x19, x19, xzr, hs
-  add x20, x17, x10
-  cmp x19, #0                                            // dst_8
-  csel x19, x17, x20, eq
-  mov x20, #9
-  subs x20, x8, x20
-  csel x20, x20, xzr, hs
-  add x21, x19, x10
-  cmp x20, #0                                            // dst_9
-  csel x20, x19, x21, eq
-  mov x21, #10
-  subs x21, x8, x21
-  csel x21, x21, xzr, hs
-  add x22, x20, x10
-  cmp x21, #0                                            // dst_10
-  csel x21, x20, x22, eq
-  mov x22, #11
-  subs x22, x8, x22
-  csel x22, x22, xzr, hs
-  add x23, x21, x10
-  cmp x22, #0                                            // dst_11
-  csel x22, x21, x23, eq
-  mov x23, #12
-  subs x23, x8, x23
-  csel x23, x23, xzr, hs
-  add x24, x22, x10
-  cmp x23, #0                                            // dst_12
-  csel x23, x22, x24, eq
-  mov x24, #13
-  subs x24, x8, x24
-  csel x24, x24, xzr, hs
-  add x25, x23, x10
-  cmp x24, #0                                            // dst_13
-  csel x24, x23, x25, eq
-  mov x25, #14
-  subs x25, x8, x25
-  csel x25, x25, xzr, hs
-  add x26, x24, x10
-  cmp x25, #0                                            // dst_14
-  csel x25, x24, x26, eq
-  mov x26, #15
-  subs x26, x8, x26
-  csel x26, x26, xzr, hs
+  add x11, x6, x10
+  cmp x8, #1                                             // dst_1
+  csel x11, x6, x11, ls
+  add x12, x11, x10
+  cmp x8, #2                                             // dst_2
+  csel x12, x11, x12, ls
+  add x13, x12, x10
+  cmp x8, #3                                             // dst_3
+  csel x13, x12, x13, ls
+  add x14, x13, x10
+  cmp x8, #4                                             // dst_4
+  csel x14, x13, x14, ls
+  add x15, x14, x10
+  cmp x8, #5                                             // dst_5
+  csel x15, x14, x15, ls
+  add x16, x15, x10
+  cmp x8, #6                                             // dst_6
+  csel x16, x15, x16, ls
+  add x17, x16, x10
+  cmp x8, #7                                             // dst_7
+  csel x17, x16, x17, ls
+  add x19, x17, x10
+  cmp x8, #8                                             // dst_8
+  csel x19, x17, x19, ls
+  add x20, x19, x10
+  cmp x8, #9                                             // dst_9
+  csel x20, x19, x20, ls
+  add x21, x20, x10
+  cmp x8, #10                                            // dst_10
+  csel x21, x20, x21, ls
+  add x22, x21, x10
+  cmp x8, #11                                            // dst_11
+  csel x22, x21, x22, ls
+  add x23, x22, x10
+  cmp x8, #12                                            // dst_12
+  csel x23, x22, x23, ls
+  add x24, x23, x10
+  cmp x8, #13                                            // dst_13
+  csel x24, x23, x24, ls
+  add x25, x24, x10
+  cmp x8, #14                                            // dst_14
+  csel x25, x24, x25, ls
   add x10, x25, x10
-  cmp x26, #0                                            // dst_15
-  csel x10, x25, x10, eq
+  cmp x8, #15                                            // dst_15
+  csel x10, x25, x10, ls
   cmp x1, x9                                             // unless n_left at_least 
   b.lo L(if_else)
-  fcmgt p6.s, p7/z, z24.s, z0.s                          // out
-  sel z0.s, p6, z24.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_15_0
-  sel z0.s, p6, z25.s, z0.s
+  fmax z0.s, p7/m, z0.s, z24.s                           // out
+  fmin z0.s, p7/m, z0.s, z25.s                           // out_15_0
   str z0, [x10, #0, mul vl]                              // out_15_0
-  fcmgt p6.s, p7/z, z24.s, z23.s                         // out
-  sel z0.s, p6, z24.s, z23.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_14_0
-  sel z0.s, p6, z25.s, z0.s
-  str z0, [x25, #0, mul vl]                              // out_14_0
-  fcmgt p6.s, p7/z, z24.s, z22.s                         // out
-  sel z0.s, p6, z24.s, z22.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_13_0
-  sel z0.s, p6, z25.s, z0.s
-  str z0, [x24, #0, mul vl]                              // out_13_0
-  fcmgt p6.s, p7/z, z24.s, z21.s                         // out
-  sel z0.s, p6, z24.s, z21.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_12_0
-  sel z0.s, p6, z25.s, z0.s
-  str z0, [x23, #0, mul vl]                              // out_12_0
-  fcmgt p6.s, p7/z, z24.s, z20.s                         // out
-  sel z0.s, p6, z24.s, z20.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_11_0
-  sel z0.s, p6, z25.s, z0.s
-  str z0, [x22, #0, mul vl]                              // out_11_0
-  fcmgt p6.s, p7/z, z24.s, z19.s                         // out
-  sel z0.s, p6, z24.s, z19.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_10_0
-  sel z0.s, p6, z25.s, z0.s
-  str z0, [x21, #0, mul vl]                              // out_10_0
-  fcmgt p6.s, p7/z, z24.s, z18.s                         // out
-  sel z0.s, p6, z24.s, z18.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_9_0
-  sel z0.s, p6, z25.s, z0.s
-  str z0, [x20, #0, mul vl]                              // out_9_0
-  fcmgt p6.s, p7/z, z24.s, z17.s                         // out
-  sel z0.s, p6, z24.s, z17.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_8_0
-  sel z0.s, p6, z25.s, z0.s
-  str z0, [x19, #0, mul vl]                              // out_8_0
-  fcmgt p6.s, p7/z, z24.s, z16.s                         // out
-  sel z0.s, p6, z24.s, z16.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_7_0
-  sel z0.s, p6, z25.s, z0.s
-  str z0, [x17, #0, mul vl]                              // out_7_0
-  fcmgt p6.s, p7/z, z24.s, z7.s                          // out
-  sel z0.s, p6, z24.s, z7.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_6_0
-  sel z0.s, p6, z25.s, z0.s
-  str z0, [x16, #0, mul vl]                              // out_6_0
-  fcmgt p6.s, p7/z, z24.s, z6.s                          // out
-  sel z0.s, p6, z24.s, z6.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_5_0
-  sel z0.s, p6, z25.s, z0.s
-  str z0, [x15, #0, mul vl]                              // out_5_0
-  fcmgt p6.s, p7/z, z24.s, z5.s                          // out
-  sel z0.s, p6, z24.s, z5.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_4_0
-  sel z0.s, p6, z25.s, z0.s
-  str z0, [x14, #0, mul vl]                              // out_4_0
-  fcmgt p6.s, p7/z, z24.s, z4.s                          // out
-  sel z0.s, p6, z24.s, z4.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_3_0
-  sel z0.s, p6, z25.s, z0.s
-  str z0, [x13, #0, mul vl]                              // out_3_0
-  fcmgt p6.s, p7/z, z24.s, z3.s                          // out
-  sel z0.s, p6, z24.s, z3.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_2_0
-  sel z0.s, p6, z25.s, z0.s
-  str z0, [x12, #0, mul vl]                              // out_2_0
-  fcmgt p6.s, p7/z, z24.s, z2.s                          // out
-  sel z0.s, p6, z24.s, z2.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_1_0
-  sel z0.s, p6, z25.s, z0.s
-  str z0, [x11, #0, mul vl]                              // out_1_0
-  fcmgt p6.s, p7/z, z24.s, z1.s                          // out
-  sel z0.s, p6, z24.s, z1.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_0_0
-  sel z0.s, p6, z25.s, z0.s
-  str z0, [x6, #0, mul vl]                               // out_0_0
+  fmax z23.s, p7/m, z23.s, z24.s                         // out
+  fmin z23.s, p7/m, z23.s, z25.s                         // out_14_0
+  str z23, [x25, #0, mul vl]                             // out_14_0
+  fmax z22.s, p7/m, z22.s, z24.s                         // out
+  fmin z22.s, p7/m, z22.s, z25.s                         // out_13_0
+  str z22, [x24, #0, mul vl]                             // out_13_0
+  fmax z21.s, p7/m, z21.s, z24.s                         // out
+  fmin z21.s, p7/m, z21.s, z25.s                         // out_12_0
+  str z21, [x23, #0, mul vl]                             // out_12_0
+  fmax z20.s, p7/m, z20.s, z24.s                         // out
+  fmin z20.s, p7/m, z20.s, z25.s                         // out_11_0
+  str z20, [x22, #0, mul vl]                             // out_11_0
+  fmax z19.s, p7/m, z19.s, z24.s                         // out
+  fmin z19.s, p7/m, z19.s, z25.s                         // out_10_0
+  str z19, [x21, #0, mul vl]                             // out_10_0
+  fmax z18.s, p7/m, z18.s, z24.s                         // out
+  fmin z18.s, p7/m, z18.s, z25.s                         // out_9_0
+  str z18, [x20, #0, mul vl]                             // out_9_0
+  fmax z17.s, p7/m, z17.s, z24.s                         // out
+  fmin z17.s, p7/m, z17.s, z25.s                         // out_8_0
+  str z17, [x19, #0, mul vl]                             // out_8_0
+  fmax z16.s, p7/m, z16.s, z24.s                         // out
+  fmin z16.s, p7/m, z16.s, z25.s                         // out_7_0
+  str z16, [x17, #0, mul vl]                             // out_7_0
+  fmax z7.s, p7/m, z7.s, z24.s                           // out
+  fmin z7.s, p7/m, z7.s, z25.s                           // out_6_0
+  str z7, [x16, #0, mul vl]                              // out_6_0
+  fmax z6.s, p7/m, z6.s, z24.s                           // out
+  fmin z6.s, p7/m, z6.s, z25.s                           // out_5_0
+  str z6, [x15, #0, mul vl]                              // out_5_0
+  fmax z5.s, p7/m, z5.s, z24.s                           // out
+  fmin z5.s, p7/m, z5.s, z25.s                           // out_4_0
+  str z5, [x14, #0, mul vl]                              // out_4_0
+  fmax z4.s, p7/m, z4.s, z24.s                           // out
+  fmin z4.s, p7/m, z4.s, z25.s                           // out_3_0
+  str z4, [x13, #0, mul vl]                              // out_3_0
+  fmax z3.s, p7/m, z3.s, z24.s                           // out
+  fmin z3.s, p7/m, z3.s, z25.s                           // out_2_0
+  str z3, [x12, #0, mul vl]                              // out_2_0
+  fmax z2.s, p7/m, z2.s, z24.s                           // out
+  fmin z2.s, p7/m, z2.s, z25.s                           // out_1_0
+  str z2, [x11, #0, mul vl]                              // out_1_0
+  fmax z1.s, p7/m, z1.s, z24.s                           // out
+  fmin z1.s, p7/m, z1.s, z25.s                           // out_0_0
+  str z1, [x6, #0, mul vl]                               // out_0_0
   b L(if_done)
 L(if_else):
   whilelo p0.s, xzr, x1                                  // columns
-  fcmgt p6.s, p7/z, z24.s, z0.s                          // out
-  sel z0.s, p6, z24.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_15_0
-  sel z0.s, p6, z25.s, z0.s
+  fmax z0.s, p7/m, z0.s, z24.s                           // out
+  fmin z0.s, p7/m, z0.s, z25.s                           // out_15_0
   st1w {z0.s}, p0, [x10, #0, mul vl]                     // out_15_0
-  fcmgt p6.s, p7/z, z24.s, z23.s                         // out
-  sel z0.s, p6, z24.s, z23.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_14_0
-  sel z0.s, p6, z25.s, z0.s
-  st1w {z0.s}, p0, [x25, #0, mul vl]                     // out_14_0
-  fcmgt p6.s, p7/z, z24.s, z22.s                         // out
-  sel z0.s, p6, z24.s, z22.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_13_0
-  sel z0.s, p6, z25.s, z0.s
-  st1w {z0.s}, p0, [x24, #0, mul vl]                     // out_13_0
-  fcmgt p6.s, p7/z, z24.s, z21.s                         // out
-  sel z0.s, p6, z24.s, z21.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_12_0
-  sel z0.s, p6, z25.s, z0.s
-  st1w {z0.s}, p0, [x23, #0, mul vl]                     // out_12_0
-  fcmgt p6.s, p7/z, z24.s, z20.s                         // out
-  sel z0.s, p6, z24.s, z20.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_11_0
-  sel z0.s, p6, z25.s, z0.s
-  st1w {z0.s}, p0, [x22, #0, mul vl]                     // out_11_0
-  fcmgt p6.s, p7/z, z24.s, z19.s                         // out
-  sel z0.s, p6, z24.s, z19.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_10_0
-  sel z0.s, p6, z25.s, z0.s
-  st1w {z0.s}, p0, [x21, #0, mul vl]                     // out_10_0
-  fcmgt p6.s, p7/z, z24.s, z18.s                         // out
-  sel z0.s, p6, z24.s, z18.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_9_0
-  sel z0.s, p6, z25.s, z0.s
-  st1w {z0.s}, p0, [x20, #0, mul vl]                     // out_9_0
-  fcmgt p6.s, p7/z, z24.s, z17.s                         // out
-  sel z0.s, p6, z24.s, z17.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_8_0
-  sel z0.s, p6, z25.s, z0.s
-  st1w {z0.s}, p0, [x19, #0, mul vl]                     // out_8_0
-  fcmgt p6.s, p7/z, z24.s, z16.s                         // out
-  sel z0.s, p6, z24.s, z16.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_7_0
-  sel z0.s, p6, z25.s, z0.s
-  st1w {z0.s}, p0, [x17, #0, mul vl]                     // out_7_0
-  fcmgt p6.s, p7/z, z24.s, z7.s                          // out
-  sel z0.s, p6, z24.s, z7.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_6_0
-  sel z0.s, p6, z25.s, z0.s
-  st1w {z0.s}, p0, [x16, #0, mul vl]                     // out_6_0
-  fcmgt p6.s, p7/z, z24.s, z6.s                          // out
-  sel z0.s, p6, z24.s, z6.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_5_0
-  sel z0.s, p6, z25.s, z0.s
-  st1w {z0.s}, p0, [x15, #0, mul vl]                     // out_5_0
-  fcmgt p6.s, p7/z, z24.s, z5.s                          // out
-  sel z0.s, p6, z24.s, z5.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_4_0
-  sel z0.s, p6, z25.s, z0.s
-  st1w {z0.s}, p0, [x14, #0, mul vl]                     // out_4_0
-  fcmgt p6.s, p7/z, z24.s, z4.s                          // out
-  sel z0.s, p6, z24.s, z4.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_3_0
-  sel z0.s, p6, z25.s, z0.s
-  st1w {z0.s}, p0, [x13, #0, mul vl]                     // out_3_0
-  fcmgt p6.s, p7/z, z24.s, z3.s                          // out
-  sel z0.s, p6, z24.s, z3.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_2_0
-  sel z0.s, p6, z25.s, z0.s
-  st1w {z0.s}, p0, [x12, #0, mul vl]                     // out_2_0
-  fcmgt p6.s, p7/z, z24.s, z2.s                          // out
-  sel z0.s, p6, z24.s, z2.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_1_0
-  sel z0.s, p6, z25.s, z0.s
-  st1w {z0.s}, p0, [x11, #0, mul vl]                     // out_1_0
-  fcmgt p6.s, p7/z, z24.s, z1.s                          // out
-  sel z0.s, p6, z24.s, z1.s
-  fcmgt p6.s, p7/z, z0.s, z25.s                          // out_0_0
-  sel z0.s, p6, z25.s, z0.s
-  st1w {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
+  fmax z23.s, p7/m, z23.s, z24.s                         // out
+  fmin z23.s, p7/m, z23.s, z25.s                         // out_14_0
+  st1w {z23.s}, p0, [x25, #0, mul vl]                    // out_14_0
+  fmax z22.s, p7/m, z22.s, z24.s                         // out
+  fmin z22.s, p7/m, z22.s, z25.s                         // out_13_0
+  st1w {z22.s}, p0, [x24, #0, mul vl]                    // out_13_0
+  fmax z21.s, p7/m, z21.s, z24.s                         // out
+  fmin z21.s, p7/m, z21.s, z25.s                         // out_12_0
+  st1w {z21.s}, p0, [x23, #0, mul vl]                    // out_12_0
+  fmax z20.s, p7/m, z20.s, z24.s                         // out
+  fmin z20.s, p7/m, z20.s, z25.s                         // out_11_0
+  st1w {z20.s}, p0, [x22, #0, mul vl]                    // out_11_0
+  fmax z19.s, p7/m, z19.s, z24.s                         // out
+  fmin z19.s, p7/m, z19.s, z25.s                         // out_10_0
+  st1w {z19.s}, p0, [x21, #0, mul vl]                    // out_10_0
+  fmax z18.s, p7/m, z18.s, z24.s                         // out
+  fmin z18.s, p7/m, z18.s, z25.s                         // out_9_0
+  st1w {z18.s}, p0, [x20, #0, mul vl]                    // out_9_0
+  fmax z17.s, p7/m, z17.s, z24.s                         // out
+  fmin z17.s, p7/m, z17.s, z25.s                         // out_8_0
+  st1w {z17.s}, p0, [x19, #0, mul vl]                    // out_8_0
+  fmax z16.s, p7/m, z16.s, z24.s                         // out
+  fmin z16.s, p7/m, z16.s, z25.s                         // out_7_0
+  st1w {z16.s}, p0, [x17, #0, mul vl]                    // out_7_0
+  fmax z7.s, p7/m, z7.s, z24.s                           // out
+  fmin z7.s, p7/m, z7.s, z25.s                           // out_6_0
+  st1w {z7.s}, p0, [x16, #0, mul vl]                     // out_6_0
+  fmax z6.s, p7/m, z6.s, z24.s                           // out
+  fmin z6.s, p7/m, z6.s, z25.s                           // out_5_0
+  st1w {z6.s}, p0, [x15, #0, mul vl]                     // out_5_0
+  fmax z5.s, p7/m, z5.s, z24.s                           // out
+  fmin z5.s, p7/m, z5.s, z25.s                           // out_4_0
+  st1w {z5.s}, p0, [x14, #0, mul vl]                     // out_4_0
+  fmax z4.s, p7/m, z4.s, z24.s                           // out
+  fmin z4.s, p7/m, z4.s, z25.s                           // out_3_0
+  st1w {z4.s}, p0, [x13, #0, mul vl]                     // out_3_0
+  fmax z3.s, p7/m, z3.s, z24.s                           // out
+  fmin z3.s, p7/m, z3.s, z25.s                           // out_2_0
+  st1w {z3.s}, p0, [x12, #0, mul vl]                     // out_2_0
+  fmax z2.s, p7/m, z2.s, z24.s                           // out
+  fmin z2.s, p7/m, z2.s, z25.s                           // out_1_0
+  st1w {z2.s}, p0, [x11, #0, mul vl]                     // out_1_0
+  fmax z1.s, p7/m, z1.s, z24.s                           // out
+  fmin z1.s, p7/m, z1.s, z25.s                           // out_0_0
+  st1w {z1.s}, p0, [x6, #0, mul vl]                      // out_0_0
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #16
@@ -711,15 +589,14 @@ L(n_done):
   ldr x23, [sp, #32]
   ldr x24, [sp, #40]
   ldr x25, [sp, #48]
-  ldr x26, [sp, #56]
-  ldr d8, [sp, #64]
-  ldr d9, [sp, #72]
-  ldr d10, [sp, #80]
-  ldr d11, [sp, #88]
-  ldr d12, [sp, #96]
-  ldr d13, [sp, #104]
-  ldr d14, [sp, #112]
-  add sp, sp, #128
+  ldr d8, [sp, #56]
+  ldr d9, [sp, #64]
+  ldr d10, [sp, #72]
+  ldr d11, [sp, #80]
+  ldr d12, [sp, #88]
+  ldr d13, [sp, #96]
+  ldr d14, [sp, #104]
+  add sp, sp, #112
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -739,24 +616,22 @@ L(n_done):
   .seh_save_reg x24, 40
   ldr x25, [sp, #48]
   .seh_save_reg x25, 48
-  ldr x26, [sp, #56]
-  .seh_save_reg x26, 56
-  ldr d8, [sp, #64]
-  .seh_save_freg d8, 64
-  ldr d9, [sp, #72]
-  .seh_save_freg d9, 72
-  ldr d10, [sp, #80]
-  .seh_save_freg d10, 80
-  ldr d11, [sp, #88]
-  .seh_save_freg d11, 88
-  ldr d12, [sp, #96]
-  .seh_save_freg d12, 96
-  ldr d13, [sp, #104]
-  .seh_save_freg d13, 104
-  ldr d14, [sp, #112]
-  .seh_save_freg d14, 112
-  add sp, sp, #128
-  .seh_stackalloc 128
+  ldr d8, [sp, #56]
+  .seh_save_freg d8, 56
+  ldr d9, [sp, #64]
+  .seh_save_freg d9, 64
+  ldr d10, [sp, #72]
+  .seh_save_freg d10, 72
+  ldr d11, [sp, #80]
+  .seh_save_freg d11, 80
+  ldr d12, [sp, #88]
+  .seh_save_freg d12, 88
+  ldr d13, [sp, #96]
+  .seh_save_freg d13, 96
+  ldr d14, [sp, #104]
+  .seh_save_freg d14, 104
+  add sp, sp, #112
+  .seh_stackalloc 112
   .seh_endepilogue
   ret
   .seh_endproc

@@ -87,8 +87,7 @@ L(m):
   mov z0.b, #240                                         // mask
   ldr x12, =-6
   mul x12, x8, x12                                       // beyond
-  mov x13, #8
-  mul x13, x8, x13
+  lsl x13, x8, #3
   add x13, x7, x13                                       // codes
   mov z1.b, #0                                           // f_0
   mov z2.b, #0                                           // f_1
@@ -184,15 +183,11 @@ L(k_done):
   cnth x10, all, mul #1
   cmp x1, x10                                            // unless n_left at_least 
   b.lo L(if_else)
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out
-  sel z1.s, p6, z2.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out_0_0
-  sel z1.s, p6, z3.s, z1.s
+  fmax z1.s, p7/m, z1.s, z2.s                            // out
+  fmin z1.s, p7/m, z1.s, z3.s                            // out_0_0
   str z1, [x6, #0, mul vl]                               // out_0_0
-  fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out_0_1
-  sel z0.s, p6, z3.s, z0.s
+  fmax z0.s, p7/m, z0.s, z2.s                            // out
+  fmin z0.s, p7/m, z0.s, z3.s                            // out_0_1
   str z0, [x6, #1, mul vl]                               // out_0_1
   b L(if_done)
 L(if_else):
@@ -201,15 +196,11 @@ L(if_else):
   subs x10, x1, x10
   csel x10, x10, xzr, hs
   whilelo p1.s, xzr, x10                                 // columns
-  fcmgt p6.s, p7/z, z2.s, z1.s                           // out
-  sel z1.s, p6, z2.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out_0_0
-  sel z1.s, p6, z3.s, z1.s
+  fmax z1.s, p7/m, z1.s, z2.s                            // out
+  fmin z1.s, p7/m, z1.s, z3.s                            // out_0_0
   st1w {z1.s}, p0, [x6, #0, mul vl]                      // out_0_0
-  fcmgt p6.s, p7/z, z2.s, z0.s                           // out
-  sel z0.s, p6, z2.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out_0_1
-  sel z0.s, p6, z3.s, z0.s
+  fmax z0.s, p7/m, z0.s, z2.s                            // out
+  fmin z0.s, p7/m, z0.s, z3.s                            // out_0_1
   st1w {z0.s}, p1, [x6, #1, mul vl]                      // out_0_1
 L(if_done):
   ldr x10, [x0, #8*13]                                   // dst_stride

@@ -236,66 +236,41 @@ L(k_done):
   ld1rw {z17.s}, p7/z, [x9, #4]                          // max
   cnth x9, all, mul #1
   ldr x10, [x0, #8*13]                                   // dst_stride
-  mov x11, #1
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
-  add x12, x6, x10
-  cmp x11, #0                                            // dst_1
-  csel x11, x6, x12, eq
-  mov x12, #2
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x10
-  cmp x12, #0                                            // dst_2
-  csel x12, x11, x13, eq
-  mov x13, #3
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
+  add x11, x6, x10
+  cmp x8, #1                                             // dst_1
+  csel x11, x6, x11, ls
+  add x12, x11, x10
+  cmp x8, #2                                             // dst_2
+  csel x12, x11, x12, ls
   add x10, x12, x10
-  cmp x13, #0                                            // dst_3
-  csel x10, x12, x10, eq
+  cmp x8, #3                                             // dst_3
+  csel x10, x12, x10, ls
   cmp x1, x9                                             // unless n_left at_least 
   b.lo L(if_else)
-  fcmgt p6.s, p7/z, z16.s, z7.s                          // out
-  sel z7.s, p6, z16.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z17.s                          // out_3_0
-  sel z7.s, p6, z17.s, z7.s
+  fmax z7.s, p7/m, z7.s, z16.s                           // out
+  fmin z7.s, p7/m, z7.s, z17.s                           // out_3_0
   str z7, [x10, #0, mul vl]                              // out_3_0
-  fcmgt p6.s, p7/z, z16.s, z0.s                          // out
-  sel z0.s, p6, z16.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_3_1
-  sel z0.s, p6, z17.s, z0.s
+  fmax z0.s, p7/m, z0.s, z16.s                           // out
+  fmin z0.s, p7/m, z0.s, z17.s                           // out_3_1
   str z0, [x10, #1, mul vl]                              // out_3_1
-  fcmgt p6.s, p7/z, z16.s, z5.s                          // out
-  sel z0.s, p6, z16.s, z5.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_2_0
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x12, #0, mul vl]                              // out_2_0
-  fcmgt p6.s, p7/z, z16.s, z6.s                          // out
-  sel z0.s, p6, z16.s, z6.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_2_1
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x12, #1, mul vl]                              // out_2_1
-  fcmgt p6.s, p7/z, z16.s, z3.s                          // out
-  sel z0.s, p6, z16.s, z3.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_1_0
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x11, #0, mul vl]                              // out_1_0
-  fcmgt p6.s, p7/z, z16.s, z4.s                          // out
-  sel z0.s, p6, z16.s, z4.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_1_1
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x11, #1, mul vl]                              // out_1_1
-  fcmgt p6.s, p7/z, z16.s, z1.s                          // out
-  sel z0.s, p6, z16.s, z1.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_0
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x6, #0, mul vl]                               // out_0_0
-  fcmgt p6.s, p7/z, z16.s, z2.s                          // out
-  sel z0.s, p6, z16.s, z2.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_1
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x6, #1, mul vl]                               // out_0_1
+  fmax z5.s, p7/m, z5.s, z16.s                           // out
+  fmin z5.s, p7/m, z5.s, z17.s                           // out_2_0
+  str z5, [x12, #0, mul vl]                              // out_2_0
+  fmax z6.s, p7/m, z6.s, z16.s                           // out
+  fmin z6.s, p7/m, z6.s, z17.s                           // out_2_1
+  str z6, [x12, #1, mul vl]                              // out_2_1
+  fmax z3.s, p7/m, z3.s, z16.s                           // out
+  fmin z3.s, p7/m, z3.s, z17.s                           // out_1_0
+  str z3, [x11, #0, mul vl]                              // out_1_0
+  fmax z4.s, p7/m, z4.s, z16.s                           // out
+  fmin z4.s, p7/m, z4.s, z17.s                           // out_1_1
+  str z4, [x11, #1, mul vl]                              // out_1_1
+  fmax z1.s, p7/m, z1.s, z16.s                           // out
+  fmin z1.s, p7/m, z1.s, z17.s                           // out_0_0
+  str z1, [x6, #0, mul vl]                               // out_0_0
+  fmax z2.s, p7/m, z2.s, z16.s                           // out
+  fmin z2.s, p7/m, z2.s, z17.s                           // out_0_1
+  str z2, [x6, #1, mul vl]                               // out_0_1
   b L(if_done)
 L(if_else):
   whilelo p0.s, xzr, x1                                  // columns
@@ -303,46 +278,30 @@ L(if_else):
   subs x9, x1, x9
   csel x9, x9, xzr, hs
   whilelo p1.s, xzr, x9                                  // columns
-  fcmgt p6.s, p7/z, z16.s, z7.s                          // out
-  sel z7.s, p6, z16.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z17.s                          // out_3_0
-  sel z7.s, p6, z17.s, z7.s
+  fmax z7.s, p7/m, z7.s, z16.s                           // out
+  fmin z7.s, p7/m, z7.s, z17.s                           // out_3_0
   st1w {z7.s}, p0, [x10, #0, mul vl]                     // out_3_0
-  fcmgt p6.s, p7/z, z16.s, z0.s                          // out
-  sel z0.s, p6, z16.s, z0.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_3_1
-  sel z0.s, p6, z17.s, z0.s
+  fmax z0.s, p7/m, z0.s, z16.s                           // out
+  fmin z0.s, p7/m, z0.s, z17.s                           // out_3_1
   st1w {z0.s}, p1, [x10, #1, mul vl]                     // out_3_1
-  fcmgt p6.s, p7/z, z16.s, z5.s                          // out
-  sel z0.s, p6, z16.s, z5.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_2_0
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p0, [x12, #0, mul vl]                     // out_2_0
-  fcmgt p6.s, p7/z, z16.s, z6.s                          // out
-  sel z0.s, p6, z16.s, z6.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_2_1
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p1, [x12, #1, mul vl]                     // out_2_1
-  fcmgt p6.s, p7/z, z16.s, z3.s                          // out
-  sel z0.s, p6, z16.s, z3.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_1_0
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p0, [x11, #0, mul vl]                     // out_1_0
-  fcmgt p6.s, p7/z, z16.s, z4.s                          // out
-  sel z0.s, p6, z16.s, z4.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_1_1
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p1, [x11, #1, mul vl]                     // out_1_1
-  fcmgt p6.s, p7/z, z16.s, z1.s                          // out
-  sel z0.s, p6, z16.s, z1.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_0
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
-  fcmgt p6.s, p7/z, z16.s, z2.s                          // out
-  sel z0.s, p6, z16.s, z2.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_1
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p1, [x6, #1, mul vl]                      // out_0_1
+  fmax z5.s, p7/m, z5.s, z16.s                           // out
+  fmin z5.s, p7/m, z5.s, z17.s                           // out_2_0
+  st1w {z5.s}, p0, [x12, #0, mul vl]                     // out_2_0
+  fmax z6.s, p7/m, z6.s, z16.s                           // out
+  fmin z6.s, p7/m, z6.s, z17.s                           // out_2_1
+  st1w {z6.s}, p1, [x12, #1, mul vl]                     // out_2_1
+  fmax z3.s, p7/m, z3.s, z16.s                           // out
+  fmin z3.s, p7/m, z3.s, z17.s                           // out_1_0
+  st1w {z3.s}, p0, [x11, #0, mul vl]                     // out_1_0
+  fmax z4.s, p7/m, z4.s, z16.s                           // out
+  fmin z4.s, p7/m, z4.s, z17.s                           // out_1_1
+  st1w {z4.s}, p1, [x11, #1, mul vl]                     // out_1_1
+  fmax z1.s, p7/m, z1.s, z16.s                           // out
+  fmin z1.s, p7/m, z1.s, z17.s                           // out_0_0
+  st1w {z1.s}, p0, [x6, #0, mul vl]                      // out_0_0
+  fmax z2.s, p7/m, z2.s, z16.s                           // out
+  fmin z2.s, p7/m, z2.s, z17.s                           // out_0_1
+  st1w {z2.s}, p1, [x6, #1, mul vl]                      // out_0_1
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #4

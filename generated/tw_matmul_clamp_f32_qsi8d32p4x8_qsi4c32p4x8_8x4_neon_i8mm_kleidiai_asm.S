@@ -87,12 +87,9 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*6]                                     // lhs_stride
-  mov x11, #4
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
   add x9, x7, x9
-  cmp x11, #0                                            // lhs_1
-  csel x9, x7, x9, eq
+  cmp x8, #4                                             // lhs_1
+  csel x9, x7, x9, ls
   movi v0.16b, #240                                      // mask
   movi v1.2d, #0                                         // f_0
   movi v2.2d, #0                                         // f_1
@@ -238,124 +235,71 @@ L(k_done):
   dup v17.4s, v17.s[0]
   mov x9, #4
   ldr x10, [x0, #8*13]                                   // dst_stride
-  mov x11, #1
-  subs x11, x8, x11
-  csel x11, x11, xzr, hs
-  add x12, x6, x10
-  cmp x11, #0                                            // dst_1
-  csel x11, x6, x12, eq
-  mov x12, #2
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x11, x10
-  cmp x12, #0                                            // dst_2
-  csel x12, x11, x13, eq
-  mov x13, #3
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x10
-  cmp x13, #0                                            // dst_3
-  csel x13, x12, x14, eq
-  mov x14, #4
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x10
-  cmp x14, #0                                            // dst_4
-  csel x14, x13, x15, eq
-  mov x15, #5
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x10
-  cmp x15, #0                                            // dst_5
-  csel x15, x14, x16, eq
-  mov x16, #6
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x10
-  cmp x16, #0                                            // dst_6
-  csel x16, x15, x17, eq
-  mov x17, #7
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
+  add x11, x6, x10
+  cmp x8, #1                                             // dst_1
+  csel x11, x6, x11, ls
+  add x12, x11, x10
+  cmp x8, #2                                             // dst_2
+  csel x12, x11, x12, ls
+  add x13, x12, x10
+  cmp x8, #3                                             // dst_3
+  csel x13, x12, x13, ls
+  add x14, x13, x10
+  cmp x8, #4                                             // dst_4
+  csel x14, x13, x14, ls
+  add x15, x14, x10
+  cmp x8, #5                                             // dst_5
+  csel x15, x14, x15, ls
+  add x16, x15, x10
+  cmp x8, #6                                             // dst_6
+  csel x16, x15, x16, ls
   add x10, x16, x10
-  cmp x17, #0                                            // dst_7
-  csel x10, x16, x10, eq
+  cmp x8, #7                                             // dst_7
+  csel x10, x16, x10, ls
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_else)
-  fcmgt v18.4s, v16.4s, v7.4s                            // out
-  bsl v18.16b, v16.16b, v7.16b
-  fcmgt v7.4s, v18.4s, v17.4s                            // out_7_0
-  bsl v7.16b, v17.16b, v18.16b
+  fmax v7.4s, v7.4s, v16.4s                              // out
+  fmin v7.4s, v7.4s, v17.4s                              // out_7_0
   str q7, [x10, #0]                                      // out_7_0
-  fcmgt v7.4s, v16.4s, v6.4s                             // out
-  bsl v7.16b, v16.16b, v6.16b
-  fcmgt v6.4s, v7.4s, v17.4s                             // out_6_0
-  bsl v6.16b, v17.16b, v7.16b
+  fmax v6.4s, v6.4s, v16.4s                              // out
+  fmin v6.4s, v6.4s, v17.4s                              // out_6_0
   str q6, [x16, #0]                                      // out_6_0
-  fcmgt v6.4s, v16.4s, v5.4s                             // out
-  bsl v6.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v17.4s                             // out_5_0
-  bsl v5.16b, v17.16b, v6.16b
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_5_0
   str q5, [x15, #0]                                      // out_5_0
-  fcmgt v5.4s, v16.4s, v4.4s                             // out
-  bsl v5.16b, v16.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v17.4s                             // out_4_0
-  bsl v4.16b, v17.16b, v5.16b
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out_4_0
   str q4, [x14, #0]                                      // out_4_0
-  fcmgt v4.4s, v16.4s, v3.4s                             // out
-  bsl v4.16b, v16.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v17.4s                             // out_3_0
-  bsl v3.16b, v17.16b, v4.16b
+  fmax v3.4s, v3.4s, v16.4s                              // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_3_0
   str q3, [x13, #0]                                      // out_3_0
-  fcmgt v3.4s, v16.4s, v2.4s                             // out
-  bsl v3.16b, v16.16b, v2.16b
-  fcmgt v2.4s, v3.4s, v17.4s                             // out_2_0
-  bsl v2.16b, v17.16b, v3.16b
+  fmax v2.4s, v2.4s, v16.4s                              // out
+  fmin v2.4s, v2.4s, v17.4s                              // out_2_0
   str q2, [x12, #0]                                      // out_2_0
-  fcmgt v2.4s, v16.4s, v1.4s                             // out
-  bsl v2.16b, v16.16b, v1.16b
-  fcmgt v1.4s, v2.4s, v17.4s                             // out_1_0
-  bsl v1.16b, v17.16b, v2.16b
+  fmax v1.4s, v1.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_1_0
   str q1, [x11, #0]                                      // out_1_0
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out_0_0
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_0
   str q0, [x6, #0]                                       // out_0_0
   b L(if_done)
 L(if_else):
-  fcmgt v18.4s, v16.4s, v7.4s                            // out
-  bsl v18.16b, v16.16b, v7.16b
-  fcmgt v7.4s, v18.4s, v17.4s                            // out_7_0
-  bsl v7.16b, v17.16b, v18.16b
-  fcmgt v18.4s, v16.4s, v6.4s                            // out
-  bsl v18.16b, v16.16b, v6.16b
-  fcmgt v6.4s, v18.4s, v17.4s                            // out_6_0
-  bsl v6.16b, v17.16b, v18.16b
-  fcmgt v18.4s, v16.4s, v5.4s                            // out
-  bsl v18.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v18.4s, v17.4s                            // out_5_0
-  bsl v5.16b, v17.16b, v18.16b
-  fcmgt v18.4s, v16.4s, v4.4s                            // out
-  bsl v18.16b, v16.16b, v4.16b
-  fcmgt v4.4s, v18.4s, v17.4s                            // out_4_0
-  bsl v4.16b, v17.16b, v18.16b
-  fcmgt v18.4s, v16.4s, v3.4s                            // out
-  bsl v18.16b, v16.16b, v3.16b
-  fcmgt v3.4s, v18.4s, v17.4s                            // out_3_0
-  bsl v3.16b, v17.16b, v18.16b
-  fcmgt v18.4s, v16.4s, v2.4s                            // out
-  bsl v18.16b, v16.16b, v2.16b
-  fcmgt v2.4s, v18.4s, v17.4s                            // out_2_0
-  bsl v2.16b, v17.16b, v18.16b
-  fcmgt v18.4s, v16.4s, v1.4s                            // out
-  bsl v18.16b, v16.16b, v1.16b
-  fcmgt v1.4s, v18.4s, v17.4s                            // out_1_0
-  bsl v1.16b, v17.16b, v18.16b
-  fcmgt v18.4s, v16.4s, v0.4s                            // out
-  bsl v18.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v18.4s, v17.4s                            // out_0_0
-  bsl v0.16b, v17.16b, v18.16b
+  fmax v7.4s, v7.4s, v16.4s                              // out
+  fmin v7.4s, v7.4s, v17.4s                              // out_7_0
+  fmax v6.4s, v6.4s, v16.4s                              // out
+  fmin v6.4s, v6.4s, v17.4s                              // out_6_0
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_5_0
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out_4_0
+  fmax v3.4s, v3.4s, v16.4s                              // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_3_0
+  fmax v2.4s, v2.4s, v16.4s                              // out
+  fmin v2.4s, v2.4s, v17.4s                              // out_2_0
+  fmax v1.4s, v1.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_1_0
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_0
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

@@ -239,24 +239,15 @@ L(k_done):
   ld1rw {z17.s}, p7/z, [x9, #4]                          // max
   cnth x9, all, mul #1
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
   add x11, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x11, x13, x11, eq
+  cmp x8, #3                                             // dst_3
+  csel x11, x13, x11, ls
   lsr x10, x10, #5
   rdvl x14, #9
   mul x10, x10, x14
@@ -271,53 +262,37 @@ L(k_done):
   ldr z18, [x9, #0, mul vl]                              // bias
   ldr z19, [x9, #1, mul vl]                              // bias
   fadd z7.s, z7.s, z18.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z7.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z17.s                          // out_3_0
-  sel z7.s, p6, z17.s, z7.s
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z17.s                           // out_3_0
   str z7, [x11, #0, mul vl]                              // out_3_0
   fadd z7.s, z16.s, z19.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z7.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z17.s                          // out_3_1
-  sel z7.s, p6, z17.s, z7.s
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z17.s                           // out_3_1
   str z7, [x11, #1, mul vl]                              // out_3_1
   fadd z5.s, z5.s, z18.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z5.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z17.s                          // out_2_0
-  sel z5.s, p6, z17.s, z5.s
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z17.s                           // out_2_0
   str z5, [x13, #0, mul vl]                              // out_2_0
   fadd z5.s, z6.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z5.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z17.s                          // out_2_1
-  sel z5.s, p6, z17.s, z5.s
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z17.s                           // out_2_1
   str z5, [x13, #1, mul vl]                              // out_2_1
   fadd z3.s, z3.s, z18.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z3.s, p6, z0.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z17.s                          // out_1_0
-  sel z3.s, p6, z17.s, z3.s
+  fmax z3.s, p7/m, z3.s, z0.s                            // out
+  fmin z3.s, p7/m, z3.s, z17.s                           // out_1_0
   str z3, [x12, #0, mul vl]                              // out_1_0
   fadd z3.s, z4.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z3.s, p6, z0.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z17.s                          // out_1_1
-  sel z3.s, p6, z17.s, z3.s
+  fmax z3.s, p7/m, z3.s, z0.s                            // out
+  fmin z3.s, p7/m, z3.s, z17.s                           // out_1_1
   str z3, [x12, #1, mul vl]                              // out_1_1
   fadd z1.s, z1.s, z18.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z1.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z17.s                          // out_0_0
-  sel z1.s, p6, z17.s, z1.s
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z17.s                           // out_0_0
   str z1, [x6, #0, mul vl]                               // out_0_0
   fadd z1.s, z2.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_1
-  sel z0.s, p6, z17.s, z0.s
-  str z0, [x6, #1, mul vl]                               // out_0_1
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z17.s                           // out_0_1
+  str z1, [x6, #1, mul vl]                               // out_0_1
   b L(if_done)
 L(if_else):
   whilelo p0.s, xzr, x1                                  // columns
@@ -332,53 +307,37 @@ L(if_else):
   ld1w {z18.s}, p0/z, [x9, #0, mul vl]                   // bias
   ld1w {z19.s}, p1/z, [x9, #1, mul vl]                   // bias
   fadd z7.s, z7.s, z18.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z7.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z17.s                          // out_3_0
-  sel z7.s, p6, z17.s, z7.s
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z17.s                           // out_3_0
   st1w {z7.s}, p0, [x11, #0, mul vl]                     // out_3_0
   fadd z7.s, z16.s, z19.s                                // out
-  fcmgt p6.s, p7/z, z0.s, z7.s                           // out
-  sel z7.s, p6, z0.s, z7.s
-  fcmgt p6.s, p7/z, z7.s, z17.s                          // out_3_1
-  sel z7.s, p6, z17.s, z7.s
+  fmax z7.s, p7/m, z7.s, z0.s                            // out
+  fmin z7.s, p7/m, z7.s, z17.s                           // out_3_1
   st1w {z7.s}, p1, [x11, #1, mul vl]                     // out_3_1
   fadd z5.s, z5.s, z18.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z5.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z17.s                          // out_2_0
-  sel z5.s, p6, z17.s, z5.s
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z17.s                           // out_2_0
   st1w {z5.s}, p0, [x13, #0, mul vl]                     // out_2_0
   fadd z5.s, z6.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z5.s                           // out
-  sel z5.s, p6, z0.s, z5.s
-  fcmgt p6.s, p7/z, z5.s, z17.s                          // out_2_1
-  sel z5.s, p6, z17.s, z5.s
+  fmax z5.s, p7/m, z5.s, z0.s                            // out
+  fmin z5.s, p7/m, z5.s, z17.s                           // out_2_1
   st1w {z5.s}, p1, [x13, #1, mul vl]                     // out_2_1
   fadd z3.s, z3.s, z18.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z3.s, p6, z0.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z17.s                          // out_1_0
-  sel z3.s, p6, z17.s, z3.s
+  fmax z3.s, p7/m, z3.s, z0.s                            // out
+  fmin z3.s, p7/m, z3.s, z17.s                           // out_1_0
   st1w {z3.s}, p0, [x12, #0, mul vl]                     // out_1_0
   fadd z3.s, z4.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z3.s                           // out
-  sel z3.s, p6, z0.s, z3.s
-  fcmgt p6.s, p7/z, z3.s, z17.s                          // out_1_1
-  sel z3.s, p6, z17.s, z3.s
+  fmax z3.s, p7/m, z3.s, z0.s                            // out
+  fmin z3.s, p7/m, z3.s, z17.s                           // out_1_1
   st1w {z3.s}, p1, [x12, #1, mul vl]                     // out_1_1
   fadd z1.s, z1.s, z18.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z1.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z1.s, z17.s                          // out_0_0
-  sel z1.s, p6, z17.s, z1.s
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z17.s                           // out_0_0
   st1w {z1.s}, p0, [x6, #0, mul vl]                      // out_0_0
   fadd z1.s, z2.s, z19.s                                 // out
-  fcmgt p6.s, p7/z, z0.s, z1.s                           // out
-  sel z0.s, p6, z0.s, z1.s
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_1
-  sel z0.s, p6, z17.s, z0.s
-  st1w {z0.s}, p1, [x6, #1, mul vl]                      // out_0_1
+  fmax z1.s, p7/m, z1.s, z0.s                            // out
+  fmin z1.s, p7/m, z1.s, z17.s                           // out_0_1
+  st1w {z1.s}, p1, [x6, #1, mul vl]                      // out_0_1
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #4

@@ -203,48 +203,27 @@ L(k_done):
   dup v17.4s, v17.s[0]
   mov x9, #4
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x14, x13, x15, eq
-  mov x15, #4
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x11
-  cmp x15, #0                                            // dst_4
-  csel x15, x14, x16, eq
-  mov x16, #5
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x11
-  cmp x16, #0                                            // dst_5
-  csel x16, x15, x17, eq
-  mov x17, #6
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
-  add x19, x16, x11
-  cmp x17, #0                                            // dst_6
-  csel x17, x16, x19, eq
-  mov x19, #7
-  subs x19, x8, x19
-  csel x19, x19, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
+  add x14, x13, x11
+  cmp x8, #3                                             // dst_3
+  csel x14, x13, x14, ls
+  add x15, x14, x11
+  cmp x8, #4                                             // dst_4
+  csel x15, x14, x15, ls
+  add x16, x15, x11
+  cmp x8, #5                                             // dst_5
+  csel x16, x15, x16, ls
+  add x17, x16, x11
+  cmp x8, #6                                             // dst_6
+  csel x17, x16, x17, ls
   add x11, x17, x11
-  cmp x19, #0                                            // dst_7
-  csel x11, x17, x11, eq
+  cmp x8, #7                                             // dst_7
+  csel x11, x17, x11, ls
   lsr x10, x10, #5
   mov x19, #144
   mul x10, x10, x19
@@ -258,52 +237,36 @@ L(k_done):
   csel x9, x10, x19, eq
   ldr q18, [x9, #0]                                      // bias
   fadd v7.4s, v7.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v7.4s                            // out
-  bsl v19.16b, v16.16b, v7.16b
-  fcmgt v7.4s, v19.4s, v17.4s                            // out_7_0
-  bsl v7.16b, v17.16b, v19.16b
+  fmax v7.4s, v7.4s, v16.4s                              // out
+  fmin v7.4s, v7.4s, v17.4s                              // out_7_0
   str q7, [x11, #0]                                      // out_7_0
   fadd v6.4s, v6.4s, v18.4s                              // out
-  fcmgt v7.4s, v16.4s, v6.4s                             // out
-  bsl v7.16b, v16.16b, v6.16b
-  fcmgt v6.4s, v7.4s, v17.4s                             // out_6_0
-  bsl v6.16b, v17.16b, v7.16b
+  fmax v6.4s, v6.4s, v16.4s                              // out
+  fmin v6.4s, v6.4s, v17.4s                              // out_6_0
   str q6, [x17, #0]                                      // out_6_0
   fadd v5.4s, v5.4s, v18.4s                              // out
-  fcmgt v6.4s, v16.4s, v5.4s                             // out
-  bsl v6.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v17.4s                             // out_5_0
-  bsl v5.16b, v17.16b, v6.16b
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_5_0
   str q5, [x16, #0]                                      // out_5_0
   fadd v4.4s, v4.4s, v18.4s                              // out
-  fcmgt v5.4s, v16.4s, v4.4s                             // out
-  bsl v5.16b, v16.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v17.4s                             // out_4_0
-  bsl v4.16b, v17.16b, v5.16b
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out_4_0
   str q4, [x15, #0]                                      // out_4_0
   fadd v3.4s, v3.4s, v18.4s                              // out
-  fcmgt v4.4s, v16.4s, v3.4s                             // out
-  bsl v4.16b, v16.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v17.4s                             // out_3_0
-  bsl v3.16b, v17.16b, v4.16b
+  fmax v3.4s, v3.4s, v16.4s                              // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_3_0
   str q3, [x14, #0]                                      // out_3_0
   fadd v2.4s, v2.4s, v18.4s                              // out
-  fcmgt v3.4s, v16.4s, v2.4s                             // out
-  bsl v3.16b, v16.16b, v2.16b
-  fcmgt v2.4s, v3.4s, v17.4s                             // out_2_0
-  bsl v2.16b, v17.16b, v3.16b
+  fmax v2.4s, v2.4s, v16.4s                              // out
+  fmin v2.4s, v2.4s, v17.4s                              // out_2_0
   str q2, [x13, #0]                                      // out_2_0
   fadd v1.4s, v1.4s, v18.4s                              // out
-  fcmgt v2.4s, v16.4s, v1.4s                             // out
-  bsl v2.16b, v16.16b, v1.16b
-  fcmgt v1.4s, v2.4s, v17.4s                             // out_1_0
-  bsl v1.16b, v17.16b, v2.16b
+  fmax v1.4s, v1.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_1_0
   str q1, [x12, #0]                                      // out_1_0
   fadd v0.4s, v0.4s, v18.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out_0_0
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_0
   str q0, [x6, #0]                                       // out_0_0
   b L(if_done)
 L(if_else):
@@ -337,45 +300,29 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v18.s}[3], [x9]                                   // bias
   fadd v7.4s, v7.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v7.4s                            // out
-  bsl v19.16b, v16.16b, v7.16b
-  fcmgt v7.4s, v19.4s, v17.4s                            // out_7_0
-  bsl v7.16b, v17.16b, v19.16b
+  fmax v7.4s, v7.4s, v16.4s                              // out
+  fmin v7.4s, v7.4s, v17.4s                              // out_7_0
   fadd v6.4s, v6.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v6.4s                            // out
-  bsl v19.16b, v16.16b, v6.16b
-  fcmgt v6.4s, v19.4s, v17.4s                            // out_6_0
-  bsl v6.16b, v17.16b, v19.16b
+  fmax v6.4s, v6.4s, v16.4s                              // out
+  fmin v6.4s, v6.4s, v17.4s                              // out_6_0
   fadd v5.4s, v5.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v5.4s                            // out
-  bsl v19.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v19.4s, v17.4s                            // out_5_0
-  bsl v5.16b, v17.16b, v19.16b
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_5_0
   fadd v4.4s, v4.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v4.4s                            // out
-  bsl v19.16b, v16.16b, v4.16b
-  fcmgt v4.4s, v19.4s, v17.4s                            // out_4_0
-  bsl v4.16b, v17.16b, v19.16b
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out_4_0
   fadd v3.4s, v3.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v3.4s                            // out
-  bsl v19.16b, v16.16b, v3.16b
-  fcmgt v3.4s, v19.4s, v17.4s                            // out_3_0
-  bsl v3.16b, v17.16b, v19.16b
+  fmax v3.4s, v3.4s, v16.4s                              // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_3_0
   fadd v2.4s, v2.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v2.4s                            // out
-  bsl v19.16b, v16.16b, v2.16b
-  fcmgt v2.4s, v19.4s, v17.4s                            // out_2_0
-  bsl v2.16b, v17.16b, v19.16b
+  fmax v2.4s, v2.4s, v16.4s                              // out
+  fmin v2.4s, v2.4s, v17.4s                              // out_2_0
   fadd v1.4s, v1.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v1.4s                            // out
-  bsl v19.16b, v16.16b, v1.16b
-  fcmgt v1.4s, v19.4s, v17.4s                            // out_1_0
-  bsl v1.16b, v17.16b, v19.16b
+  fmax v1.4s, v1.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_1_0
   fadd v0.4s, v0.4s, v18.4s                              // out
-  fcmgt v18.4s, v16.4s, v0.4s                            // out
-  bsl v18.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v18.4s, v17.4s                            // out_0_0
-  bsl v0.16b, v17.16b, v18.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_0
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)

@@ -14,11 +14,11 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  x13 -  v0 mask
-//  v1 top_mask  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 a_2 ...  v9 a_3 ...
-//  v10 raw_0 ...  v11 lo_0 ...  v12 tops ...  v13 tops ...  v16 f_6  v17 f_7  v18 acc_0_0 ...
-//  v19 acc_1_0 ...  v20 acc_2_0 ...  v21 acc_3_0 ...  v22 acc_0_1 ...  v23 acc_1_1 ...
-//  v24 acc_2_1 ...  v25 acc_3_1 ...  v26 a_0 ...  v27 a_1 ...  v28 a_2 ...  v29 a_3 ...
-//  v30 a_0 ...  v31 a_1 ...
+//  v1 top_mask  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 a_3 ...  v9 a_2 ...
+//  v10 raw_0 ...  v11 lo_0 ...  v12 tops ...  v13 tops ...  v14 tops  v16 f_6  v17 f_7
+//  v18 acc_1_0 ...  v19 acc_0_0 ...  v20 acc_3_0 ...  v21 acc_2_0 ...  v22 acc_1_1 ...
+//  v23 acc_0_1 ...  v24 acc_3_1 ...  v25 acc_2_1 ...  v26 a_1 ...  v27 a_0 ...  v28 a_3 ...
+//  v29 a_2 ...  v30 a_1 ...  v31 a_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -64,6 +64,8 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qmi5c32p4x8_8x4_neon_i8mm_asm:
   .cfi_offset d12, -24
   str d13, [sp, #48]
   .cfi_offset d13, -16
+  str d14, [sp, #56]
+  .cfi_offset d14, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p8x8_qmi5c32p4x8_8x4_neon_i8mm_asm
   hint #34
@@ -84,6 +86,8 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qmi5c32p4x8_8x4_neon_i8mm_asm:
   .seh_save_freg d12, 40
   str d13, [sp, #48]
   .seh_save_freg d13, 48
+  str d14, [sp, #56]
+  .seh_save_freg d14, 56
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -121,22 +125,14 @@ L(m):
   .balign 64
 #endif
 L(k):
-  ldr q18, [x11, #256]                                   // acc_0_0
-  ldr q19, [x11, #272]                                   // acc_1_0
-  ldr q20, [x11, #288]                                   // acc_2_0
-  ldr q21, [x11, #304]                                   // acc_3_0
-  ldr q22, [x11, #256]                                   // acc_0_1
-  ldr q23, [x11, #272]                                   // acc_1_1
-  ldr q24, [x11, #288]                                   // acc_2_1
-  ldr q25, [x11, #304]                                   // acc_3_1
-  ldr q26, [x11, #0]                                     // a_0
-  ldr q27, [x11, #16]                                    // a_1
-  ldr q28, [x11, #32]                                    // a_2
-  ldr q29, [x11, #48]                                    // a_3
-  ldr q30, [x11, #128]                                   // a_0
-  ldr q31, [x11, #144]                                   // a_1
-  ldr q8, [x11, #160]                                    // a_2
-  ldr q9, [x11, #176]                                    // a_3
+  ldp q19, q18, [x11, #256]                              // acc_0_0, acc_1_0
+  ldp q21, q20, [x11, #288]                              // acc_2_0, acc_3_0
+  ldp q23, q22, [x11, #256]                              // acc_0_1, acc_1_1
+  ldp q25, q24, [x11, #288]                              // acc_2_1, acc_3_1
+  ldp q27, q26, [x11, #0]                                // a_0, a_1
+  ldp q29, q28, [x11, #32]                               // a_2, a_3
+  ldp q31, q30, [x11, #128]                              // a_0, a_1
+  ldp q9, q8, [x11, #160]                                // a_2, a_3
   ldr q10, [x12, #0]                                     // raw_0
   and v11.16b, v10.16b, v0.16b                           // lo_0
   ushr v10.16b, v10.16b, #4                              // hi_0
@@ -147,40 +143,35 @@ L(k):
   shl v12.16b, v12.16b, #2                               // tops
   and v12.16b, v12.16b, v1.16b                           // tops
   orr v10.16b, v10.16b, v12.16b                          // code_0
-  smmla v18.4s, v26.16b, v11.16b                         // acc_0_0
-  smmla v19.4s, v27.16b, v11.16b                         // acc_1_0
-  smmla v20.4s, v28.16b, v11.16b                         // acc_2_0
-  smmla v21.4s, v29.16b, v11.16b                         // acc_3_0
-  smmla v18.4s, v30.16b, v10.16b                         // acc_0_0
-  smmla v19.4s, v31.16b, v10.16b                         // acc_1_0
-  smmla v20.4s, v8.16b, v10.16b                          // acc_2_0
-  smmla v21.4s, v9.16b, v10.16b                          // acc_3_0
-  ldr q10, [x12, #16]                                    // raw_1
-  and v11.16b, v10.16b, v0.16b                           // lo_1
-  ushr v10.16b, v10.16b, #4                              // hi_1
-  ldr q12, [x12, #64]                                    // tops
-  and v13.16b, v12.16b, v1.16b                           // tops
+  smmla v19.4s, v27.16b, v11.16b                         // acc_0_0
+  smmla v18.4s, v26.16b, v11.16b                         // acc_1_0
+  smmla v21.4s, v29.16b, v11.16b                         // acc_2_0
+  smmla v20.4s, v28.16b, v11.16b                         // acc_3_0
+  smmla v19.4s, v31.16b, v10.16b                         // acc_0_0
+  smmla v18.4s, v30.16b, v10.16b                         // acc_1_0
+  smmla v21.4s, v9.16b, v10.16b                          // acc_2_0
+  smmla v20.4s, v8.16b, v10.16b                          // acc_3_0
+  ldp q11, q10, [x12, #16]                               // raw_1, raw_0
+  and v12.16b, v11.16b, v0.16b                           // lo_1
+  ushr v11.16b, v11.16b, #4                              // hi_1
+  ldr q13, [x12, #64]                                    // tops
+  and v14.16b, v13.16b, v1.16b                           // tops
+  orr v12.16b, v12.16b, v14.16b                          // code_1
+  ushr v13.16b, v13.16b, #2                              // tops
+  and v13.16b, v13.16b, v1.16b                           // tops
   orr v11.16b, v11.16b, v13.16b                          // code_1
-  ushr v12.16b, v12.16b, #2                              // tops
-  and v12.16b, v12.16b, v1.16b                           // tops
-  orr v10.16b, v10.16b, v12.16b                          // code_1
-  smmla v22.4s, v26.16b, v11.16b                         // acc_0_1
-  smmla v23.4s, v27.16b, v11.16b                         // acc_1_1
-  smmla v24.4s, v28.16b, v11.16b                         // acc_2_1
-  smmla v25.4s, v29.16b, v11.16b                         // acc_3_1
-  smmla v22.4s, v30.16b, v10.16b                         // acc_0_1
-  smmla v23.4s, v31.16b, v10.16b                         // acc_1_1
-  smmla v24.4s, v8.16b, v10.16b                          // acc_2_1
-  smmla v25.4s, v9.16b, v10.16b                          // acc_3_1
-  ldr q26, [x11, #64]                                    // a_0
-  ldr q27, [x11, #80]                                    // a_1
-  ldr q28, [x11, #96]                                    // a_2
-  ldr q29, [x11, #112]                                   // a_3
-  ldr q30, [x11, #192]                                   // a_0
-  ldr q31, [x11, #208]                                   // a_1
-  ldr q8, [x11, #224]                                    // a_2
-  ldr q9, [x11, #240]                                    // a_3
-  ldr q10, [x12, #32]                                    // raw_0
+  smmla v23.4s, v27.16b, v12.16b                         // acc_0_1
+  smmla v22.4s, v26.16b, v12.16b                         // acc_1_1
+  smmla v25.4s, v29.16b, v12.16b                         // acc_2_1
+  smmla v24.4s, v28.16b, v12.16b                         // acc_3_1
+  smmla v23.4s, v31.16b, v11.16b                         // acc_0_1
+  smmla v22.4s, v30.16b, v11.16b                         // acc_1_1
+  smmla v25.4s, v9.16b, v11.16b                          // acc_2_1
+  smmla v24.4s, v8.16b, v11.16b                          // acc_3_1
+  ldp q27, q26, [x11, #64]                               // a_0, a_1
+  ldp q29, q28, [x11, #96]                               // a_2, a_3
+  ldp q31, q30, [x11, #192]                              // a_0, a_1
+  ldp q9, q8, [x11, #224]                                // a_2, a_3
   and v11.16b, v10.16b, v0.16b                           // lo_0
   ushr v10.16b, v10.16b, #4                              // hi_0
   ldr q12, [x12, #64]                                    // tops
@@ -190,32 +181,31 @@ L(k):
   shl v12.16b, v12.16b, #1                               // tops
   and v12.16b, v12.16b, v1.16b                           // tops
   orr v10.16b, v10.16b, v12.16b                          // code_0
-  smmla v18.4s, v26.16b, v11.16b                         // acc_0_0
-  smmla v19.4s, v27.16b, v11.16b                         // acc_1_0
-  smmla v20.4s, v28.16b, v11.16b                         // acc_2_0
-  smmla v21.4s, v29.16b, v11.16b                         // acc_3_0
-  smmla v18.4s, v30.16b, v10.16b                         // acc_0_0
-  smmla v19.4s, v31.16b, v10.16b                         // acc_1_0
-  smmla v20.4s, v8.16b, v10.16b                          // acc_2_0
-  smmla v21.4s, v9.16b, v10.16b                          // acc_3_0
-  ldr q10, [x12, #48]                                    // raw_1
-  and v11.16b, v10.16b, v0.16b                           // lo_1
-  ushr v10.16b, v10.16b, #4                              // hi_1
-  ldr q12, [x12, #64]                                    // tops
-  ushr v13.16b, v12.16b, #1                              // tops
+  smmla v19.4s, v27.16b, v11.16b                         // acc_0_0
+  smmla v18.4s, v26.16b, v11.16b                         // acc_1_0
+  smmla v21.4s, v29.16b, v11.16b                         // acc_2_0
+  smmla v20.4s, v28.16b, v11.16b                         // acc_3_0
+  smmla v19.4s, v31.16b, v10.16b                         // acc_0_0
+  smmla v18.4s, v30.16b, v10.16b                         // acc_1_0
+  smmla v21.4s, v9.16b, v10.16b                          // acc_2_0
+  smmla v20.4s, v8.16b, v10.16b                          // acc_3_0
+  ldp q11, q10, [x12, #48]                               // raw_1, tops
+  and v12.16b, v11.16b, v0.16b                           // lo_1
+  ushr v11.16b, v11.16b, #4                              // hi_1
+  ushr v13.16b, v10.16b, #1                              // tops
   and v13.16b, v13.16b, v1.16b                           // tops
-  orr v11.16b, v11.16b, v13.16b                          // code_1
-  ushr v12.16b, v12.16b, #3                              // tops
-  and v12.16b, v12.16b, v1.16b                           // tops
-  orr v10.16b, v10.16b, v12.16b                          // code_1
-  smmla v22.4s, v26.16b, v11.16b                         // acc_0_1
-  smmla v23.4s, v27.16b, v11.16b                         // acc_1_1
-  smmla v24.4s, v28.16b, v11.16b                         // acc_2_1
-  smmla v25.4s, v29.16b, v11.16b                         // acc_3_1
-  smmla v22.4s, v30.16b, v10.16b                         // acc_0_1
-  smmla v23.4s, v31.16b, v10.16b                         // acc_1_1
-  smmla v24.4s, v8.16b, v10.16b                          // acc_2_1
-  smmla v25.4s, v9.16b, v10.16b                          // acc_3_1
+  orr v12.16b, v12.16b, v13.16b                          // code_1
+  ushr v10.16b, v10.16b, #3                              // tops
+  and v10.16b, v10.16b, v1.16b                           // tops
+  orr v10.16b, v11.16b, v10.16b                          // code_1
+  smmla v23.4s, v27.16b, v12.16b                         // acc_0_1
+  smmla v22.4s, v26.16b, v12.16b                         // acc_1_1
+  smmla v25.4s, v29.16b, v12.16b                         // acc_2_1
+  smmla v24.4s, v28.16b, v12.16b                         // acc_3_1
+  smmla v23.4s, v31.16b, v10.16b                         // acc_0_1
+  smmla v22.4s, v30.16b, v10.16b                         // acc_1_1
+  smmla v25.4s, v9.16b, v10.16b                          // acc_2_1
+  smmla v24.4s, v8.16b, v10.16b                          // acc_3_1
   ldr d26, [x12, #80]                                    // scale
   fcvtl v26.4s, v26.4h                                   // scale_0
   zip1 v27.2d, v26.2d, v26.2d                            // scale_columns
@@ -228,54 +218,50 @@ L(k):
   fsub v26.4s, v26.4s, v30.4s                            // middle
   zip1 v29.2d, v26.2d, v26.2d                            // scale_columns
   zip2 v26.2d, v26.2d, v26.2d                            // scale_columns
-  scvtf v18.4s, v18.4s                                   // real
-  scvtf v22.4s, v22.4s                                   // real
   scvtf v19.4s, v19.4s                                   // real
   scvtf v23.4s, v23.4s                                   // real
-  scvtf v20.4s, v20.4s                                   // real
-  scvtf v24.4s, v24.4s                                   // real
+  scvtf v18.4s, v18.4s                                   // real
+  scvtf v22.4s, v22.4s                                   // real
   scvtf v21.4s, v21.4s                                   // real
   scvtf v25.4s, v25.4s                                   // real
-  ldr q30, [x11, #256]                                   // sums_of_codes
-  sshr v30.4s, v30.4s, #3                                // sum_of_codes
-  scvtf v30.4s, v30.4s                                   // sums_of_codes
-  ldr q31, [x11, #272]                                   // sums_of_codes
+  scvtf v20.4s, v20.4s                                   // real
+  scvtf v24.4s, v24.4s                                   // real
+  ldp q31, q30, [x11, #256]                              // sums_of_codes, sums_of_codes
   sshr v31.4s, v31.4s, #3                                // sum_of_codes
   scvtf v31.4s, v31.4s                                   // sums_of_codes
-  ldr q8, [x11, #288]                                    // sums_of_codes
-  sshr v8.4s, v8.4s, #3                                  // sum_of_codes
-  scvtf v8.4s, v8.4s                                     // sums_of_codes
-  ldr q9, [x11, #304]                                    // sums_of_codes
+  sshr v30.4s, v30.4s, #3                                // sum_of_codes
+  scvtf v30.4s, v30.4s                                   // sums_of_codes
+  ldp q9, q8, [x11, #288]                                // sums_of_codes, sums_of_codes
   sshr v9.4s, v9.4s, #3                                  // sum_of_codes
   scvtf v9.4s, v9.4s                                     // sums_of_codes
-  ldr q10, [x11, #320]                                   // scale_rows
-  ldr q11, [x11, #336]                                   // scale_rows
-  ldr q12, [x11, #352]                                   // scale_rows
-  ldr q13, [x11, #368]                                   // scale_rows
+  sshr v8.4s, v8.4s, #3                                  // sum_of_codes
+  scvtf v8.4s, v8.4s                                     // sums_of_codes
+  ldp q11, q10, [x11, #320]                              // scale_rows, scale_rows
+  ldp q13, q12, [x11, #352]                              // scale_rows, scale_rows
+  fmul v19.4s, v19.4s, v27.4s                            // real
+  fmla v19.4s, v31.4s, v29.4s                            // real
+  fmla v2.4s, v19.4s, v11.4s                             // f_0
+  fmul v19.4s, v23.4s, v28.4s                            // real
+  fmla v19.4s, v31.4s, v26.4s                            // real
+  fmla v3.4s, v19.4s, v11.4s                             // f_1
   fmul v18.4s, v18.4s, v27.4s                            // real
   fmla v18.4s, v30.4s, v29.4s                            // real
-  fmla v2.4s, v18.4s, v10.4s                             // f_0
+  fmla v4.4s, v18.4s, v10.4s                             // f_2
   fmul v18.4s, v22.4s, v28.4s                            // real
   fmla v18.4s, v30.4s, v26.4s                            // real
-  fmla v3.4s, v18.4s, v10.4s                             // f_1
-  fmul v18.4s, v19.4s, v27.4s                            // real
-  fmla v18.4s, v31.4s, v29.4s                            // real
-  fmla v4.4s, v18.4s, v11.4s                             // f_2
-  fmul v18.4s, v23.4s, v28.4s                            // real
-  fmla v18.4s, v31.4s, v26.4s                            // real
-  fmla v5.4s, v18.4s, v11.4s                             // f_3
-  fmul v18.4s, v20.4s, v27.4s                            // real
-  fmla v18.4s, v8.4s, v29.4s                             // real
-  fmla v6.4s, v18.4s, v12.4s                             // f_4
-  fmul v18.4s, v24.4s, v28.4s                            // real
-  fmla v18.4s, v8.4s, v26.4s                             // real
-  fmla v7.4s, v18.4s, v12.4s                             // f_5
+  fmla v5.4s, v18.4s, v10.4s                             // f_3
   fmul v18.4s, v21.4s, v27.4s                            // real
   fmla v18.4s, v9.4s, v29.4s                             // real
-  fmla v16.4s, v18.4s, v13.4s                            // f_6
+  fmla v6.4s, v18.4s, v13.4s                             // f_4
   fmul v18.4s, v25.4s, v28.4s                            // real
   fmla v18.4s, v9.4s, v26.4s                             // real
-  fmla v17.4s, v18.4s, v13.4s                            // f_7
+  fmla v7.4s, v18.4s, v13.4s                             // f_5
+  fmul v18.4s, v20.4s, v27.4s                            // real
+  fmla v18.4s, v8.4s, v29.4s                             // real
+  fmla v16.4s, v18.4s, v12.4s                            // f_6
+  fmul v18.4s, v24.4s, v28.4s                            // real
+  fmla v18.4s, v8.4s, v26.4s                             // real
+  fmla v17.4s, v18.4s, v12.4s                            // f_7
   add x11, x11, #384
   add x12, x12, #96
   subs x9, x9, #1                                        // next k
@@ -295,48 +281,27 @@ L(k_done):
   dup v17.4s, v17.s[0]
   mov x9, #4
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x14, x13, x15, eq
-  mov x15, #4
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x11
-  cmp x15, #0                                            // dst_4
-  csel x15, x14, x16, eq
-  mov x16, #5
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x11
-  cmp x16, #0                                            // dst_5
-  csel x16, x15, x17, eq
-  mov x17, #6
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
-  add x19, x16, x11
-  cmp x17, #0                                            // dst_6
-  csel x17, x16, x19, eq
-  mov x19, #7
-  subs x19, x8, x19
-  csel x19, x19, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
+  add x14, x13, x11
+  cmp x8, #3                                             // dst_3
+  csel x14, x13, x14, ls
+  add x15, x14, x11
+  cmp x8, #4                                             // dst_4
+  csel x15, x14, x15, ls
+  add x16, x15, x11
+  cmp x8, #5                                             // dst_5
+  csel x16, x15, x16, ls
+  add x17, x16, x11
+  cmp x8, #6                                             // dst_6
+  csel x17, x16, x17, ls
   add x11, x17, x11
-  cmp x19, #0                                            // dst_7
-  csel x11, x17, x11, eq
+  cmp x8, #7                                             // dst_7
+  csel x11, x17, x11, ls
   lsr x10, x10, #5
   mov x19, #96
   mul x10, x10, x19
@@ -349,52 +314,36 @@ L(k_done):
   csel x9, x10, x19, eq
   ldr q18, [x9, #0]                                      // bias
   fadd v7.4s, v7.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v7.4s                            // out
-  bsl v19.16b, v16.16b, v7.16b
-  fcmgt v7.4s, v19.4s, v17.4s                            // out_7_0
-  bsl v7.16b, v17.16b, v19.16b
+  fmax v7.4s, v7.4s, v16.4s                              // out
+  fmin v7.4s, v7.4s, v17.4s                              // out_7_0
   str q7, [x11, #0]                                      // out_7_0
   fadd v6.4s, v6.4s, v18.4s                              // out
-  fcmgt v7.4s, v16.4s, v6.4s                             // out
-  bsl v7.16b, v16.16b, v6.16b
-  fcmgt v6.4s, v7.4s, v17.4s                             // out_6_0
-  bsl v6.16b, v17.16b, v7.16b
+  fmax v6.4s, v6.4s, v16.4s                              // out
+  fmin v6.4s, v6.4s, v17.4s                              // out_6_0
   str q6, [x17, #0]                                      // out_6_0
   fadd v5.4s, v5.4s, v18.4s                              // out
-  fcmgt v6.4s, v16.4s, v5.4s                             // out
-  bsl v6.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v17.4s                             // out_5_0
-  bsl v5.16b, v17.16b, v6.16b
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_5_0
   str q5, [x16, #0]                                      // out_5_0
   fadd v4.4s, v4.4s, v18.4s                              // out
-  fcmgt v5.4s, v16.4s, v4.4s                             // out
-  bsl v5.16b, v16.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v17.4s                             // out_4_0
-  bsl v4.16b, v17.16b, v5.16b
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out_4_0
   str q4, [x15, #0]                                      // out_4_0
   fadd v3.4s, v3.4s, v18.4s                              // out
-  fcmgt v4.4s, v16.4s, v3.4s                             // out
-  bsl v4.16b, v16.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v17.4s                             // out_3_0
-  bsl v3.16b, v17.16b, v4.16b
+  fmax v3.4s, v3.4s, v16.4s                              // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_3_0
   str q3, [x14, #0]                                      // out_3_0
   fadd v2.4s, v2.4s, v18.4s                              // out
-  fcmgt v3.4s, v16.4s, v2.4s                             // out
-  bsl v3.16b, v16.16b, v2.16b
-  fcmgt v2.4s, v3.4s, v17.4s                             // out_2_0
-  bsl v2.16b, v17.16b, v3.16b
+  fmax v2.4s, v2.4s, v16.4s                              // out
+  fmin v2.4s, v2.4s, v17.4s                              // out_2_0
   str q2, [x13, #0]                                      // out_2_0
   fadd v1.4s, v1.4s, v18.4s                              // out
-  fcmgt v2.4s, v16.4s, v1.4s                             // out
-  bsl v2.16b, v16.16b, v1.16b
-  fcmgt v1.4s, v2.4s, v17.4s                             // out_1_0
-  bsl v1.16b, v17.16b, v2.16b
+  fmax v1.4s, v1.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_1_0
   str q1, [x12, #0]                                      // out_1_0
   fadd v0.4s, v0.4s, v18.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out_0_0
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_0
   str q0, [x6, #0]                                       // out_0_0
   b L(if_done)
 L(if_else):
@@ -428,45 +377,29 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v18.s}[3], [x9]                                   // bias
   fadd v7.4s, v7.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v7.4s                            // out
-  bsl v19.16b, v16.16b, v7.16b
-  fcmgt v7.4s, v19.4s, v17.4s                            // out_7_0
-  bsl v7.16b, v17.16b, v19.16b
+  fmax v7.4s, v7.4s, v16.4s                              // out
+  fmin v7.4s, v7.4s, v17.4s                              // out_7_0
   fadd v6.4s, v6.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v6.4s                            // out
-  bsl v19.16b, v16.16b, v6.16b
-  fcmgt v6.4s, v19.4s, v17.4s                            // out_6_0
-  bsl v6.16b, v17.16b, v19.16b
+  fmax v6.4s, v6.4s, v16.4s                              // out
+  fmin v6.4s, v6.4s, v17.4s                              // out_6_0
   fadd v5.4s, v5.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v5.4s                            // out
-  bsl v19.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v19.4s, v17.4s                            // out_5_0
-  bsl v5.16b, v17.16b, v19.16b
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_5_0
   fadd v4.4s, v4.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v4.4s                            // out
-  bsl v19.16b, v16.16b, v4.16b
-  fcmgt v4.4s, v19.4s, v17.4s                            // out_4_0
-  bsl v4.16b, v17.16b, v19.16b
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out_4_0
   fadd v3.4s, v3.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v3.4s                            // out
-  bsl v19.16b, v16.16b, v3.16b
-  fcmgt v3.4s, v19.4s, v17.4s                            // out_3_0
-  bsl v3.16b, v17.16b, v19.16b
+  fmax v3.4s, v3.4s, v16.4s                              // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_3_0
   fadd v2.4s, v2.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v2.4s                            // out
-  bsl v19.16b, v16.16b, v2.16b
-  fcmgt v2.4s, v19.4s, v17.4s                            // out_2_0
-  bsl v2.16b, v17.16b, v19.16b
+  fmax v2.4s, v2.4s, v16.4s                              // out
+  fmin v2.4s, v2.4s, v17.4s                              // out_2_0
   fadd v1.4s, v1.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v1.4s                            // out
-  bsl v19.16b, v16.16b, v1.16b
-  fcmgt v1.4s, v19.4s, v17.4s                            // out_1_0
-  bsl v1.16b, v17.16b, v19.16b
+  fmax v1.4s, v1.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_1_0
   fadd v0.4s, v0.4s, v18.4s                              // out
-  fcmgt v18.4s, v16.4s, v0.4s                            // out
-  bsl v18.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v18.4s, v17.4s                            // out_0_0
-  bsl v0.16b, v17.16b, v18.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_0
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
@@ -549,6 +482,7 @@ L(n_done):
   ldr d11, [sp, #32]
   ldr d12, [sp, #40]
   ldr d13, [sp, #48]
+  ldr d14, [sp, #56]
   add sp, sp, #64
   .cfi_def_cfa_offset 0
   ret
@@ -569,6 +503,8 @@ L(n_done):
   .seh_save_freg d12, 40
   ldr d13, [sp, #48]
   .seh_save_freg d13, 48
+  ldr d14, [sp, #56]
+  .seh_save_freg d14, 56
   add sp, sp, #64
   .seh_stackalloc 64
   .seh_endepilogue

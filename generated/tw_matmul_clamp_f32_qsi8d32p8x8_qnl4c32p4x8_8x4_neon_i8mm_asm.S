@@ -14,11 +14,10 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  v0 values
-//  v1 mask  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 a_0 ...  v9 a_1 ...  v10 a_3 ...
-//  v11 a_2 ...  v12 raw_1 ...  v13 raw_0 ...  v14 lo_0 ...  v16 f_6  v17 f_7  v18 acc_0_0 ...
-//  v19 acc_0_1 ...  v20 acc_1_0 ...  v21 acc_1_1 ...  v22 acc_2_0 ...  v23 acc_2_1 ...
-//  v24 acc_3_0 ...  v25 acc_3_1 ...  v26 a_0 ...  v27 a_2 ...  v28 a_1 ...  v29 a_0 ...
-//  v30 a_3 ...  v31 a_3 ...
+//  v1 mask  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 a_3  v9 a_2  v10 raw_1 ...
+//  v11 raw_0 ...  v12 lo_0 ...  v16 f_6  v17 f_7  v18 acc_0_0 ...  v19 acc_0_1 ...  v20 acc_1_0 ...
+//  v21 acc_1_1 ...  v22 acc_2_0 ...  v23 acc_2_1 ...  v24 acc_3_0 ...  v25 acc_3_1 ...  v26 a_1 ...
+//  v27 a_0 ...  v28 a_3 ...  v29 a_2 ...  v30 a_1 ...  v31 a_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -48,30 +47,26 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qnl4c32p4x8_8x4_neon_i8mm_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #64
-  .cfi_def_cfa_offset 64
+  sub sp, sp, #48
+  .cfi_def_cfa_offset 48
   str x19, [sp, #0]
-  .cfi_offset x19, -64
+  .cfi_offset x19, -48
   str d8, [sp, #8]
-  .cfi_offset d8, -56
+  .cfi_offset d8, -40
   str d9, [sp, #16]
-  .cfi_offset d9, -48
+  .cfi_offset d9, -32
   str d10, [sp, #24]
-  .cfi_offset d10, -40
+  .cfi_offset d10, -24
   str d11, [sp, #32]
-  .cfi_offset d11, -32
+  .cfi_offset d11, -16
   str d12, [sp, #40]
-  .cfi_offset d12, -24
-  str d13, [sp, #48]
-  .cfi_offset d13, -16
-  str d14, [sp, #56]
-  .cfi_offset d14, -8
+  .cfi_offset d12, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p8x8_qnl4c32p4x8_8x4_neon_i8mm_asm
   hint #34
   .seh_nop
-  sub sp, sp, #64
-  .seh_stackalloc 64
+  sub sp, sp, #48
+  .seh_stackalloc 48
   str x19, [sp, #0]
   .seh_save_reg x19, 0
   str d8, [sp, #8]
@@ -84,10 +79,6 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qnl4c32p4x8_8x4_neon_i8mm_asm:
   .seh_save_freg d11, 32
   str d12, [sp, #40]
   .seh_save_freg d12, 40
-  str d13, [sp, #48]
-  .seh_save_freg d13, 48
-  str d14, [sp, #56]
-  .seh_save_freg d14, 56
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -143,63 +134,62 @@ L(k):
   movi v23.2d, #0                                        // acc_2_1
   movi v24.2d, #0                                        // acc_3_0
   movi v25.2d, #0                                        // acc_3_1
-  ldr q26, [x11, #0]                                     // a_0
-  ldp q28, q27, [x11, #16]                               // a_1, a_2
-  ldp q30, q29, [x11, #48]                               // a_3, a_0
-  ldp q31, q8, [x11, #112]                               // a_3, a_0
-  ldr q9, [x11, #144]                                    // a_1
-  ldp q11, q10, [x11, #160]                              // a_2, a_3
-  ldp q13, q12, [x12, #0]                                // raw_0, raw_1
-  and v14.16b, v13.16b, v1.16b                           // lo_0
-  ushr v13.16b, v13.16b, #4                              // hi_0
-  tbl v14.16b, {v0.16b}, v14.16b                         // value_0
-  tbl v13.16b, {v0.16b}, v13.16b                         // value_0
-  smmla v18.4s, v26.16b, v14.16b                         // acc_0_0
-  smmla v20.4s, v28.16b, v14.16b                         // acc_1_0
-  smmla v22.4s, v27.16b, v14.16b                         // acc_2_0
-  smmla v24.4s, v30.16b, v14.16b                         // acc_3_0
-  smmla v18.4s, v8.16b, v13.16b                          // acc_0_0
-  smmla v20.4s, v9.16b, v13.16b                          // acc_1_0
-  smmla v22.4s, v11.16b, v13.16b                         // acc_2_0
-  smmla v24.4s, v10.16b, v13.16b                         // acc_3_0
-  and v13.16b, v12.16b, v1.16b                           // lo_1
-  ushr v12.16b, v12.16b, #4                              // hi_1
-  tbl v13.16b, {v0.16b}, v13.16b                         // value_1
-  tbl v12.16b, {v0.16b}, v12.16b                         // value_1
-  smmla v19.4s, v26.16b, v13.16b                         // acc_0_1
-  smmla v21.4s, v28.16b, v13.16b                         // acc_1_1
-  smmla v23.4s, v27.16b, v13.16b                         // acc_2_1
-  smmla v25.4s, v30.16b, v13.16b                         // acc_3_1
-  smmla v19.4s, v8.16b, v12.16b                          // acc_0_1
-  smmla v21.4s, v9.16b, v12.16b                          // acc_1_1
-  smmla v23.4s, v11.16b, v12.16b                         // acc_2_1
-  smmla v25.4s, v10.16b, v12.16b                         // acc_3_1
-  ldp q27, q26, [x11, #80]                               // a_1, a_2
-  ldp q30, q28, [x11, #192]                              // a_0, a_1
-  ldp q9, q8, [x11, #224]                                // a_2, a_3
-  ldp q11, q10, [x12, #32]                               // raw_0, raw_1
+  ldp q27, q26, [x11, #0]                                // a_0, a_1
+  ldp q29, q28, [x11, #32]                               // a_2, a_3
+  ldp q31, q30, [x11, #128]                              // a_0, a_1
+  ldp q9, q8, [x11, #160]                                // a_2, a_3
+  ldp q11, q10, [x12, #0]                                // raw_0, raw_1
   and v12.16b, v11.16b, v1.16b                           // lo_0
   ushr v11.16b, v11.16b, #4                              // hi_0
   tbl v12.16b, {v0.16b}, v12.16b                         // value_0
   tbl v11.16b, {v0.16b}, v11.16b                         // value_0
-  smmla v18.4s, v29.16b, v12.16b                         // acc_0_0
-  smmla v20.4s, v27.16b, v12.16b                         // acc_1_0
-  smmla v22.4s, v26.16b, v12.16b                         // acc_2_0
-  smmla v24.4s, v31.16b, v12.16b                         // acc_3_0
-  smmla v18.4s, v30.16b, v11.16b                         // acc_0_0
-  smmla v20.4s, v28.16b, v11.16b                         // acc_1_0
+  smmla v18.4s, v27.16b, v12.16b                         // acc_0_0
+  smmla v20.4s, v26.16b, v12.16b                         // acc_1_0
+  smmla v22.4s, v29.16b, v12.16b                         // acc_2_0
+  smmla v24.4s, v28.16b, v12.16b                         // acc_3_0
+  smmla v18.4s, v31.16b, v11.16b                         // acc_0_0
+  smmla v20.4s, v30.16b, v11.16b                         // acc_1_0
   smmla v22.4s, v9.16b, v11.16b                          // acc_2_0
   smmla v24.4s, v8.16b, v11.16b                          // acc_3_0
   and v11.16b, v10.16b, v1.16b                           // lo_1
   ushr v10.16b, v10.16b, #4                              // hi_1
   tbl v11.16b, {v0.16b}, v11.16b                         // value_1
   tbl v10.16b, {v0.16b}, v10.16b                         // value_1
-  smmla v19.4s, v29.16b, v11.16b                         // acc_0_1
-  smmla v21.4s, v27.16b, v11.16b                         // acc_1_1
-  smmla v23.4s, v26.16b, v11.16b                         // acc_2_1
-  smmla v25.4s, v31.16b, v11.16b                         // acc_3_1
-  smmla v19.4s, v30.16b, v10.16b                         // acc_0_1
-  smmla v21.4s, v28.16b, v10.16b                         // acc_1_1
+  smmla v19.4s, v27.16b, v11.16b                         // acc_0_1
+  smmla v21.4s, v26.16b, v11.16b                         // acc_1_1
+  smmla v23.4s, v29.16b, v11.16b                         // acc_2_1
+  smmla v25.4s, v28.16b, v11.16b                         // acc_3_1
+  smmla v19.4s, v31.16b, v10.16b                         // acc_0_1
+  smmla v21.4s, v30.16b, v10.16b                         // acc_1_1
+  smmla v23.4s, v9.16b, v10.16b                          // acc_2_1
+  smmla v25.4s, v8.16b, v10.16b                          // acc_3_1
+  ldp q27, q26, [x11, #64]                               // a_0, a_1
+  ldp q29, q28, [x11, #96]                               // a_2, a_3
+  ldp q31, q30, [x11, #192]                              // a_0, a_1
+  ldp q9, q8, [x11, #224]                                // a_2, a_3
+  ldp q11, q10, [x12, #32]                               // raw_0, raw_1
+  and v12.16b, v11.16b, v1.16b                           // lo_0
+  ushr v11.16b, v11.16b, #4                              // hi_0
+  tbl v12.16b, {v0.16b}, v12.16b                         // value_0
+  tbl v11.16b, {v0.16b}, v11.16b                         // value_0
+  smmla v18.4s, v27.16b, v12.16b                         // acc_0_0
+  smmla v20.4s, v26.16b, v12.16b                         // acc_1_0
+  smmla v22.4s, v29.16b, v12.16b                         // acc_2_0
+  smmla v24.4s, v28.16b, v12.16b                         // acc_3_0
+  smmla v18.4s, v31.16b, v11.16b                         // acc_0_0
+  smmla v20.4s, v30.16b, v11.16b                         // acc_1_0
+  smmla v22.4s, v9.16b, v11.16b                          // acc_2_0
+  smmla v24.4s, v8.16b, v11.16b                          // acc_3_0
+  and v11.16b, v10.16b, v1.16b                           // lo_1
+  ushr v10.16b, v10.16b, #4                              // hi_1
+  tbl v11.16b, {v0.16b}, v11.16b                         // value_1
+  tbl v10.16b, {v0.16b}, v10.16b                         // value_1
+  smmla v19.4s, v27.16b, v11.16b                         // acc_0_1
+  smmla v21.4s, v26.16b, v11.16b                         // acc_1_1
+  smmla v23.4s, v29.16b, v11.16b                         // acc_2_1
+  smmla v25.4s, v28.16b, v11.16b                         // acc_3_1
+  smmla v19.4s, v31.16b, v10.16b                         // acc_0_1
+  smmla v21.4s, v30.16b, v10.16b                         // acc_1_1
   smmla v23.4s, v9.16b, v10.16b                          // acc_2_1
   smmla v25.4s, v8.16b, v10.16b                          // acc_3_1
   ldr d26, [x12, #64]                                    // scale
@@ -251,48 +241,27 @@ L(k_done):
   dup v17.4s, v17.s[0]
   mov x9, #4
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x14, x13, x15, eq
-  mov x15, #4
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x11
-  cmp x15, #0                                            // dst_4
-  csel x15, x14, x16, eq
-  mov x16, #5
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x11
-  cmp x16, #0                                            // dst_5
-  csel x16, x15, x17, eq
-  mov x17, #6
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
-  add x19, x16, x11
-  cmp x17, #0                                            // dst_6
-  csel x17, x16, x19, eq
-  mov x19, #7
-  subs x19, x8, x19
-  csel x19, x19, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
+  add x14, x13, x11
+  cmp x8, #3                                             // dst_3
+  csel x14, x13, x14, ls
+  add x15, x14, x11
+  cmp x8, #4                                             // dst_4
+  csel x15, x14, x15, ls
+  add x16, x15, x11
+  cmp x8, #5                                             // dst_5
+  csel x16, x15, x16, ls
+  add x17, x16, x11
+  cmp x8, #6                                             // dst_6
+  csel x17, x16, x17, ls
   add x11, x17, x11
-  cmp x19, #0                                            // dst_7
-  csel x11, x17, x11, eq
+  cmp x8, #7                                             // dst_7
+  csel x11, x17, x11, ls
   lsr x10, x10, #5
   mov x19, #72
   mul x10, x10, x19
@@ -305,52 +274,36 @@ L(k_done):
   csel x9, x10, x19, eq
   ldr q18, [x9, #0]                                      // bias
   fadd v7.4s, v7.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v7.4s                            // out
-  bsl v19.16b, v16.16b, v7.16b
-  fcmgt v7.4s, v19.4s, v17.4s                            // out_7_0
-  bsl v7.16b, v17.16b, v19.16b
+  fmax v7.4s, v7.4s, v16.4s                              // out
+  fmin v7.4s, v7.4s, v17.4s                              // out_7_0
   str q7, [x11, #0]                                      // out_7_0
   fadd v6.4s, v6.4s, v18.4s                              // out
-  fcmgt v7.4s, v16.4s, v6.4s                             // out
-  bsl v7.16b, v16.16b, v6.16b
-  fcmgt v6.4s, v7.4s, v17.4s                             // out_6_0
-  bsl v6.16b, v17.16b, v7.16b
+  fmax v6.4s, v6.4s, v16.4s                              // out
+  fmin v6.4s, v6.4s, v17.4s                              // out_6_0
   str q6, [x17, #0]                                      // out_6_0
   fadd v5.4s, v5.4s, v18.4s                              // out
-  fcmgt v6.4s, v16.4s, v5.4s                             // out
-  bsl v6.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v17.4s                             // out_5_0
-  bsl v5.16b, v17.16b, v6.16b
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_5_0
   str q5, [x16, #0]                                      // out_5_0
   fadd v4.4s, v4.4s, v18.4s                              // out
-  fcmgt v5.4s, v16.4s, v4.4s                             // out
-  bsl v5.16b, v16.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v17.4s                             // out_4_0
-  bsl v4.16b, v17.16b, v5.16b
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out_4_0
   str q4, [x15, #0]                                      // out_4_0
   fadd v3.4s, v3.4s, v18.4s                              // out
-  fcmgt v4.4s, v16.4s, v3.4s                             // out
-  bsl v4.16b, v16.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v17.4s                             // out_3_0
-  bsl v3.16b, v17.16b, v4.16b
+  fmax v3.4s, v3.4s, v16.4s                              // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_3_0
   str q3, [x14, #0]                                      // out_3_0
   fadd v2.4s, v2.4s, v18.4s                              // out
-  fcmgt v3.4s, v16.4s, v2.4s                             // out
-  bsl v3.16b, v16.16b, v2.16b
-  fcmgt v2.4s, v3.4s, v17.4s                             // out_2_0
-  bsl v2.16b, v17.16b, v3.16b
+  fmax v2.4s, v2.4s, v16.4s                              // out
+  fmin v2.4s, v2.4s, v17.4s                              // out_2_0
   str q2, [x13, #0]                                      // out_2_0
   fadd v1.4s, v1.4s, v18.4s                              // out
-  fcmgt v2.4s, v16.4s, v1.4s                             // out
-  bsl v2.16b, v16.16b, v1.16b
-  fcmgt v1.4s, v2.4s, v17.4s                             // out_1_0
-  bsl v1.16b, v17.16b, v2.16b
+  fmax v1.4s, v1.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_1_0
   str q1, [x12, #0]                                      // out_1_0
   fadd v0.4s, v0.4s, v18.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out_0_0
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_0
   str q0, [x6, #0]                                       // out_0_0
   b L(if_done)
 L(if_else):
@@ -384,45 +337,29 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v18.s}[3], [x9]                                   // bias
   fadd v7.4s, v7.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v7.4s                            // out
-  bsl v19.16b, v16.16b, v7.16b
-  fcmgt v7.4s, v19.4s, v17.4s                            // out_7_0
-  bsl v7.16b, v17.16b, v19.16b
+  fmax v7.4s, v7.4s, v16.4s                              // out
+  fmin v7.4s, v7.4s, v17.4s                              // out_7_0
   fadd v6.4s, v6.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v6.4s                            // out
-  bsl v19.16b, v16.16b, v6.16b
-  fcmgt v6.4s, v19.4s, v17.4s                            // out_6_0
-  bsl v6.16b, v17.16b, v19.16b
+  fmax v6.4s, v6.4s, v16.4s                              // out
+  fmin v6.4s, v6.4s, v17.4s                              // out_6_0
   fadd v5.4s, v5.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v5.4s                            // out
-  bsl v19.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v19.4s, v17.4s                            // out_5_0
-  bsl v5.16b, v17.16b, v19.16b
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_5_0
   fadd v4.4s, v4.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v4.4s                            // out
-  bsl v19.16b, v16.16b, v4.16b
-  fcmgt v4.4s, v19.4s, v17.4s                            // out_4_0
-  bsl v4.16b, v17.16b, v19.16b
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out_4_0
   fadd v3.4s, v3.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v3.4s                            // out
-  bsl v19.16b, v16.16b, v3.16b
-  fcmgt v3.4s, v19.4s, v17.4s                            // out_3_0
-  bsl v3.16b, v17.16b, v19.16b
+  fmax v3.4s, v3.4s, v16.4s                              // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_3_0
   fadd v2.4s, v2.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v2.4s                            // out
-  bsl v19.16b, v16.16b, v2.16b
-  fcmgt v2.4s, v19.4s, v17.4s                            // out_2_0
-  bsl v2.16b, v17.16b, v19.16b
+  fmax v2.4s, v2.4s, v16.4s                              // out
+  fmin v2.4s, v2.4s, v17.4s                              // out_2_0
   fadd v1.4s, v1.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v1.4s                            // out
-  bsl v19.16b, v16.16b, v1.16b
-  fcmgt v1.4s, v19.4s, v17.4s                            // out_1_0
-  bsl v1.16b, v17.16b, v19.16b
+  fmax v1.4s, v1.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_1_0
   fadd v0.4s, v0.4s, v18.4s                              // out
-  fcmgt v18.4s, v16.4s, v0.4s                            // out
-  bsl v18.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v18.4s, v17.4s                            // out_0_0
-  bsl v0.16b, v17.16b, v18.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_0
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
@@ -504,9 +441,7 @@ L(n_done):
   ldr d10, [sp, #24]
   ldr d11, [sp, #32]
   ldr d12, [sp, #40]
-  ldr d13, [sp, #48]
-  ldr d14, [sp, #56]
-  add sp, sp, #64
+  add sp, sp, #48
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -524,12 +459,8 @@ L(n_done):
   .seh_save_freg d11, 32
   ldr d12, [sp, #40]
   .seh_save_freg d12, 40
-  ldr d13, [sp, #48]
-  .seh_save_freg d13, 48
-  ldr d14, [sp, #56]
-  .seh_save_freg d14, 56
-  add sp, sp, #64
-  .seh_stackalloc 64
+  add sp, sp, #48
+  .seh_stackalloc 48
   .seh_endepilogue
   ret
   .seh_endproc

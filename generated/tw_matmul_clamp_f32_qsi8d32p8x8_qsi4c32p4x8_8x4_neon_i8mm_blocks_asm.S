@@ -52,24 +52,22 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_blocks_asm:
   .cfi_def_cfa_offset 80
   str x19, [sp, #0]
   .cfi_offset x19, -80
-  str x20, [sp, #8]
-  .cfi_offset x20, -72
-  str d8, [sp, #16]
-  .cfi_offset d8, -64
-  str d9, [sp, #24]
-  .cfi_offset d9, -56
-  str d10, [sp, #32]
-  .cfi_offset d10, -48
-  str d11, [sp, #40]
-  .cfi_offset d11, -40
-  str d12, [sp, #48]
-  .cfi_offset d12, -32
-  str d13, [sp, #56]
-  .cfi_offset d13, -24
-  str d14, [sp, #64]
-  .cfi_offset d14, -16
-  str d15, [sp, #72]
-  .cfi_offset d15, -8
+  str d8, [sp, #8]
+  .cfi_offset d8, -72
+  str d9, [sp, #16]
+  .cfi_offset d9, -64
+  str d10, [sp, #24]
+  .cfi_offset d10, -56
+  str d11, [sp, #32]
+  .cfi_offset d11, -48
+  str d12, [sp, #40]
+  .cfi_offset d12, -40
+  str d13, [sp, #48]
+  .cfi_offset d13, -32
+  str d14, [sp, #56]
+  .cfi_offset d14, -24
+  str d15, [sp, #64]
+  .cfi_offset d15, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_blocks_asm
   hint #34
@@ -78,24 +76,22 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_blocks_asm:
   .seh_stackalloc 80
   str x19, [sp, #0]
   .seh_save_reg x19, 0
-  str x20, [sp, #8]
-  .seh_save_reg x20, 8
-  str d8, [sp, #16]
-  .seh_save_freg d8, 16
-  str d9, [sp, #24]
-  .seh_save_freg d9, 24
-  str d10, [sp, #32]
-  .seh_save_freg d10, 32
-  str d11, [sp, #40]
-  .seh_save_freg d11, 40
-  str d12, [sp, #48]
-  .seh_save_freg d12, 48
-  str d13, [sp, #56]
-  .seh_save_freg d13, 56
-  str d14, [sp, #64]
-  .seh_save_freg d14, 64
-  str d15, [sp, #72]
-  .seh_save_freg d15, 72
+  str d8, [sp, #8]
+  .seh_save_freg d8, 8
+  str d9, [sp, #16]
+  .seh_save_freg d9, 16
+  str d10, [sp, #24]
+  .seh_save_freg d10, 24
+  str d11, [sp, #32]
+  .seh_save_freg d11, 32
+  str d12, [sp, #40]
+  .seh_save_freg d12, 40
+  str d13, [sp, #48]
+  .seh_save_freg d13, 48
+  str d14, [sp, #56]
+  .seh_save_freg d14, 56
+  str d15, [sp, #64]
+  .seh_save_freg d15, 64
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -281,52 +277,29 @@ L(block_done):
   dup v17.4s, v17.s[0]
   mov x11, #4
   ldr x12, [x0, #8*13]                                   // dst_stride
-  mov x13, #1
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x6, x12
-  cmp x13, #0                                            // dst_1
-  csel x13, x6, x14, eq
-  mov x14, #2
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
-  add x15, x13, x12
-  cmp x14, #0                                            // dst_2
-  csel x14, x13, x15, eq
-  mov x15, #3
-  subs x15, x8, x15
-  csel x15, x15, xzr, hs
-  add x16, x14, x12
-  cmp x15, #0                                            // dst_3
-  csel x15, x14, x16, eq
-  mov x16, #4
-  subs x16, x8, x16
-  csel x16, x16, xzr, hs
-  add x17, x15, x12
-  cmp x16, #0                                            // dst_4
-  csel x16, x15, x17, eq
-  mov x17, #5
-  subs x17, x8, x17
-  csel x17, x17, xzr, hs
-  add x19, x16, x12
-  cmp x17, #0                                            // dst_5
-  csel x17, x16, x19, eq
-  mov x19, #6
-  subs x19, x8, x19
-  csel x19, x19, xzr, hs
-  add x20, x17, x12
-  cmp x19, #0                                            // dst_6
-  csel x19, x17, x20, eq
-  mov x20, #7
-  subs x20, x8, x20
-  csel x20, x20, xzr, hs
+  add x13, x6, x12
+  cmp x8, #1                                             // dst_1
+  csel x13, x6, x13, ls
+  add x14, x13, x12
+  cmp x8, #2                                             // dst_2
+  csel x14, x13, x14, ls
+  add x15, x14, x12
+  cmp x8, #3                                             // dst_3
+  csel x15, x14, x15, ls
+  add x16, x15, x12
+  cmp x8, #4                                             // dst_4
+  csel x16, x15, x16, ls
+  add x17, x16, x12
+  cmp x8, #5                                             // dst_5
+  csel x17, x16, x17, ls
+  add x19, x17, x12
+  cmp x8, #6                                             // dst_6
+  csel x19, x17, x19, ls
   add x12, x19, x12
-  cmp x20, #0                                            // dst_7
-  csel x12, x19, x12, eq
-  mov x20, #2
-  mul x10, x10, x20
-  mov x20, #8
-  mul x9, x9, x20
+  cmp x8, #7                                             // dst_7
+  csel x12, x19, x12, ls
+  lsl x10, x10, #1
+  lsl x9, x9, #3
   add x9, x10, x9
   add x9, x9, #16
   add x9, x3, x9                                         // field
@@ -338,52 +311,36 @@ L(block_done):
   csel x9, x9, x11, eq
   ldr q18, [x9, #0]                                      // bias
   fadd v0.4s, v0.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v0.4s                            // out
-  bsl v19.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v19.4s, v17.4s                            // out_7_0
-  bsl v0.16b, v17.16b, v19.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_7_0
   str q0, [x12, #0]                                      // out_7_0
   fadd v0.4s, v7.4s, v18.4s                              // out
-  fcmgt v7.4s, v16.4s, v0.4s                             // out
-  bsl v7.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v7.4s, v17.4s                             // out_6_0
-  bsl v0.16b, v17.16b, v7.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_6_0
   str q0, [x19, #0]                                      // out_6_0
   fadd v0.4s, v3.4s, v18.4s                              // out
-  fcmgt v3.4s, v16.4s, v0.4s                             // out
-  bsl v3.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v3.4s, v17.4s                             // out_5_0
-  bsl v0.16b, v17.16b, v3.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_5_0
   str q0, [x17, #0]                                      // out_5_0
   fadd v0.4s, v6.4s, v18.4s                              // out
-  fcmgt v3.4s, v16.4s, v0.4s                             // out
-  bsl v3.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v3.4s, v17.4s                             // out_4_0
-  bsl v0.16b, v17.16b, v3.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_4_0
   str q0, [x16, #0]                                      // out_4_0
   fadd v0.4s, v2.4s, v18.4s                              // out
-  fcmgt v2.4s, v16.4s, v0.4s                             // out
-  bsl v2.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v2.4s, v17.4s                             // out_3_0
-  bsl v0.16b, v17.16b, v2.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_3_0
   str q0, [x15, #0]                                      // out_3_0
   fadd v0.4s, v5.4s, v18.4s                              // out
-  fcmgt v2.4s, v16.4s, v0.4s                             // out
-  bsl v2.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v2.4s, v17.4s                             // out_2_0
-  bsl v0.16b, v17.16b, v2.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_2_0
   str q0, [x14, #0]                                      // out_2_0
   fadd v0.4s, v1.4s, v18.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out_1_0
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_1_0
   str q0, [x13, #0]                                      // out_1_0
   fadd v0.4s, v4.4s, v18.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out_0_0
-  bsl v0.16b, v17.16b, v1.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_0_0
   str q0, [x6, #0]                                       // out_0_0
   b L(if_done)
 L(if_else):
@@ -417,45 +374,29 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v18.s}[3], [x9]                                   // bias
   fadd v0.4s, v0.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v0.4s                            // out
-  bsl v19.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v19.4s, v17.4s                            // out_7_0
-  bsl v0.16b, v17.16b, v19.16b
+  fmax v0.4s, v0.4s, v16.4s                              // out
+  fmin v0.4s, v0.4s, v17.4s                              // out_7_0
   fadd v7.4s, v7.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v7.4s                            // out
-  bsl v19.16b, v16.16b, v7.16b
-  fcmgt v7.4s, v19.4s, v17.4s                            // out_6_0
-  bsl v7.16b, v17.16b, v19.16b
+  fmax v7.4s, v7.4s, v16.4s                              // out
+  fmin v7.4s, v7.4s, v17.4s                              // out_6_0
   fadd v3.4s, v3.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v3.4s                            // out
-  bsl v19.16b, v16.16b, v3.16b
-  fcmgt v3.4s, v19.4s, v17.4s                            // out_5_0
-  bsl v3.16b, v17.16b, v19.16b
+  fmax v3.4s, v3.4s, v16.4s                              // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_5_0
   fadd v6.4s, v6.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v6.4s                            // out
-  bsl v19.16b, v16.16b, v6.16b
-  fcmgt v6.4s, v19.4s, v17.4s                            // out_4_0
-  bsl v6.16b, v17.16b, v19.16b
+  fmax v6.4s, v6.4s, v16.4s                              // out
+  fmin v6.4s, v6.4s, v17.4s                              // out_4_0
   fadd v2.4s, v2.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v2.4s                            // out
-  bsl v19.16b, v16.16b, v2.16b
-  fcmgt v2.4s, v19.4s, v17.4s                            // out_3_0
-  bsl v2.16b, v17.16b, v19.16b
+  fmax v2.4s, v2.4s, v16.4s                              // out
+  fmin v2.4s, v2.4s, v17.4s                              // out_3_0
   fadd v5.4s, v5.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v5.4s                            // out
-  bsl v19.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v19.4s, v17.4s                            // out_2_0
-  bsl v5.16b, v17.16b, v19.16b
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_2_0
   fadd v1.4s, v1.4s, v18.4s                              // out
-  fcmgt v19.4s, v16.4s, v1.4s                            // out
-  bsl v19.16b, v16.16b, v1.16b
-  fcmgt v1.4s, v19.4s, v17.4s                            // out_1_0
-  bsl v1.16b, v17.16b, v19.16b
+  fmax v1.4s, v1.4s, v16.4s                              // out
+  fmin v1.4s, v1.4s, v17.4s                              // out_1_0
   fadd v4.4s, v4.4s, v18.4s                              // out
-  fcmgt v18.4s, v16.4s, v4.4s                            // out
-  bsl v18.16b, v16.16b, v4.16b
-  fcmgt v4.4s, v18.4s, v17.4s                            // out_0_0
-  bsl v4.16b, v17.16b, v18.16b
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out_0_0
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
@@ -532,15 +473,14 @@ L(m_done):
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
   ldr x19, [sp, #0]
-  ldr x20, [sp, #8]
-  ldr d8, [sp, #16]
-  ldr d9, [sp, #24]
-  ldr d10, [sp, #32]
-  ldr d11, [sp, #40]
-  ldr d12, [sp, #48]
-  ldr d13, [sp, #56]
-  ldr d14, [sp, #64]
-  ldr d15, [sp, #72]
+  ldr d8, [sp, #8]
+  ldr d9, [sp, #16]
+  ldr d10, [sp, #24]
+  ldr d11, [sp, #32]
+  ldr d12, [sp, #40]
+  ldr d13, [sp, #48]
+  ldr d14, [sp, #56]
+  ldr d15, [sp, #64]
   add sp, sp, #80
   .cfi_def_cfa_offset 0
   ret
@@ -549,24 +489,22 @@ L(n_done):
   .seh_startepilogue
   ldr x19, [sp, #0]
   .seh_save_reg x19, 0
-  ldr x20, [sp, #8]
-  .seh_save_reg x20, 8
-  ldr d8, [sp, #16]
-  .seh_save_freg d8, 16
-  ldr d9, [sp, #24]
-  .seh_save_freg d9, 24
-  ldr d10, [sp, #32]
-  .seh_save_freg d10, 32
-  ldr d11, [sp, #40]
-  .seh_save_freg d11, 40
-  ldr d12, [sp, #48]
-  .seh_save_freg d12, 48
-  ldr d13, [sp, #56]
-  .seh_save_freg d13, 56
-  ldr d14, [sp, #64]
-  .seh_save_freg d14, 64
-  ldr d15, [sp, #72]
-  .seh_save_freg d15, 72
+  ldr d8, [sp, #8]
+  .seh_save_freg d8, 8
+  ldr d9, [sp, #16]
+  .seh_save_freg d9, 16
+  ldr d10, [sp, #24]
+  .seh_save_freg d10, 24
+  ldr d11, [sp, #32]
+  .seh_save_freg d11, 32
+  ldr d12, [sp, #40]
+  .seh_save_freg d12, 40
+  ldr d13, [sp, #48]
+  .seh_save_freg d13, 48
+  ldr d14, [sp, #56]
+  .seh_save_freg d14, 56
+  ldr d15, [sp, #64]
+  .seh_save_freg d15, 64
   add sp, sp, #80
   .seh_stackalloc 80
   .seh_endepilogue

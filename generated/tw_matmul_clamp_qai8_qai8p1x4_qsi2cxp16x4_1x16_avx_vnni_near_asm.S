@@ -115,10 +115,7 @@ L(m):
   lea rbx, [rbx + 31]
   and rbx, -32                                           // k_padded
   prefetchw byte ptr [r9 + 0]                            // dst_tile
-  mov rbp, 1
-  mov r12, rbx                                           // k_padded
-  imul r12, rbp
-  lea rbp, [r10 + r12]                                   // field
+  lea rbp, [r10 + rbx]                                   // field
   mov r12, 50529027
   vmovd xmm0, r12d                                       // mask
   vpbroadcastd ymm0, xmm0
@@ -197,10 +194,8 @@ L(k):
   sub rbp, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov rbp, 4
-  mov r12, rbx                                           // k_padded
-  imul r12, rbp
-  lea rbp, [r12 + 64]
+  imul rbp, rbx, 4
+  lea rbp, [rbp + 64]
   lea rbp, [rdx + rbp]                                   // field
   vmovdqu ymm0, ymmword ptr [rbp + 0]                    // scale_0
   vmovdqu ymm3, ymmword ptr [rbp + 32]                   // scale_1
@@ -212,8 +207,7 @@ L(k_done):
   vsubps ymm4, ymm4, ymm7                                // lowest
   vsubps ymm5, ymm5, ymm7                                // highest
   mov rbp, 16
-  mov r12, 4
-  imul rbx, r12
+  imul rbx, rbx, 4
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 
   jb L(if_else)

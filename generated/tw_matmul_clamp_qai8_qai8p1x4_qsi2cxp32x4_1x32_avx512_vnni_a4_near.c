@@ -45,7 +45,7 @@ void tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near(const tw
     for (size_t i_m = 0; i_m < args->m; ++i_m) {
       const size_t k_padded = (args->k + 31) & (size_t)-32;
       __builtin_prefetch((const void *)dst_tile, 1, 3);
-      const uint8_t* field = lhs_panel + k_padded * 1;
+      const uint8_t* field = lhs_panel + k_padded;
       const __m512i mask = _mm512_set1_epi32((int32_t)0x03030303);
       __m512i acc0_0_0 = _mm512_set1_epi32(tw_load_i32(field));
       __m512i acc0_0_1 = _mm512_set1_epi32(tw_load_i32(field));

@@ -40,7 +40,7 @@ void tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp4x4_1x4_scalar(const tw_args* args) {
     // m loop
     for (size_t i_m = 0; i_m < args->m; ++i_m) {
       const size_t k_padded = (args->k + 31) & (size_t)-32;
-      const uint8_t* field = lhs_panel + k_padded * 1;
+      const uint8_t* field = lhs_panel + k_padded;
       const int32_t mask = (int32_t)0x03030303;
       int32_t acc_0_0 = tw_load_i32(field);
       int32_t acc_0_1 = tw_load_i32(field);
@@ -158,7 +158,7 @@ void tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp4x4_1x4_scalar(const tw_args* args) {
         lhs_panel_at += 32;
         rhs_panel_at += 32;
       }
-      field = rhs_panel + (k_padded * 1 + 16);
+      field = rhs_panel + (k_padded + 16);
       const float scale_0 = tw_f32_of_bits(tw_load_i32(field));
       const float scale_1 = tw_f32_of_bits(tw_load_i32(field + 4));
       const float scale_2 = tw_f32_of_bits(tw_load_i32(field + 8));
@@ -170,7 +170,7 @@ void tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp4x4_1x4_scalar(const tw_args* args) {
       const float zero_2 = (float)zero;
       const float lowest = (min - zero_2);
       const float highest = (max - zero_2);
-      field = rhs_panel + k_padded * 1;
+      field = rhs_panel + k_padded;
       if (n_left >= 4) {
         const uint8_t* bias = (const uint8_t*)args->bias;
         bias = bias == NULL ? field : bias + column_bytes;

@@ -45,7 +45,7 @@ void tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args* a
     for (size_t i_m = 0; i_m < args->m; ++i_m) {
       const size_t k_padded = (args->k + 31) & (size_t)-32;
       const uint8_t* const rhs_1 = n_left > 8 ? rhs_panel + args->rhs_stride : rhs_panel;
-      const uint8_t* field = lhs_panel + k_padded * 1;
+      const uint8_t* field = lhs_panel + k_padded;
       const uint8x16_t mask = vdupq_n_u8(3);
       int32x4_t acc_0_0 = vdupq_n_s32(tw_load_i32(field));
       int32x4_t acc_0_1 = vdupq_n_s32(tw_load_i32(field));

@@ -88,15 +88,10 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #8
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x9, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x9, x3, x9, eq
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x7, x11                                       // field
+  cmp x4, #8                                             // rhs_1
+  csel x9, x3, x9, ls
+  add x11, x7, x10                                       // field
   movi v16.16b, #3                                       // mask
   ld1r {v17.4s}, [x11]                                   // acc_0_0
   ld1r {v18.4s}, [x11]                                   // acc_0_1
@@ -197,8 +192,7 @@ L(k):
   subs x11, x11, #1                                      // next k
   b.hi L(k)
 L(k_done):
-  mov x11, #2
-  mul x11, x10, x11
+  lsl x11, x10, #1
   add x11, x11, #32
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
@@ -214,8 +208,7 @@ L(k_done):
   fsub v4.4s, v4.4s, v7.4s                               // lowest
   fsub v5.4s, v5.4s, v7.4s                               // highest
   mov x11, #16
-  mov x12, #2
-  mul x10, x10, x12
+  lsl x10, x10, #1
   add x12, x3, x10                                       // field
   add x9, x9, x10                                        // field
   cmp x4, x11                                            // unless n_left at_least 

@@ -111,10 +111,7 @@ L(m):
   lea rbx, [rbx + 31]
   and rbx, -32                                           // k_padded
   prefetchw byte ptr [r9 + 0]                            // dst_tile
-  mov rbp, 1
-  mov r12, rbx                                           // k_padded
-  imul r12, rbp
-  lea rbp, [r10 + r12]                                   // field
+  lea rbp, [r10 + rbx]                                   // field
   mov r12, 252645135
   vmovd xmm0, r12d                                       // mask
   vpbroadcastd ymm0, xmm0
@@ -195,10 +192,8 @@ L(k):
   sub rbp, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov rbp, 8
-  mov r12, rbx                                           // k_padded
-  imul r12, rbp
-  lea rbp, [r12 + 64]
+  imul rbp, rbx, 8
+  lea rbp, [rbp + 64]
   lea rbp, [rdx + rbp]                                   // field
   vmovdqu ymm0, ymmword ptr [rbp + 0]                    // scale_0
   vmovdqu ymm3, ymmword ptr [rbp + 32]                   // scale_1
@@ -210,8 +205,7 @@ L(k_done):
   vsubps ymm4, ymm4, ymm7                                // lowest
   vsubps ymm5, ymm5, ymm7                                // highest
   mov rbp, 16
-  mov r12, 8
-  imul rbx, r12
+  imul rbx, rbx, 8
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 
   jb L(if_else)

@@ -120,10 +120,7 @@ L(m):
   lea rbx, [rbx + 31]
   and rbx, -32                                           // k_padded
   prefetchw byte ptr [r9 + 0]                            // dst_tile
-  mov rbp, 1
-  mov r12, rbx                                           // k_padded
-  imul r12, rbp
-  lea rbp, [r10 + r12]                                   // field
+  lea rbp, [r10 + rbx]                                   // field
   mov r12, 252645135
   vpbroadcastd zmm0, r12d                                // mask
   vpbroadcastd zmm1, dword ptr [rbp + 0]                 // acc0_0_0
@@ -219,10 +216,8 @@ L(k_done):
   vpaddd zmm3, zmm4, zmm8                                // sum_3
   vpaddd zmm0, zmm0, zmm2                                // sum_0
   vpaddd zmm1, zmm1, zmm3                                // sum_1
-  mov rbp, 16
-  mov r12, rbx                                           // k_padded
-  imul r12, rbp
-  lea rbp, [r12 + 128]
+  imul rbp, rbx, 16
+  lea rbp, [rbp + 128]
   lea rbp, [rdx + rbp]                                   // field
   vmovdqu64 zmm2, zmmword ptr [rbp + 0]                  // scale_0
   vmovdqu64 zmm3, zmmword ptr [rbp + 64]                 // scale_1
@@ -234,8 +229,7 @@ L(k_done):
   vsubps zmm4, zmm4, zmm7                                // lowest
   vsubps zmm5, zmm5, zmm7                                // highest
   mov rbp, 32
-  mov r12, 16
-  imul rbx, r12
+  imul rbx, rbx, 16
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 
   jb L(if_else)

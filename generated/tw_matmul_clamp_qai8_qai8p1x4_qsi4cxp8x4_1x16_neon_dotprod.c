@@ -45,7 +45,7 @@ void tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args* a
     for (size_t i_m = 0; i_m < args->m; ++i_m) {
       const size_t k_padded = (args->k + 31) & (size_t)-32;
       const uint8_t* const rhs_1 = n_left > 8 ? rhs_panel + args->rhs_stride : rhs_panel;
-      const uint8_t* field = lhs_panel + k_padded * 1;
+      const uint8_t* field = lhs_panel + k_padded;
       int32x4_t zero = vdupq_n_s32(0);
       const uint32x4_t sum_of_codes = vreinterpretq_u32_s32(vdupq_n_s32(tw_load_i32(field)));
       const int32x4_t sum_of_codes_2 = vreinterpretq_s32_u32(vshlq_n_u32(sum_of_codes, 3));

@@ -114,10 +114,7 @@ L(m):
   lea rbx, [rbx + 31]
   and rbx, -32                                           // k_padded
   prefetchw byte ptr [r9 + 0]                            // dst_tile
-  mov rbp, 1
-  mov r12, rbx                                           // k_padded
-  imul r12, rbp
-  lea rbp, [r10 + r12]                                   // field
+  lea rbp, [r10 + rbx]                                   // field
   vpbroadcastd zmm0, dword ptr [rbp + 0]                 // acc0_0_0
   vpbroadcastd zmm1, dword ptr [rbp + 0]                 // acc0_0_1
   vpxord zmm2, zmm2, zmm2                                // acc1_0_0
@@ -203,10 +200,8 @@ L(k_done):
   vpaddd zmm3, zmm3, zmm7                                // sum_3
   vpaddd zmm0, zmm0, zmm2                                // sum_0
   vpaddd zmm1, zmm1, zmm3                                // sum_1
-  mov rbp, 32
-  mov r12, rbx                                           // k_padded
-  imul r12, rbp
-  lea rbp, [r12 + 128]
+  imul rbp, rbx, 32
+  lea rbp, [rbp + 128]
   lea rbp, [rdx + rbp]                                   // field
   vmovdqu64 zmm2, zmmword ptr [rbp + 0]                  // scale_0
   vmovdqu64 zmm3, zmmword ptr [rbp + 64]                 // scale_1
@@ -218,8 +213,7 @@ L(k_done):
   vsubps zmm4, zmm4, zmm7                                // lowest
   vsubps zmm5, zmm5, zmm7                                // highest
   mov rbp, 32
-  mov r12, 32
-  imul rbx, r12
+  imul rbx, rbx, 32
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 
   jb L(if_else)

@@ -40,7 +40,7 @@ void tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp4x4_1x4_scalar(const tw_args* args) {
     // m loop
     for (size_t i_m = 0; i_m < args->m; ++i_m) {
       const size_t k_padded = (args->k + 31) & (size_t)-32;
-      const uint8_t* field = lhs_panel + k_padded * 1;
+      const uint8_t* field = lhs_panel + k_padded;
       int32_t acc_0_0 = tw_load_i32(field);
       int32_t acc_0_1 = tw_load_i32(field);
       int32_t acc_0_2 = tw_load_i32(field);

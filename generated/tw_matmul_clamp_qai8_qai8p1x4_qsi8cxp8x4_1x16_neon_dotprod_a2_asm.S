@@ -71,12 +71,9 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #8
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x9, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x9, x3, x9, eq
+  cmp x4, #8                                             // rhs_1
+  csel x9, x3, x9, ls
   movi v16.2d, #0                                        // acc0_0_0
   movi v17.2d, #0                                        // acc0_0_1
   movi v18.2d, #0                                        // acc0_0_2
@@ -142,8 +139,7 @@ L(k_done):
   add v1.4s, v17.4s, v21.4s                              // sum_1
   add v2.4s, v18.4s, v22.4s                              // sum_2
   add v3.4s, v19.4s, v23.4s                              // sum_3
-  mov x11, #8
-  mul x11, x10, x11
+  lsl x11, x10, #3
   add x11, x11, #32
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
@@ -159,8 +155,7 @@ L(k_done):
   fsub v16.4s, v16.4s, v19.4s                            // lowest
   fsub v17.4s, v17.4s, v19.4s                            // highest
   mov x11, #16
-  mov x12, #8
-  mul x10, x10, x12
+  lsl x10, x10, #3
   add x12, x3, x10                                       // field
   add x9, x9, x10                                        // field
   cmp x4, x11                                            // unless n_left at_least 

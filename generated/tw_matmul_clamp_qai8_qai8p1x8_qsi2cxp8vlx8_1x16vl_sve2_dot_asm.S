@@ -84,9 +84,7 @@ L(m):
   add x9, x3, x9
   cmp x11, #0                                            // rhs_1
   csel x9, x3, x9, eq
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x7, x11                                       // field
+  add x11, x7, x10                                       // field
   mov z0.b, #3                                           // mask
   ld1rw {z1.s}, p7/z, [x11, #0]                          // acc_0_0
   ld1rw {z2.s}, p7/z, [x11, #0]                          // acc_0_1

@@ -71,15 +71,10 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #8
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x9, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x9, x3, x9, eq
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x7, x11                                       // field
+  cmp x4, #8                                             // rhs_1
+  csel x9, x3, x9, ls
+  add x11, x7, x10                                       // field
   movi v16.16b, #3                                       // mask
   ld1r {v17.4s}, [x11]                                   // acc_0_0
   ld1r {v18.4s}, [x11]                                   // acc_0_1
@@ -191,8 +186,7 @@ L(k_done):
   addp v1.4s, v19.4s, v20.4s                             // out
   addp v2.4s, v21.4s, v22.4s                             // out
   addp v3.4s, v23.4s, v24.4s                             // out
-  mov x11, #2
-  mul x11, x10, x11
+  lsl x11, x10, #1
   add x11, x11, #32
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
@@ -208,8 +202,7 @@ L(k_done):
   fsub v16.4s, v16.4s, v19.4s                            // lowest
   fsub v17.4s, v17.4s, v19.4s                            // highest
   mov x11, #16
-  mov x12, #2
-  mul x10, x10, x12
+  lsl x10, x10, #1
   add x12, x3, x10                                       // field
   add x9, x9, x10                                        // field
   cmp x4, x11                                            // unless n_left at_least 

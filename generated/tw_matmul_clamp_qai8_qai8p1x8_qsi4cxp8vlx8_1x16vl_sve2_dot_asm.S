@@ -84,9 +84,7 @@ L(m):
   add x9, x3, x9
   cmp x11, #0                                            // rhs_1
   csel x9, x3, x9, eq
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x7, x11                                       // field
+  add x11, x7, x10                                       // field
   mov z0.b, #0                                           // zero
   ld1rw {z1.s}, p7/z, [x11, #0]                          // sum_of_codes
   lsl z1.s, z1.s, #2                                     // sum_of_codes

@@ -71,15 +71,10 @@ L(m):
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
   ldr x9, [x0, #8*11]                                    // rhs_stride
-  mov x11, #8
-  subs x11, x4, x11
-  csel x11, x11, xzr, hs
   add x9, x3, x9
-  cmp x11, #0                                            // rhs_1
-  csel x9, x3, x9, eq
-  mov x11, #1
-  mul x11, x10, x11
-  add x11, x7, x11                                       // field
+  cmp x4, #8                                             // rhs_1
+  csel x9, x3, x9, ls
+  add x11, x7, x10                                       // field
   movi v0.2d, #0                                         // zero
   ld1r {v1.4s}, [x11]                                    // sum_of_codes
   shl v1.4s, v1.4s, #2                                   // sum_of_codes
@@ -172,8 +167,7 @@ L(k_done):
   sub v3.4s, v20.4s, v24.4s                              // high
   sshr v3.4s, v3.4s, #4                                  // high
   addp v3.4s, v3.4s, v24.4s                              // out
-  mov x11, #4
-  mul x11, x10, x11
+  lsl x11, x10, #2
   add x11, x11, #32
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
@@ -189,8 +183,7 @@ L(k_done):
   fsub v16.4s, v16.4s, v19.4s                            // lowest
   fsub v17.4s, v17.4s, v19.4s                            // highest
   mov x11, #16
-  mov x12, #4
-  mul x10, x10, x12
+  lsl x10, x10, #2
   add x12, x3, x10                                       // field
   add x9, x9, x10                                        // field
   cmp x4, x11                                            // unless n_left at_least 

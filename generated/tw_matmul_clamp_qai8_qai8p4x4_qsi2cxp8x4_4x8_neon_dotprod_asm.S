@@ -71,8 +71,7 @@ L(m):
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
-  mov x9, #4
-  mul x9, x10, x9
+  lsl x9, x10, #2
   add x9, x7, x9                                         // field
   movi v16.16b, #3                                       // mask
   ld1r {v17.4s}, [x9]                                    // acc_0_0
@@ -191,8 +190,7 @@ L(k):
   subs x9, x9, #1                                        // next k
   b.hi L(k)
 L(k_done):
-  mov x9, #2
-  mul x9, x10, x9
+  lsl x9, x10, #1
   add x9, x9, #32
   add x9, x3, x9                                         // field
   ldp q1, q0, [x9, #0]                                   // scale_0, scale_1
@@ -207,26 +205,16 @@ L(k_done):
   fsub v3.4s, v3.4s, v5.4s                               // highest
   mov x9, #8
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
   add x11, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x11, x13, x11, eq
-  mov x14, #2
-  mul x10, x10, x14
+  cmp x8, #3                                             // dst_3
+  csel x11, x13, x11, ls
+  lsl x10, x10, #1
   add x10, x3, x10                                       // field
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_else)

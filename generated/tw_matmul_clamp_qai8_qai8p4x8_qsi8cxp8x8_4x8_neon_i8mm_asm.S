@@ -134,8 +134,7 @@ L(k_done):
   uzp2 v5.2d, v20.2d, v21.2d                             // row_3
   uzp1 v6.2d, v22.2d, v23.2d                             // row_2
   uzp2 v7.2d, v22.2d, v23.2d                             // row_3
-  mov x9, #8
-  mul x9, x10, x9
+  lsl x9, x10, #3
   add x9, x9, #32
   add x9, x3, x9                                         // field
   ldp q17, q16, [x9, #0]                                 // scale_0, scale_1
@@ -150,26 +149,16 @@ L(k_done):
   fsub v19.4s, v19.4s, v21.4s                            // highest
   mov x9, #8
   ldr x11, [x0, #8*13]                                   // dst_stride
-  mov x12, #1
-  subs x12, x8, x12
-  csel x12, x12, xzr, hs
-  add x13, x6, x11
-  cmp x12, #0                                            // dst_1
-  csel x12, x6, x13, eq
-  mov x13, #2
-  subs x13, x8, x13
-  csel x13, x13, xzr, hs
-  add x14, x12, x11
-  cmp x13, #0                                            // dst_2
-  csel x13, x12, x14, eq
-  mov x14, #3
-  subs x14, x8, x14
-  csel x14, x14, xzr, hs
+  add x12, x6, x11
+  cmp x8, #1                                             // dst_1
+  csel x12, x6, x12, ls
+  add x13, x12, x11
+  cmp x8, #2                                             // dst_2
+  csel x13, x12, x13, ls
   add x11, x13, x11
-  cmp x14, #0                                            // dst_3
-  csel x11, x13, x11, eq
-  mov x14, #8
-  mul x10, x10, x14
+  cmp x8, #3                                             // dst_3
+  csel x11, x13, x11, ls
+  lsl x10, x10, #3
   add x10, x3, x10                                       // field
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_else)

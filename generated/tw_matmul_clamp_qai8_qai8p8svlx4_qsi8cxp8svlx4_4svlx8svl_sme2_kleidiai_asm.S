@@ -141,8 +141,7 @@ L(m):
   mov x12, #-4                                           // k_padded
   and x12, x12, x11
   ptrue p0.b                                             // all
-  mov x11, #4
-  mul x11, x9, x11
+  lsl x11, x9, #2
   add x11, x7, x11                                       // codes
   .inst 0xc0080000 + (0x11 << 0) // zero {za0.s}         // tile_0_0
   .inst 0xc0080000 + (0x11 << 1) // zero {za1.s}         // tile_0_1

@@ -134,8 +134,7 @@ L(m):
   mov x11, #-4                                           // k_padded
   and x11, x11, x10
   ptrue p0.b                                             // all
-  mov x10, #4
-  mul x10, x8, x10
+  lsl x10, x8, #2
   add x10, x7, x10                                       // codes
   .inst 0xc0080000 + (0x11 << 0) // zero {za0.s}         // tile_0_0
   .inst 0xc0080000 + (0x11 << 1) // zero {za1.s}         // tile_0_1

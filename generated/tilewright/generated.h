@@ -21,7 +21,7 @@
 // from   specs/matmul_clamp_f32_f32_qsi4cxp.yaml (d67f220102e29819)
 // from   specs/matmul_clamp_f32_f32_qsi8cxp.yaml (57032aa104dda8a1)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (ab9a7b4c791e803c)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (eeb581b70bdf9e67)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (00d216dcd03671d2)
 // from   specs/matmul_clamp_f32_qai8dxp_qsu2cxp.yaml (003110b0239400bb)
@@ -667,6 +667,7 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p4x4_4x8_neon_dotprod_kleidiai_blocks
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_kleidiai_bf16_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_kleidiai_blocks_bf16_u32_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_bf16_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_16x4_neon_i8mm_kleidiai_bf16_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_blocks_bf16_u32_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_bf16_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_blocks_bf16_u32_asm(const tw_args *args);
@@ -693,6 +694,7 @@ void tw_matmul_clamp_f16_qai8dxp4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm(const t
 void tw_matmul_clamp_bf16_qai8dxp1x8_qsi4c32p4x8_1x8_neon_dotprod_kleidiai_bf16_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x8_qsi4c32p4x8_1x8_neon_dotprod_kleidiai_blocks_bf16_u32_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_bf16_asm(const tw_args *args);
+void tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_16x4_neon_i8mm_kleidiai_bf16_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_blocks_bf16_u32_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_bf16_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_blocks_bf16_u32_asm(const tw_args *args);

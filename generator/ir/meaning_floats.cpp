@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "ir/meaning_products.h"
 
@@ -21,6 +22,15 @@ void fmul_lane(const Step& s, uint8_t* to) {
   for (size_t i = 0; i < s.to.bytes / 4; ++i) {
     put(to, i, lane<float>(s, 0, i) * lane<float>(s, 1, of_segment(i)));
   }
+}
+
+float minimum(float a, float b) {
+  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<float>::quiet_NaN();
+  return a < b || (a == b && std::signbit(a)) ? a : b;
+}
+
+float maximum(float a, float b) {
+  return -minimum(-a, -b);
 }
 
 void convert_fixed(const Step& s, uint8_t* to) {

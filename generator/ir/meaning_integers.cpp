@@ -13,6 +13,14 @@ void shift_right_signed(const Step& s, uint8_t* to) {
   });
 }
 
+void mla_lane(const Step& s, uint8_t* to) {
+  const auto of_segment = lane_of_segment(s.imm);
+  for (size_t i = 0; i < s.to.bytes / 4; ++i) {
+    put(to, i,
+        lane<uint32_t>(s, 0, i) + lane<uint32_t>(s, 1, i) * lane<uint32_t>(s, 2, of_segment(i)));
+  }
+}
+
 void pair_add(const Step& s, uint8_t* to) {
   with_lane(s.bits, [&](auto zero) {
     using T = decltype(zero);

@@ -180,7 +180,7 @@ class GroupOutputs {
     Value sum = b_.op(OpCode::tile_row, {tiles_[j / group_vectors], rows_[j % group_vectors]}, {},
                       fmt::format("sum_{}", j), Role::accumulator);
     if (zero_ != no_value) {
-      sum = add_zero_point(t_, sum, of_columns(sums_, vector, "colsum"), zero_, "sum");
+      sum = add_zero_point(t_, sum, of_columns(sums_, vector, "colsum"), {zero_}, "sum");
     }
     const Value scale = of_columns(scales_, vector, "scale");
     const Value exist = column_predicate(t_, vector);

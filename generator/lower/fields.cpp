@@ -22,6 +22,7 @@ int64_t code_pitch(const Layout& layout) {
 }
 
 Value times(Builder& b, Value value, Length factor) {
+  if (factor == Length{1}) return value;
   return b.op(OpCode::imul, {value, b.op(OpCode::length, {}, {.offset = factor})});
 }
 

@@ -7,6 +7,18 @@
 
 namespace tw {
 
+namespace {
+
+/// columns * row + addend
+Value fma_of_row(const Tile1& t, Value columns, RowValue row, Value addend, const std::string& name,
+                 Role role) {
+  const std::initializer_list<Value> values = {columns, row.vector, addend};
+  if (row.lane < 0) return t.b.op(OpCode::fma, values, {}, name, role);
+  return t.b.op(OpCode::fma_lane, values, {.imm = row.lane}, name, role);
+}
+
+}  // namespace
+
 OutputStage::OutputStage(const Tile1& t)
     : t_(t),
       b_(t.b),
@@ -27,6 +39,10 @@ OutputStage::OutputStage(const Tile1& t)
 }
 
 Value OutputStage::clamp(Value out, const std::string& name) const {
+  if (b_.isa().has(OpCode::fmaximum)) {
+    const Value above = b_.op(OpCode::fmaximum, {out, low_}, {}, "out", Role::operand);
+    return b_.op(OpCode::fminimum, {above, high_}, {}, name, Role::operand);
+  }
   // The limits stand first, so that a NaN stays one.
   const Value above = b_.op(OpCode::fmax, {low_, out}, {}, "out", Role::operand);
   return b_.op(OpCode::fmin, {high_, above}, {}, name, Role::operand);
@@ -71,13 +87,16 @@ Value OutputStage::scaled(Value sum, const Factors& by, Value bias) const {
     const Value real = b_.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
     return b_.op(OpCode::fmul, {real, by.column}, {}, "out", Role::operand);
   }
-  Value scale = by.row;
+  RowValue scale = by.row;
   if (by.column != no_value) {
     if (!sums_are_real_) sum = b_.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
-    scale = b_.op(OpCode::fmul, {by.column, by.row}, {}, "scale", Role::operand);
+    const std::initializer_list<Value> both = {by.column, by.row.vector};
+    scale = {by.row.lane < 0
+                 ? b_.op(OpCode::fmul, both, {}, "scale", Role::operand)
+                 : b_.op(OpCode::fmul_lane, both, {.imm = by.row.lane}, "scale", Role::operand)};
   }
-  if (scale == no_value) return bias == no_value ? sum : add(sum, bias);
-  return b_.op(OpCode::fma, {sum, scale, bias}, {}, "out", Role::operand);
+  if (scale.vector == no_value) return bias == no_value ? sum : add(sum, bias);
+  return fma_of_row(t_, sum, scale, bias, "out", Role::operand);
 }
 
 Value OutputStage::add(Value sum, Value old) const {
@@ -177,18 +196,21 @@ void take_column_zero_points(const Tile1& t, Rows& sums) {
   }
 }
 
-Value load_zero_point(const Tile1& t, const Place& at, const std::string& name) {
-  const Value zero = load_dup32(t, at, name);
-  if (!sums_are_floats(t)) return zero;
-  return t.b.op(OpCode::cvt_i32_f32, {zero}, {}, "zero", Role::operand);
+Value as_zero_points(const Tile1& t, Value integers) {
+  if (!sums_are_floats(t)) return integers;
+  return t.b.op(OpCode::cvt_i32_f32, {integers}, {}, "zero", Role::operand);
 }
 
-Value add_zero_point(const Tile1& t, Value sum, Value columns, Value zero,
+Value load_zero_point(const Tile1& t, const Place& at, const std::string& name) {
+  return as_zero_points(t, load_dup32(t, at, name));
+}
+
+Value add_zero_point(const Tile1& t, Value sum, Value columns, RowValue zero,
                      const std::string& name) {
-  if (sums_are_floats(t)) {
-    return t.b.op(OpCode::fma, {columns, zero, sum}, {}, name, Role::accumulator);
-  }
-  return add_product(t, sum, columns, zero, name);
+  if (sums_are_floats(t)) return fma_of_row(t, columns, zero, sum, name, Role::accumulator);
+  if (zero.lane < 0) return add_product(t, sum, columns, zero.vector, name);
+  return t.b.op(OpCode::mla_lane, {sum, columns, zero.vector}, {.imm = zero.lane}, name,
+                Role::accumulator);
 }
 
 }  // namespace tw

@@ -5,10 +5,17 @@
 
 namespace tw {
 
+/// What stands once for a row: in every lane of a vector, or in lane `lane` of each segment.
+struct RowValue {
+  Value vector = no_value;
+  int64_t lane = -1;
+};
+
 /// What a sum is multiplied by on its way out; no_value: 1. Sums with both are integers, unless
 /// columns have zero points.
 struct Factors {
-  Value column = no_value, row = no_value;
+  Value column = no_value;
+  RowValue row;
 };
 
 class OutputStage {
@@ -61,10 +68,13 @@ Value add_product(const Tile1& t, Value sum, Value a, Value b, const std::string
 bool has_field(const Panels1D& side, FieldKind kind);
 /// A row's zero point in every lane, of the type that the columns' sums have.
 Value load_zero_point(const Tile1& t, const Place& at, const std::string& name);
+/// Zero points of that type from integers.
+Value as_zero_points(const Tile1& t, Value integers);
 /// Makes f32 of sums: less the products of the columns' zero points and the row's sum of codes.
 void take_column_zero_points(const Tile1& t, Rows& sums);
 /// Adds the product of a row's zero point and the columns' sums.
-Value add_zero_point(const Tile1& t, Value sum, Value columns, Value zero, const std::string& name);
+Value add_zero_point(const Tile1& t, Value sum, Value columns, RowValue zero,
+                     const std::string& name);
 
 // columns.cpp
 /// A vector of elements of `bits` bits, of columns vector * lanes ..., lane by lane: `at` is where

@@ -13,15 +13,40 @@ std::vector<Value> dst_rows(const Tile1& t) {
                           "dst");
 }
 
+/// Of the rows' values of a field those of four rows each, where instructions take one of them from
+/// its lane; else none.
+std::vector<Value> rows_in_lanes(const Tile1& t, const std::vector<Value>& pointers, FieldKind kind,
+                                 const std::string& name) {
+  const Isa& isa = t.b.isa();
+  const Field& field = field_of(*t.lhs.layout, kind);
+  const bool together =
+      t.lhs.rows % segment_lanes == 0 && field.repeat == 1 && bits(field.type) == 32;
+  if (isa.vector_bytes != Length{16} || !isa.has(OpCode::mla_lane) || !together) return {};
+  std::vector<Value> rows;
+  for (int64_t r = 0; r < t.v.tile.m.fixed; r += segment_lanes) {
+    rows.push_back(load_segment(t, lhs_row(t, pointers, r, kind), name, Role::operand));
+  }
+  return rows;
+}
+
+RowValue row_of(const std::vector<Value>& in_lanes, int64_t row) {
+  return {in_lanes[static_cast<size_t>(row / segment_lanes)], row % segment_lanes};
+}
+
 /// The sums of a row of outputs' products with its zero point are part of them.
 void add_zero_points(const Tile1& t, Rows& sums) {
   const std::vector<Value> columns =
       load_columns(t, field_pointers(t, t.rhs, FieldKind::sums), "colsum");
   const std::vector<Value> zeros = field_pointers(t, t.lhs, FieldKind::zero_points);
   const bool floats = field_of(*t.rhs.layout, FieldKind::sums).type == ElementType::f32;
+  std::vector<Value> in_lanes = rows_in_lanes(t, zeros, FieldKind::zero_points, "zeros");
+  for (Value& four : in_lanes) four = as_zero_points(t, four);
   for (size_t r = 0; r < sums.size(); ++r) {
-    const Place at = lhs_row(t, zeros, static_cast<int64_t>(r), FieldKind::zero_points);
-    const Value zero = load_zero_point(t, at, fmt::format("zero_{}", r));
+    const auto row = static_cast<int64_t>(r);
+    const Place at = lhs_row(t, zeros, row, FieldKind::zero_points);
+    const RowValue zero = in_lanes.empty()
+                              ? RowValue{load_zero_point(t, at, fmt::format("zero_{}", r))}
+                              : row_of(in_lanes, row);
     for (size_t j = 0; j < sums[r].size(); ++j) {
       sums[r][j] = add_zero_point(t, sums[r][j], columns[j], zero,
                                   floats ? fmt::format("f_{}_{}", r, j) : "sum");
@@ -37,10 +62,14 @@ class OutputWriter {
     if (has_field(t.rhs, FieldKind::scales)) {
       scales_ = load_columns(t, field_pointers(t, t.rhs, FieldKind::scales), "scale");
     }
+    output_.emplace(t);
     if (has_field(t.lhs, FieldKind::scales)) {
       row_scales_ = field_pointers(t, t.lhs, FieldKind::scales);
+      // Beside columns' scales and biases.
+      if (fits(2 * t.vectors() + t.v.tile.m.fixed / segment_lanes)) {
+        scales_in_lanes_ = rows_in_lanes(t, row_scales_, FieldKind::scales, "scale_rows");
+      }
     }
-    output_.emplace(t);
   }
 
   void write() {
@@ -63,11 +92,13 @@ class OutputWriter {
     const auto r = static_cast<size_t>(row);
     const auto j = static_cast<size_t>(vector);
     Factors by;
-    if (!row_scales_.empty()) {
-      by.row = load_dup32(t_, lhs_row(t_, row_scales_, row, FieldKind::scales),
-                          fmt::format("scale_row_{}", row));
+    if (!scales_in_lanes_.empty()) {
+      by.row = row_of(scales_in_lanes_, row);
+    } else if (!row_scales_.empty()) {
+      by.row = {load_dup32(t_, lhs_row(t_, row_scales_, row, FieldKind::scales),
+                           fmt::format("scale_row_{}", row))};
     }
-    if (!scales_.empty()) (is_float(*t_.v.family.lhs) ? by.row : by.column) = scales_[j];
+    if (!scales_.empty()) (is_float(*t_.v.family.lhs) ? by.row.vector : by.column) = scales_[j];
     return output_->scaled(sums_[r][j], by, bias);
   }
 
@@ -75,11 +106,16 @@ class OutputWriter {
     return output_->finish(sum, fmt::format("out_{}_{}", row, vector));
   }
 
-  /// False when the registers cannot hold all of the bias beside sums, limits and one output.
-  [[nodiscard]] bool bias_fits() const {
+  /// Can registers hold `more` beside sums, columns' values, limits and one output?
+  [[nodiscard]] bool fits(int64_t more) const {
     const RegisterFile* file = b_.isa().file_of(Kind::vector);
-    const int64_t needed = (t_.v.tile.m.fixed + 1) * t_.vectors() + 1 + output_->registers();
+    const int64_t needed = t_.v.tile.m.fixed * t_.vectors() + 1 + output_->registers() + more;
     return file == nullptr || needed <= file->count();
+  }
+
+  /// False when they cannot hold all of the bias.
+  [[nodiscard]] bool bias_fits() const {
+    return fits(t_.vectors() + static_cast<int64_t>(scales_in_lanes_.size()));
   }
 
   /// Rows from the last to the first: those beyond the edge share the pointer of the last real
@@ -173,8 +209,9 @@ class OutputWriter {
   const Tile1& t_;
   Builder& b_;
   Rows sums_;
-  std::vector<Value> scales_;      ///< of the columns, empty: they have none ...
-  std::vector<Value> row_scales_;  ///< ... and where those of the rows are, likewise
+  std::vector<Value> scales_;           ///< of the columns, empty: they have none ...
+  std::vector<Value> row_scales_;       ///< ... and where those of the rows are, likewise ...
+  std::vector<Value> scales_in_lanes_;  ///< ... and they themselves, where these come first
   std::optional<OutputStage> output_;
   std::vector<Value> dst_;
   bool keeps_bias_ = true;  ///< else columns have none

@@ -79,7 +79,7 @@ class TileRows {
           zero = load_zero_point(t_, place, "zero");
           break;
         case FieldKind::scales:
-          by.row = load_dup32(t_, place, "scale_row");
+          by.row = {load_dup32(t_, place, "scale_row")};
           break;
         default:
           negated = negated_start(t_, place);
@@ -88,7 +88,7 @@ class TileRows {
     for (int64_t j = 0; j < t_.vectors(); ++j) {
       const auto column = static_cast<size_t>(j);
       Value sum = sum_of_(block, j, row, negated);
-      if (zero != no_value) sum = add_zero_point(t_, sum, column_sums_[column], zero, "sum");
+      if (zero != no_value) sum = add_zero_point(t_, sum, column_sums_[column], {zero}, "sum");
       if (!scales_.empty()) by.column = scales_[column];
       sum = output_->scaled(sum, by, bias_.empty() ? no_value : bias_[column]);
       if (t_.v.family.accumulate) {

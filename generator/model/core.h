@@ -18,6 +18,7 @@ struct PortUse {
 struct IssueClass {
   int latency = 1;
   int accumulate = 0;         ///< latency from the operand that the result is tied to; 0: `latency`
+  int first_result = 0;       ///< latency of the first of several results; 0: `latency`
   int micro_ops = 1;          ///< dispatch slots
   bool first = false;         ///< in-order cores: can only be the first of its cycle
   bool late = false;          ///< in-order cores: may write after what was issued later

@@ -16,6 +16,9 @@ OP(fma_lane, "f32 f32 f32 -> f32", "i", VECTOR(fma_lane(s, to)), .whole = Whole:
 /* b where one is a NaN, or both are zeros, on every ISA */
 OP(fmin, "f32 f32 -> f32", "", FLOATS(a < b ? a : b))
 OP(fmax, "f32 f32 -> f32", "", FLOATS(a > b ? a : b))
+/* IEEE 754's: a NaN where one is, and of two zeros the negative one, or the positive one */
+OP(fminimum, "f32 f32 -> f32", "", FLOATS(minimum(a, b)), .commutes = true)
+OP(fmaximum, "f32 f32 -> f32", "", FLOATS(maximum(a, b)), .commutes = true)
 OP(cvt_i32_f32, "i32 -> f32", "", CONVERT(int32_t, static_cast<float>(x)))
 /* #i of its bits are behind the point */
 OP(cvt_fixed_f32, "i32 -> f32", "i", VECTOR(convert_fixed(s, to)),

@@ -6,6 +6,9 @@ OP(add, "v v -> v", "b", EACH(a + b), .max_bits = 64, .commutes = true)
 OP(sub, "v v -> v", "b", EACH(a - b), .max_bits = 64)
 OP(mul, "v v -> v", "b", EACH(a * b), .max_bits = 64, .commutes = true) /* low half */
 OP(mla, "v v v -> v", "b", EACH(a + b * c), .max_bits = 64)
+/* c: 32-bit element #i of each segment */
+OP(mla_lane, "i32 i32 i32 -> i32", "i", VECTOR(mla_lane(s, to)), .whole = Whole::segment,
+   .immediate = {"the lane", Last::number, 3})
 OP(and_, "v v -> v", "", EACH(a & b), .commutes = true)
 OP(or_, "v v -> v", "", EACH(a | b), .commutes = true)
 OP(xor_, "v v -> v", "", EACH(a ^ b), .commutes = true)

@@ -88,7 +88,9 @@ int latency(const Isa& isa, const CoreModel& core, const Op& op, size_t arg, siz
   if (op.row == nullptr) return 1;
   const int whole = whole_latency(core, *op.row);
   if (op.row->issue_classes.size() != 1) return whole;
-  const int accumulate = issue_class(core, op.row->issue_classes[0]).accumulate;
+  const IssueClass& its = issue_class(core, op.row->issue_classes[0]);
+  const int accumulate = its.accumulate;
+  if (its.first_result > 0 && op.results.size() > 1 && result == 0) return its.first_result;
   if (accumulate == 0 && op.row->means.size() == 1) return whole;  // most rows
   const std::string& argument = argument_operands(*op.row)[arg]->name;
   const Operand& made = *result_operands(*op.row)[result];

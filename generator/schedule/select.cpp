@@ -91,10 +91,7 @@ class BlockSelector {
         if (best.row != nullptr && candidate.row->means.size() < best.nodes.size()) continue;
         Match found;
         if (!match(block_, *candidate.row, candidate.root, at, found)) continue;
-        if (best.row != nullptr && found.nodes.size() == best.nodes.size() &&
-            found.literals <= best.literals) {
-          continue;
-        }
+        if (best.row != nullptr && !is_better(found, best)) continue;
         if (const int place = place_of(found); place >= 0) {
           best = std::move(found);
           best_place = place;
@@ -106,6 +103,16 @@ class BlockSelector {
                                            program_.isa->name, describe(op)));
     }
     put(best, best_place);
+  }
+
+  /// Of rows that say as much, that which says the more special thing, or of operations that stand
+  /// closer together: a load between two neighbors goes with the one that was loaded last.
+  static bool is_better(const Match& found, const Match& best) {
+    const auto rank = [](const Match& its) {
+      const int first = *std::min_element(its.nodes.begin(), its.nodes.end());
+      return std::tuple(its.nodes.size(), its.literals, first);
+    };
+    return rank(found) > rank(best);
   }
 
   std::string describe(const Op& op) const {

@@ -69,7 +69,7 @@ std::string read_bias_suffix(const YamlNode& node) {
 }
 
 /// `key`: whose tile they have.
-Variants find_kernels(const YamlNode& node, const Variants& family, const std::string& key) {
+Variants find_with_tile(const YamlNode& node, const Variants& family, const std::string& key) {
   const YamlNode& panels = node.at("panels");
   panels.expect_keys({"lhs", "rhs", "kr", "bias"});
   const YamlNode& tile = node.at(key);
@@ -91,6 +91,17 @@ Variants find_kernels(const YamlNode& node, const Variants& family, const std::s
     }
   }
   if (found.empty()) fail_without_kernel(node, family);
+  return found;
+}
+
+/// Those of long blocks may have a tile of their own.
+Variants find_kernels(const YamlNode& node, const Variants& family, const std::string& key) {
+  Variants found = find_with_tile(node, family, key);
+  if (key == "tile" && node.find("long") != nullptr) {
+    for (const Variant* kernel : find_with_tile(node, family, "long")) {
+      if (has_long_blocks(kernel->rhs)) found.push_back(kernel);
+    }
+  }
   for (const Variant* kernel : found) {
     if (!has_long_blocks(kernel->rhs) || kernel->knobs.unroll_k == shortest_block) continue;
     node.fail(
@@ -106,7 +117,7 @@ Variants find_kernels(const YamlNode& node, const Variants& family, const std::s
 /// family have.
 ClientMatmul read_matmul(const YamlNode& node, const Variants& family, const YamlNode* kr,
                          ClientMatmul matmul, std::set<std::string>& taken) {
-  node.expect_keys({"name", "step", "isa", "core", "panels", "tile", "rest", "single"});
+  node.expect_keys({"name", "step", "isa", "core", "panels", "tile", "long", "rest", "single"});
   matmul.name = read_c_name(node.at("name"), taken);
   const YamlNode& step = node.at("step");
   step.expect_keys({"m", "n"});

@@ -46,10 +46,11 @@ int read_small(const YamlNode& node) {
 }
 
 IssueClass read_class(const YamlNode& node, const CoreModel& core) {
-  node.expect_keys({"latency", "accumulate", "micro_ops", "first", "late", "uses"});
+  node.expect_keys({"latency", "accumulate", "first_result", "micro_ops", "first", "late", "uses"});
   IssueClass result;
   result.latency = read_latency(node.at("latency"));
   if (const YamlNode* own = node.find("accumulate")) result.accumulate = read_latency(*own);
+  if (const YamlNode* own = node.find("first_result")) result.first_result = read_latency(*own);
   if (const YamlNode* own = node.find("micro_ops")) result.micro_ops = read_small(*own);
   if (const YamlNode* own = node.find("first")) result.first = own->boolean();
   if (const YamlNode* own = node.find("late")) result.late = own->boolean();

@@ -15,6 +15,7 @@
 //   classes:
 //     dot: {latency: 3, uses: [v0 v1]}                  # a cycle of either port
 //     mmla: {latency: 3, accumulate: 1, uses: [v0 v1]}  # a sum needs its operand late
+//     load_pair: {latency: 5, first_result: 4, uses: [l0]}  # of two results, the first
 //     load_quad: {latency: 6, micro_ops: 4, uses: [4 * l0 l1 l2]}  # four cycles of one of them
 // Cores that issue in order write in order too: an instruction waits until its result is not
 // written before those of earlier ones. What it says otherwise:

@@ -373,6 +373,25 @@ TEST(Vectors, MinAndMaxOfUnorderedGiveTheSecond) {
   }
 }
 
+TEST(Vectors, MinimumAndMaximumAreThoseOfIeee754) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> all = {1.0F, 0.0F, -0.0F, 2.0F, nan, -0.0F, 0.0F, -3.0F};
+  for (const bool most : {false, true}) {
+    const OpCode code = most ? OpCode::fmaximum : OpCode::fminimum;
+    const std::vector<float> got = as<float>(run_vector(fixed16(), code, {}, 2, bytes_of(all), 16));
+    EXPECT_TRUE(std::isnan(got[0]));
+    EXPECT_EQ(std::signbit(got[1]), !most);
+    EXPECT_EQ(std::signbit(got[2]), !most);
+    EXPECT_EQ(got[3], most ? 2.0F : -3.0F);
+  }
+}
+
+TEST(Vectors, ProductsWithALaneAreAddedToWhatWrapsAround) {
+  const std::vector<int32_t> all = {INT32_MAX, 1, 2, 3, 4, 5, 6, -7, 1, 2, 3, 4};
+  EXPECT_EQ(as<int32_t>(run_vector(fixed16(), OpCode::mla_lane, {.imm = 3}, 3, bytes_of(all), 16)),
+            (std::vector<int32_t>{INT32_MIN + 15, 21, 26, -25}));
+}
+
 TEST(Vectors, MultiplyAndAddAreNotFused) {
   const float x = 1.0F + std::ldexp(1.0F, -12);
   std::vector<float> all(12, x);

@@ -57,6 +57,22 @@ TEST(Select, PairsWithOffsetsWhenAskedTo) {
   EXPECT_EQ(rows.size(), 4U + 8U + 1U);
 }
 
+TEST(Select, LoadsBetweenTwoNeighborsPairWithTheNearer) {
+  Builder b("between", shipped_isa("neon_i8mm"));
+  const Value source = b.arg(ArgField::lhs);
+  Value sum = b.op(OpCode::zero);
+  for (const int64_t offset : {0, 16, 64, 80, 32, 48, 96, 112}) {
+    const Value x = b.op(OpCode::load, {source}, {.offset = offset});
+    sum = b.op(OpCode::add, {sum, x}, {.bits = 32});
+  }
+  b.op(OpCode::store, {b.arg(ArgField::dst), sum});
+  Program program = b.finish();
+  select(program, {.loads_per_row = 2});
+  std::vector<std::string> names;
+  for_each_op(program.body, [&](const Op& op) { names.push_back(op.row->name); });
+  EXPECT_EQ(count_of(names, "ldp"), 4);
+}
+
 TEST(Select, SingleLoadsWithOffsets) {
   const std::vector<std::string> rows = selected_stream("neon_i8mm", 3, 48, 1);
   EXPECT_EQ(count_of(rows, "ldr"), 3);

@@ -117,6 +117,21 @@ TEST(ClientReader, OneLastRowMayHaveItsOwnKernel) {
             "names.yaml:8:18: one last row is told apart from a 'rest' of rows that are packed");
 }
 
+TEST(ClientReader, LongBlocksMayHaveATileOfTheirOwn) {
+  const std::string text = replaced(begin, int4, int4_in_blocks) +
+                           "      - {name: matmul_a, step: {m: 16, n: 4}, isa: neon_i8mm,\n"
+                           "         panels: {lhs: 4, rhs: 4, kr: 8}, tile: {m: 16, n: 4},\n"
+                           "         long: {m: 8, n: 4}}\n" +
+                           packers;
+  const Folder folder;
+  const std::vector<const Variant*> all = kernels_of(int4_in_blocks);
+  const ClientNames names = read_client_names(folder.write("names.yaml", text), all);
+  for (const Variant* kernel : names.matmuls[0].kernels) {
+    EXPECT_EQ(kernel->tile.m, Length(kernel->rhs.block == 32 ? 16 : 8)) << kernel->name();
+  }
+  EXPECT_EQ(names.matmuls[0].kernels.size(), 4U);
+}
+
 TEST(ClientReader, LastRowsHaveTheSameLengthsOfBlocks) {
   std::vector<const Variant*> all = kernels_of(int4_in_blocks);
   const auto is_left_out = [](const Variant* it) {

@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f16_f16_f16p16x1_6x16_neon_fp16_kleidiai_u16_asm
 //   tw_matmul_clamp_f16_f16_f16p16x1_1x16_neon_fp16_kleidiai_u8_a4_asm
 //
-// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
+// from   integrations/kleidiai/names.yaml (7c3516990aac82ec)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f16_f16_f16p/kai_matmul_clamp_f16_f16_f16p16x1biasf16_6x16x8_neon_mla.h"

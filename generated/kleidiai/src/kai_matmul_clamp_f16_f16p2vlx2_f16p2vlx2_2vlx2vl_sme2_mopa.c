@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f16_f16p8svlx2_f16p8svlx2_8svlx8svl_sme2_kleidiai_u16_asm
 //   tw_matmul_clamp_f16_f16p8svlx2_f16p8svlx2_4svlx8svl_sme2_kleidiai_u16_asm
 //
-// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
+// from   integrations/kleidiai/names.yaml (7c3516990aac82ec)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f16_f16p_f16p/kai_matmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa.h"

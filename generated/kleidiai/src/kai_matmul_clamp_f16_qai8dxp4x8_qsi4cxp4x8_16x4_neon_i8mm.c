@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f16_qai8dxp4x8_qsi4cxp4x8_8x8_neon_i8mm_kleidiai_asm
 //   tw_matmul_clamp_f16_qai8dxp4x8_qsi4cxp4x8_4x8_neon_i8mm_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
+// from   integrations/kleidiai/names.yaml (7c3516990aac82ec)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f16_qai8dxp_qsi4cxp/kai_matmul_clamp_f16_qai8dxp4x8_qsi4cxp4x8_16x4_neon_i8mm.h"

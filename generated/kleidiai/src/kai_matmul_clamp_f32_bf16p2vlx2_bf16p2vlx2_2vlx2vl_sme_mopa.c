@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_asm
 //   tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
+// from   integrations/kleidiai/names.yaml (7c3516990aac82ec)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_fp32_bf16p_bf16p/kai_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme_mopa.h"

@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u8_asm
 //   tw_matmul_clamp_f32_f32_f32p16x1_1x16_neon_kleidiai_u8_a2_asm
 //
-// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
+// from   integrations/kleidiai/names.yaml (7c3516990aac82ec)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f32_f32_f32p/kai_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla.h"

@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u8_asm
 //   tw_matmul_clamp_f32_f32_f32p8x1_1x8_neon_kleidiai_u8_a4_asm
 //
-// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
+// from   integrations/kleidiai/names.yaml (7c3516990aac82ec)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f32_f32_f32p/kai_matmul_clamp_f32_f32_f32p8x1biasf32_6x8x4_neon_mla.h"

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_qai8dxp4svlx4_qsi8cxp16svlx4_4svlx16svl_sme2_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
+// from   integrations/kleidiai/names.yaml (7c3516990aac82ec)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsi8cxp/kai_matmul_clamp_f32_qai8dxp1vlx4_qsi8cxp4vlx4_1vlx4vl_sme2_mopa.h"

@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f32_qsi8d32p1x4_qai4c32p16svlx4_1x16svl_sme2_dot_kleidiai_f32_asm
 //   tw_matmul_clamp_f32_qsi8d32p1x4_qai4c32p16svlx4_1x16svl_sme2_dot_kleidiai_blocks_f32_u32_asm
 //
-// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
+// from   integrations/kleidiai/names.yaml (7c3516990aac82ec)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qai4c32p/kai_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot.h"

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x8_neon_dotprod_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
+// from   integrations/kleidiai/names.yaml (7c3516990aac82ec)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x4x32_neon_dotprod.h"

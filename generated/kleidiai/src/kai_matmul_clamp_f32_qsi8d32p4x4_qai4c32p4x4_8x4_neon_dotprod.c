@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f32_qsi8d32p4x4_qai4c32p4x4_4x8_neon_dotprod_kleidiai_f32_asm
 //   tw_matmul_clamp_f32_qsi8d32p4x4_qai4c32p4x4_4x8_neon_dotprod_kleidiai_blocks_f32_u32_asm
 //
-// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
+// from   integrations/kleidiai/names.yaml (7c3516990aac82ec)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qai4c32p/kai_matmul_clamp_f32_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod.h"

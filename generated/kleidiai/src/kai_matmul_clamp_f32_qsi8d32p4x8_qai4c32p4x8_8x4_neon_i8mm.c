@@ -7,7 +7,7 @@
 //   tw_matmul_clamp_f32_qsi8d32p4x8_qai4c32p4x8_4x8_neon_i8mm_kleidiai_f32_asm
 //   tw_matmul_clamp_f32_qsi8d32p4x8_qai4c32p4x8_4x8_neon_i8mm_kleidiai_blocks_f32_u32_asm
 //
-// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
+// from   integrations/kleidiai/names.yaml (7c3516990aac82ec)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qai4c32p/kai_matmul_clamp_f32_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm.h"

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_dwconv_clamp_f16_f16_f16p8svlx1_3x3s1_8x8svl_sme2_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
+// from   integrations/kleidiai/names.yaml (7c3516990aac82ec)
 // again  tilewright generate
 
 #pragma once

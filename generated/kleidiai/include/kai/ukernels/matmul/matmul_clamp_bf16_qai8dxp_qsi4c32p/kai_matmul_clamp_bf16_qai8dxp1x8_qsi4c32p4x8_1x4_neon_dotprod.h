@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_bf16_qai8dxp1x8_qsi4c32p4x8_1x8_neon_dotprod_kleidiai_bf16_asm
 //   tw_matmul_clamp_bf16_qai8dxp1x8_qsi4c32p4x8_1x8_neon_dotprod_kleidiai_blocks_bf16_u32_asm
 //
-// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
+// from   integrations/kleidiai/names.yaml (7c3516990aac82ec)
 // again  tilewright generate
 
 #pragma once

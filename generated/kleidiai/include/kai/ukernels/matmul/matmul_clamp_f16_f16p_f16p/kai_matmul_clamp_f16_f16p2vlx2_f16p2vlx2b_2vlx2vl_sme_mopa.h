@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f16_f16p8svlx2_f16p8svlx2_8svlx8svl_sme_kleidiai_u16_asm
 //   tw_matmul_clamp_f16_f16p8svlx2_f16p8svlx2_4svlx8svl_sme_kleidiai_u16_asm
 //
-// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
+// from   integrations/kleidiai/names.yaml (7c3516990aac82ec)
 // again  tilewright generate
 
 #pragma once

@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve_kleidiai_u8_asm
 //   tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve_kleidiai_u8_a2_asm
 //
-// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
+// from   integrations/kleidiai/names.yaml (7c3516990aac82ec)
 // again  tilewright generate
 
 #pragma once

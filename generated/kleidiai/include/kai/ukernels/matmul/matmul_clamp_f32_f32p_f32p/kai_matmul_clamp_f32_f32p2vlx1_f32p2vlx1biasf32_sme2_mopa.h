@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_kleidiai_u8_asm
 //   tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_4svlx8svl_sme2_kleidiai_u8_asm
 //
-// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
+// from   integrations/kleidiai/names.yaml (7c3516990aac82ec)
 // again  tilewright generate
 
 #pragma once
