@@ -70659,7 +70659,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 22,
         .macs_per_cycle = 12.8,
-        .content_hash = UINT64_C(0xb16d10856e1f9404),
+        .content_hash = UINT64_C(0x394496b74f704657),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -70686,7 +70686,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 22,
         .macs_per_cycle = 12.8,
-        .content_hash = UINT64_C(0x9f52a99ee536f0f0),
+        .content_hash = UINT64_C(0x83afce31548618e2),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -70713,7 +70713,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 18,
         .macs_per_cycle = 23.3,
-        .content_hash = UINT64_C(0x94e1d2fd648d348f),
+        .content_hash = UINT64_C(0xc7ca382471d788d5),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -70740,7 +70740,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 26,
         .macs_per_cycle = 26.9,
-        .content_hash = UINT64_C(0x279f0ca891adb5cd),
+        .content_hash = UINT64_C(0x4c37849b99075a6b),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -70767,7 +70767,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 26,
         .macs_per_cycle = 26.9,
-        .content_hash = UINT64_C(0x34077c6ef669692a),
+        .content_hash = UINT64_C(0x5e0a5119d3ad0202),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -70794,7 +70794,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 19,
         .macs_per_cycle = 12.2,
-        .content_hash = UINT64_C(0x93094fd47d86d5cc),
+        .content_hash = UINT64_C(0xe8a8211653fa0b81),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -70821,7 +70821,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 21,
         .macs_per_cycle = 36.6,
-        .content_hash = UINT64_C(0xcdb9f697ff61d1ff),
+        .content_hash = UINT64_C(0x56389529b43cda85),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -70848,7 +70848,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 21,
         .macs_per_cycle = 36.6,
-        .content_hash = UINT64_C(0x5af3e66fc11498cb),
+        .content_hash = UINT64_C(0xda18ce28742f6d8b),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -70875,7 +70875,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 26,
         .macs_per_cycle = 46.5,
-        .content_hash = UINT64_C(0x59c6825947ad3ab7),
+        .content_hash = UINT64_C(0x87844aeab055d970),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -70902,7 +70902,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 19,
         .macs_per_cycle = 11.6,
-        .content_hash = UINT64_C(0xa06ab045414c4474),
+        .content_hash = UINT64_C(0xcdb62f98399cd994),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -70929,7 +70929,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 26,
         .macs_per_cycle = 44.5,
-        .content_hash = UINT64_C(0x591d0dbcd6c5bb1a),
+        .content_hash = UINT64_C(0x3836c158969c4c40),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -71253,7 +71253,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 21.3,
-        .content_hash = UINT64_C(0x43a71a20102e8170),
+        .content_hash = UINT64_C(0x56df3207885b1158),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -71280,7 +71280,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 21.3,
-        .content_hash = UINT64_C(0xfa56b47b37f8b599),
+        .content_hash = UINT64_C(0xd5240d27262f8ecb),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -71307,7 +71307,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 28.4,
-        .content_hash = UINT64_C(0xc8b42f74ca0d5be4),
+        .content_hash = UINT64_C(0xe301b573380ccfbb),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -71334,7 +71334,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 28.4,
-        .content_hash = UINT64_C(0xd9d70280c1c6c509),
+        .content_hash = UINT64_C(0x07f9780805d9b265),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -71361,7 +71361,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 23,
         .macs_per_cycle = 30.1,
-        .content_hash = UINT64_C(0xaec410fb781a3f69),
+        .content_hash = UINT64_C(0xf5b936cd334fd207),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -71388,7 +71388,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 23,
         .macs_per_cycle = 30.1,
-        .content_hash = UINT64_C(0x6036608e71810ce3),
+        .content_hash = UINT64_C(0x30cb59a7a463a79f),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -71415,7 +71415,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 19.7,
-        .content_hash = UINT64_C(0x4c388f8969e17f45),
+        .content_hash = UINT64_C(0x93b0d817fb4c2098),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -71442,7 +71442,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 19.7,
-        .content_hash = UINT64_C(0xabc43987660684d7),
+        .content_hash = UINT64_C(0x0d5f65aba9b379f1),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -71469,7 +71469,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 51.2,
-        .content_hash = UINT64_C(0x96e6d0477f11885f),
+        .content_hash = UINT64_C(0x0b044b3ceaa2eb3f),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -71496,7 +71496,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 51.2,
-        .content_hash = UINT64_C(0xd327bb1e7fff687a),
+        .content_hash = UINT64_C(0x20c285d94d224c9a),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -71523,7 +71523,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 23,
         .macs_per_cycle = 56.9,
-        .content_hash = UINT64_C(0x7cb781d5050b12ef),
+        .content_hash = UINT64_C(0x250186a4fe8d02b6),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -71550,7 +71550,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 23,
         .macs_per_cycle = 56.9,
-        .content_hash = UINT64_C(0x65b6b4938e6c7a72),
+        .content_hash = UINT64_C(0x04cfa6b656898ee2),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -71577,7 +71577,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 21.3,
-        .content_hash = UINT64_C(0xe56466e91995c8e0),
+        .content_hash = UINT64_C(0x7afaa8f73f428592),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -71604,7 +71604,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 23,
         .macs_per_cycle = 56.9,
-        .content_hash = UINT64_C(0xe437d448783d7417),
+        .content_hash = UINT64_C(0xd1b1c065ca9ac2b1),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -71631,7 +71631,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 10,
         .macs_per_cycle = 32.0,
-        .content_hash = UINT64_C(0x39dd40651b11215c),
+        .content_hash = UINT64_C(0xdf7d3293a68e4a88),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
@@ -71658,7 +71658,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 8,
         .macs_per_cycle = 32.0,
-        .content_hash = UINT64_C(0xd84df720b6387dba),
+        .content_hash = UINT64_C(0xc7df74a8f829562a),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
@@ -71685,7 +71685,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 11,
         .macs_per_cycle = 31.0,
-        .content_hash = UINT64_C(0x475970dd23625a04),
+        .content_hash = UINT64_C(0x014b0f4b711f1519),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
@@ -72009,7 +72009,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 2,
         .vector_registers = 15,
         .macs_per_cycle = 30.1,
-        .content_hash = UINT64_C(0x1e127766815e0791),
+        .content_hash = UINT64_C(0x6bd5670e319de184),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -72036,7 +72036,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 2,
         .vector_registers = 15,
         .macs_per_cycle = 30.1,
-        .content_hash = UINT64_C(0xf32ae11fe6c428b5),
+        .content_hash = UINT64_C(0xb133b179b364942f),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -72063,7 +72063,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 32.0,
-        .content_hash = UINT64_C(0x1a55ab6d7b308243),
+        .content_hash = UINT64_C(0x8a1f95b891d659e0),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -72090,7 +72090,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 32.0,
-        .content_hash = UINT64_C(0x372075d2d609af8e),
+        .content_hash = UINT64_C(0x06b7d94334755f7e),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -72117,7 +72117,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 23,
         .macs_per_cycle = 32.0,
-        .content_hash = UINT64_C(0xa32b3bb9741fd9cf),
+        .content_hash = UINT64_C(0x10d75123fb4a14d1),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -72144,7 +72144,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 23,
         .macs_per_cycle = 32.0,
-        .content_hash = UINT64_C(0xa33a7a414d46fc6b),
+        .content_hash = UINT64_C(0x3a857b021505b48b),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -72171,7 +72171,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 17,
         .macs_per_cycle = 28.4,
-        .content_hash = UINT64_C(0xee441f63048dd167),
+        .content_hash = UINT64_C(0x8bd9e024e8fd24f2),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -72198,7 +72198,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 17,
         .macs_per_cycle = 28.4,
-        .content_hash = UINT64_C(0xcdc774904b035aa7),
+        .content_hash = UINT64_C(0x10385e23c1f76799),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -72225,7 +72225,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 64.0,
-        .content_hash = UINT64_C(0x434d50cdd1c91b67),
+        .content_hash = UINT64_C(0x27d8e1a119e65fcf),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -72252,7 +72252,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 64.0,
-        .content_hash = UINT64_C(0x24904b45773ec800),
+        .content_hash = UINT64_C(0x5d2711798eb62140),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -72279,7 +72279,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 23,
         .macs_per_cycle = 64.0,
-        .content_hash = UINT64_C(0x60b56dbaf0b71883),
+        .content_hash = UINT64_C(0xce0ccdc6567a08c0),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -72306,7 +72306,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 23,
         .macs_per_cycle = 64.0,
-        .content_hash = UINT64_C(0xad2bc7d13056146e),
+        .content_hash = UINT64_C(0xca4320d8ad0965de),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -72333,7 +72333,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 17,
         .macs_per_cycle = 32.0,
-        .content_hash = UINT64_C(0x55e35961fe2c0127),
+        .content_hash = UINT64_C(0xac3211a5fc3cecb7),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -72360,7 +72360,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 23,
         .macs_per_cycle = 64.0,
-        .content_hash = UINT64_C(0xdd5d9be9416eb60b),
+        .content_hash = UINT64_C(0x8d48e68bb0b63d8b),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -72387,7 +72387,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 8,
         .macs_per_cycle = 32.0,
-        .content_hash = UINT64_C(0xadfc4cd559282975),
+        .content_hash = UINT64_C(0x0f209b74dcfea891),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
@@ -72414,7 +72414,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 8,
         .macs_per_cycle = 32.0,
-        .content_hash = UINT64_C(0x9fcfc36f8f8cbddf),
+        .content_hash = UINT64_C(0xb0ac270b2bf2289f),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
@@ -72441,7 +72441,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 17,
         .macs_per_cycle = 15.8,
-        .content_hash = UINT64_C(0x62b2486d78875bc5),
+        .content_hash = UINT64_C(0x7cffcf2b94255bc0),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
@@ -72468,7 +72468,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 8,
         .macs_per_cycle = 32.0,
-        .content_hash = UINT64_C(0xe6931d74b8c28e3b),
+        .content_hash = UINT64_C(0xe8b5df6d961abea7),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
@@ -72495,7 +72495,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 8,
         .macs_per_cycle = 32.0,
-        .content_hash = UINT64_C(0x94233c64ba23a24a),
+        .content_hash = UINT64_C(0x76b96d6752304a9a),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
@@ -72522,7 +72522,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 8,
         .macs_per_cycle = 32.0,
-        .content_hash = UINT64_C(0xe7c17b6b355b3a79),
+        .content_hash = UINT64_C(0xca32b9210d8ac2f1),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
@@ -72549,7 +72549,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 8,
         .macs_per_cycle = 32.0,
-        .content_hash = UINT64_C(0x3b048fd6ba87f440),
+        .content_hash = UINT64_C(0x5b5da3cf08b21354),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
@@ -72576,7 +72576,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 17,
         .macs_per_cycle = 15.8,
-        .content_hash = UINT64_C(0x8eb7d27c4dfd83e3),
+        .content_hash = UINT64_C(0x24fa7f90b3192fc8),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
@@ -74987,8 +74987,8 @@ const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 16,
-        .macs_per_cycle = 1.9,
-        .content_hash = UINT64_C(0xdcb0f3460dceef5d),
+        .macs_per_cycle = 2.1,
+        .content_hash = UINT64_C(0x5a101f071f3bc420),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -75020,8 +75020,8 @@ const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 16,
-        .macs_per_cycle = 1.9,
-        .content_hash = UINT64_C(0x83952b69b04b597d),
+        .macs_per_cycle = 2.1,
+        .content_hash = UINT64_C(0x44288e09fa01c719),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -75053,8 +75053,8 @@ const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 16,
-        .macs_per_cycle = 1.7,
-        .content_hash = UINT64_C(0x53d13c3db6ede92f),
+        .macs_per_cycle = 1.8,
+        .content_hash = UINT64_C(0x88da12ff452c21b2),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -75086,8 +75086,8 @@ const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 16,
-        .macs_per_cycle = 1.7,
-        .content_hash = UINT64_C(0xcc2a16b91108d5e3),
+        .macs_per_cycle = 1.8,
+        .content_hash = UINT64_C(0x2be59591d1f5c1a9),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -75119,8 +75119,8 @@ const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 18,
-        .macs_per_cycle = 3.0,
-        .content_hash = UINT64_C(0xb3a15d5db33b9104),
+        .macs_per_cycle = 3.2,
+        .content_hash = UINT64_C(0x256502b25de49425),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -75152,8 +75152,8 @@ const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 18,
-        .macs_per_cycle = 3.0,
-        .content_hash = UINT64_C(0xc58722585449d6b3),
+        .macs_per_cycle = 3.2,
+        .content_hash = UINT64_C(0xc28ec5cc231f3363),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -75185,8 +75185,8 @@ const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 18,
-        .macs_per_cycle = 2.7,
-        .content_hash = UINT64_C(0xa2c8e5d0e96d5b3d),
+        .macs_per_cycle = 2.8,
+        .content_hash = UINT64_C(0x49a1aac336dfe172),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -75218,8 +75218,8 @@ const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 18,
-        .macs_per_cycle = 2.7,
-        .content_hash = UINT64_C(0xd1fd0a67020f3870),
+        .macs_per_cycle = 2.8,
+        .content_hash = UINT64_C(0x555570c33ab1340c),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -75251,8 +75251,8 @@ const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 28,
-        .macs_per_cycle = 1.9,
-        .content_hash = UINT64_C(0xd5c87e4ed307ddf1),
+        .macs_per_cycle = 2.1,
+        .content_hash = UINT64_C(0x02de44a52ce792dc),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -75284,8 +75284,8 @@ const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 28,
-        .macs_per_cycle = 1.7,
-        .content_hash = UINT64_C(0xdb9f774c0b6e76cd),
+        .macs_per_cycle = 1.8,
+        .content_hash = UINT64_C(0x2bcf5223b1067ab6),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -75317,8 +75317,8 @@ const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 32,
-        .macs_per_cycle = 3.0,
-        .content_hash = UINT64_C(0xbda8772f0e6111c5),
+        .macs_per_cycle = 3.2,
+        .content_hash = UINT64_C(0x5c484dce134c224e),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -75350,8 +75350,8 @@ const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 32,
-        .macs_per_cycle = 2.7,
-        .content_hash = UINT64_C(0xafbec8df7954d57a),
+        .macs_per_cycle = 2.8,
+        .content_hash = UINT64_C(0x5583602445699871),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -77067,7 +77067,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0xf5c1a598b50f49c8),
+        .content_hash = UINT64_C(0xcff9515a700925f2),
         .vectorized = 0,
     },
     {
@@ -77078,7 +77078,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_303,
-        .content_hash = UINT64_C(0xf5c1a598b50f49c8),
+        .content_hash = UINT64_C(0xcff9515a700925f2),
         .vectorized = 0,
     },
     {
@@ -77089,7 +77089,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_325,
-        .content_hash = UINT64_C(0xf5c1a598b50f49c8),
+        .content_hash = UINT64_C(0xcff9515a700925f2),
         .vectorized = 0,
     },
     {
@@ -77100,7 +77100,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x2363bcb8b66a8e07),
+        .content_hash = UINT64_C(0xdd7feea3802915d5),
         .vectorized = 0,
     },
     {
@@ -77111,7 +77111,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_303,
-        .content_hash = UINT64_C(0x2363bcb8b66a8e07),
+        .content_hash = UINT64_C(0xdd7feea3802915d5),
         .vectorized = 0,
     },
     {
@@ -77122,7 +77122,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_325,
-        .content_hash = UINT64_C(0x2363bcb8b66a8e07),
+        .content_hash = UINT64_C(0xdd7feea3802915d5),
         .vectorized = 0,
     },
     {
@@ -77133,7 +77133,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0xa5ed055acb147885),
+        .content_hash = UINT64_C(0x0d10c3806ca0ed03),
         .vectorized = 0,
     },
     {
@@ -77144,7 +77144,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_303,
-        .content_hash = UINT64_C(0xa5ed055acb147885),
+        .content_hash = UINT64_C(0x0d10c3806ca0ed03),
         .vectorized = 0,
     },
     {
@@ -77155,7 +77155,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_325,
-        .content_hash = UINT64_C(0xa5ed055acb147885),
+        .content_hash = UINT64_C(0x0d10c3806ca0ed03),
         .vectorized = 0,
     },
     {
@@ -77166,7 +77166,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x32295b3b01d9250a),
+        .content_hash = UINT64_C(0x9d6deea753ae57e4),
         .vectorized = 1,
     },
     {
@@ -77177,7 +77177,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_303,
-        .content_hash = UINT64_C(0x32295b3b01d9250a),
+        .content_hash = UINT64_C(0x9d6deea753ae57e4),
         .vectorized = 1,
     },
     {
@@ -77188,7 +77188,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_325,
-        .content_hash = UINT64_C(0x32295b3b01d9250a),
+        .content_hash = UINT64_C(0x9d6deea753ae57e4),
         .vectorized = 1,
     },
     {
@@ -77199,7 +77199,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x59edfbbc00b2e384),
+        .content_hash = UINT64_C(0xf4fa689d66ba3a8e),
         .vectorized = 1,
     },
     {
@@ -77210,7 +77210,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_303,
-        .content_hash = UINT64_C(0x59edfbbc00b2e384),
+        .content_hash = UINT64_C(0xf4fa689d66ba3a8e),
         .vectorized = 1,
     },
     {
@@ -77221,7 +77221,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_325,
-        .content_hash = UINT64_C(0x59edfbbc00b2e384),
+        .content_hash = UINT64_C(0xf4fa689d66ba3a8e),
         .vectorized = 1,
     },
     {
@@ -77232,7 +77232,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x035b1f16fdfb25cc),
+        .content_hash = UINT64_C(0xdae08e39601fa83e),
         .vectorized = 1,
     },
     {
@@ -77243,7 +77243,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_303,
-        .content_hash = UINT64_C(0x035b1f16fdfb25cc),
+        .content_hash = UINT64_C(0xdae08e39601fa83e),
         .vectorized = 1,
     },
     {
@@ -77254,7 +77254,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_325,
-        .content_hash = UINT64_C(0x035b1f16fdfb25cc),
+        .content_hash = UINT64_C(0xdae08e39601fa83e),
         .vectorized = 1,
     },
     {
@@ -77265,7 +77265,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_168,
-        .content_hash = UINT64_C(0x7a5adaab2329d66b),
+        .content_hash = UINT64_C(0x5a0030cf14be1219),
         .vectorized = 1,
     },
     {
@@ -77276,7 +77276,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_305,
-        .content_hash = UINT64_C(0x7a5adaab2329d66b),
+        .content_hash = UINT64_C(0x5a0030cf14be1219),
         .vectorized = 1,
     },
     {
@@ -77287,7 +77287,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_328,
-        .content_hash = UINT64_C(0x7a5adaab2329d66b),
+        .content_hash = UINT64_C(0x5a0030cf14be1219),
         .vectorized = 1,
     },
     {
@@ -77298,7 +77298,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_168,
-        .content_hash = UINT64_C(0xbe8eafcc47f5b3c9),
+        .content_hash = UINT64_C(0x08b59cde151be893),
         .vectorized = 1,
     },
     {
@@ -77309,7 +77309,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_305,
-        .content_hash = UINT64_C(0xbe8eafcc47f5b3c9),
+        .content_hash = UINT64_C(0x08b59cde151be893),
         .vectorized = 1,
     },
     {
@@ -77320,7 +77320,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_328,
-        .content_hash = UINT64_C(0xbe8eafcc47f5b3c9),
+        .content_hash = UINT64_C(0x08b59cde151be893),
         .vectorized = 1,
     },
     {
@@ -77331,7 +77331,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_168,
-        .content_hash = UINT64_C(0xfc380039e32928d7),
+        .content_hash = UINT64_C(0x4d43f6852d6808b5),
         .vectorized = 1,
     },
     {
@@ -77342,7 +77342,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_305,
-        .content_hash = UINT64_C(0xfc380039e32928d7),
+        .content_hash = UINT64_C(0x4d43f6852d6808b5),
         .vectorized = 1,
     },
     {
@@ -77353,7 +77353,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_328,
-        .content_hash = UINT64_C(0xfc380039e32928d7),
+        .content_hash = UINT64_C(0x4d43f6852d6808b5),
         .vectorized = 1,
     },
     {
@@ -77364,7 +77364,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x778bbd315150bac7),
+        .content_hash = UINT64_C(0x793cc234ed5b075c),
         .vectorized = 1,
     },
     {
@@ -77375,7 +77375,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_303,
-        .content_hash = UINT64_C(0x778bbd315150bac7),
+        .content_hash = UINT64_C(0x793cc234ed5b075c),
         .vectorized = 1,
     },
     {
@@ -77386,7 +77386,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_325,
-        .content_hash = UINT64_C(0x778bbd315150bac7),
+        .content_hash = UINT64_C(0x793cc234ed5b075c),
         .vectorized = 1,
     },
     {
@@ -77397,7 +77397,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0xf18b4d59f7d8902b),
+        .content_hash = UINT64_C(0xd54fa8330726cb1c),
         .vectorized = 1,
     },
     {
@@ -77408,7 +77408,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_303,
-        .content_hash = UINT64_C(0xf18b4d59f7d8902b),
+        .content_hash = UINT64_C(0xd54fa8330726cb1c),
         .vectorized = 1,
     },
     {
@@ -77419,7 +77419,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_325,
-        .content_hash = UINT64_C(0xf18b4d59f7d8902b),
+        .content_hash = UINT64_C(0xd54fa8330726cb1c),
         .vectorized = 1,
     },
     {
@@ -77430,7 +77430,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x1dfdfc1d5db23e03),
+        .content_hash = UINT64_C(0x1186f87f706bf142),
         .vectorized = 1,
     },
     {
@@ -77441,7 +77441,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_303,
-        .content_hash = UINT64_C(0x1dfdfc1d5db23e03),
+        .content_hash = UINT64_C(0x1186f87f706bf142),
         .vectorized = 1,
     },
     {
@@ -77452,7 +77452,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_325,
-        .content_hash = UINT64_C(0x1dfdfc1d5db23e03),
+        .content_hash = UINT64_C(0x1186f87f706bf142),
         .vectorized = 1,
     },
     {
@@ -77463,7 +77463,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_168,
-        .content_hash = UINT64_C(0x55c620098643af2c),
+        .content_hash = UINT64_C(0x5473e4d4c8d3e75b),
         .vectorized = 1,
     },
     {
@@ -77474,7 +77474,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_305,
-        .content_hash = UINT64_C(0x55c620098643af2c),
+        .content_hash = UINT64_C(0x5473e4d4c8d3e75b),
         .vectorized = 1,
     },
     {
@@ -77485,7 +77485,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_328,
-        .content_hash = UINT64_C(0x55c620098643af2c),
+        .content_hash = UINT64_C(0x5473e4d4c8d3e75b),
         .vectorized = 1,
     },
     {
@@ -77496,7 +77496,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_168,
-        .content_hash = UINT64_C(0xfb83bb91c390deb2),
+        .content_hash = UINT64_C(0xe5a979ae3fbaae19),
         .vectorized = 1,
     },
     {
@@ -77507,7 +77507,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_305,
-        .content_hash = UINT64_C(0xfb83bb91c390deb2),
+        .content_hash = UINT64_C(0xe5a979ae3fbaae19),
         .vectorized = 1,
     },
     {
@@ -77518,7 +77518,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_328,
-        .content_hash = UINT64_C(0xfb83bb91c390deb2),
+        .content_hash = UINT64_C(0xe5a979ae3fbaae19),
         .vectorized = 1,
     },
     {
@@ -77529,7 +77529,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_168,
-        .content_hash = UINT64_C(0xcc8d1e2967c3ee4c),
+        .content_hash = UINT64_C(0xaa8a53356fd38ea9),
         .vectorized = 1,
     },
     {
@@ -77540,7 +77540,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_305,
-        .content_hash = UINT64_C(0xcc8d1e2967c3ee4c),
+        .content_hash = UINT64_C(0xaa8a53356fd38ea9),
         .vectorized = 1,
     },
     {
@@ -77551,7 +77551,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_328,
-        .content_hash = UINT64_C(0xcc8d1e2967c3ee4c),
+        .content_hash = UINT64_C(0xaa8a53356fd38ea9),
         .vectorized = 1,
     },
     {
@@ -77562,7 +77562,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_170,
-        .content_hash = UINT64_C(0x99f845811f34653a),
+        .content_hash = UINT64_C(0xaf9237b93527698d),
         .vectorized = 1,
     },
     {
@@ -77573,7 +77573,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_306,
-        .content_hash = UINT64_C(0x99f845811f34653a),
+        .content_hash = UINT64_C(0xaf9237b93527698d),
         .vectorized = 1,
     },
     {
@@ -77584,7 +77584,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_329,
-        .content_hash = UINT64_C(0x99f845811f34653a),
+        .content_hash = UINT64_C(0xaf9237b93527698d),
         .vectorized = 1,
     },
     {
@@ -77595,7 +77595,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_170,
-        .content_hash = UINT64_C(0x11b2b70a620d42f0),
+        .content_hash = UINT64_C(0x66dbd04636a259e3),
         .vectorized = 1,
     },
     {
@@ -77606,7 +77606,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_306,
-        .content_hash = UINT64_C(0x11b2b70a620d42f0),
+        .content_hash = UINT64_C(0x66dbd04636a259e3),
         .vectorized = 1,
     },
     {
@@ -77617,7 +77617,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_329,
-        .content_hash = UINT64_C(0x11b2b70a620d42f0),
+        .content_hash = UINT64_C(0x66dbd04636a259e3),
         .vectorized = 1,
     },
     {
@@ -77628,7 +77628,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_170,
-        .content_hash = UINT64_C(0xa3cb4e97c64f887a),
+        .content_hash = UINT64_C(0x01989683a6f9e4a3),
         .vectorized = 1,
     },
     {
@@ -77639,7 +77639,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_306,
-        .content_hash = UINT64_C(0xa3cb4e97c64f887a),
+        .content_hash = UINT64_C(0x01989683a6f9e4a3),
         .vectorized = 1,
     },
     {
@@ -77650,7 +77650,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_329,
-        .content_hash = UINT64_C(0xa3cb4e97c64f887a),
+        .content_hash = UINT64_C(0x01989683a6f9e4a3),
         .vectorized = 1,
     },
     {
@@ -77661,7 +77661,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0xe4f02adebe6c2c03),
+        .content_hash = UINT64_C(0x5b8a7658956093d9),
         .vectorized = 1,
     },
     {
@@ -77672,7 +77672,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_309,
-        .content_hash = UINT64_C(0xe4f02adebe6c2c03),
+        .content_hash = UINT64_C(0x5b8a7658956093d9),
         .vectorized = 1,
     },
     {
@@ -77683,7 +77683,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_322,
-        .content_hash = UINT64_C(0xe4f02adebe6c2c03),
+        .content_hash = UINT64_C(0x5b8a7658956093d9),
         .vectorized = 1,
     },
     {
@@ -77694,7 +77694,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0xf9cac56d69389397),
+        .content_hash = UINT64_C(0x63ac1609f4249933),
         .vectorized = 1,
     },
     {
@@ -77705,7 +77705,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_309,
-        .content_hash = UINT64_C(0xf9cac56d69389397),
+        .content_hash = UINT64_C(0x63ac1609f4249933),
         .vectorized = 1,
     },
     {
@@ -77716,7 +77716,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_322,
-        .content_hash = UINT64_C(0xf9cac56d69389397),
+        .content_hash = UINT64_C(0x63ac1609f4249933),
         .vectorized = 1,
     },
     {
@@ -77727,7 +77727,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0xe21f56aefcb101ff),
+        .content_hash = UINT64_C(0xc4d1848ca263e7e7),
         .vectorized = 1,
     },
     {
@@ -77738,7 +77738,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_309,
-        .content_hash = UINT64_C(0xe21f56aefcb101ff),
+        .content_hash = UINT64_C(0xc4d1848ca263e7e7),
         .vectorized = 1,
     },
     {
@@ -77749,7 +77749,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_322,
-        .content_hash = UINT64_C(0xe21f56aefcb101ff),
+        .content_hash = UINT64_C(0xc4d1848ca263e7e7),
         .vectorized = 1,
     },
     {
@@ -77760,7 +77760,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_168,
-        .content_hash = UINT64_C(0x9fd81f13e0934f3d),
+        .content_hash = UINT64_C(0x34cc916cec8bea43),
         .vectorized = 1,
     },
     {
@@ -77771,7 +77771,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_310,
-        .content_hash = UINT64_C(0x9fd81f13e0934f3d),
+        .content_hash = UINT64_C(0x34cc916cec8bea43),
         .vectorized = 1,
     },
     {
@@ -77782,7 +77782,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_330,
-        .content_hash = UINT64_C(0x9fd81f13e0934f3d),
+        .content_hash = UINT64_C(0x34cc916cec8bea43),
         .vectorized = 1,
     },
     {
@@ -77793,7 +77793,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_168,
-        .content_hash = UINT64_C(0xc2f83a11e6a05c39),
+        .content_hash = UINT64_C(0x3074f6ecfa06cf1d),
         .vectorized = 1,
     },
     {
@@ -77804,7 +77804,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_310,
-        .content_hash = UINT64_C(0xc2f83a11e6a05c39),
+        .content_hash = UINT64_C(0x3074f6ecfa06cf1d),
         .vectorized = 1,
     },
     {
@@ -77815,7 +77815,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_330,
-        .content_hash = UINT64_C(0xc2f83a11e6a05c39),
+        .content_hash = UINT64_C(0x3074f6ecfa06cf1d),
         .vectorized = 1,
     },
     {
@@ -77826,7 +77826,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_168,
-        .content_hash = UINT64_C(0xca648d06222b0e49),
+        .content_hash = UINT64_C(0xa3bf1b5de7ec1f11),
         .vectorized = 1,
     },
     {
@@ -77837,7 +77837,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_310,
-        .content_hash = UINT64_C(0xca648d06222b0e49),
+        .content_hash = UINT64_C(0xa3bf1b5de7ec1f11),
         .vectorized = 1,
     },
     {
@@ -77848,7 +77848,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_330,
-        .content_hash = UINT64_C(0xca648d06222b0e49),
+        .content_hash = UINT64_C(0xa3bf1b5de7ec1f11),
         .vectorized = 1,
     },
     {
@@ -77859,7 +77859,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_172,
-        .content_hash = UINT64_C(0xfa25a61df0d67b0c),
+        .content_hash = UINT64_C(0x2d846e8f1feaaeb6),
         .vectorized = 1,
     },
     {
@@ -77870,7 +77870,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_311,
-        .content_hash = UINT64_C(0xfa25a61df0d67b0c),
+        .content_hash = UINT64_C(0x2d846e8f1feaaeb6),
         .vectorized = 1,
     },
     {
@@ -77881,7 +77881,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_331,
-        .content_hash = UINT64_C(0xfa25a61df0d67b0c),
+        .content_hash = UINT64_C(0x2d846e8f1feaaeb6),
         .vectorized = 1,
     },
     {
@@ -77892,7 +77892,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_172,
-        .content_hash = UINT64_C(0xb023bb2dbccb2098),
+        .content_hash = UINT64_C(0xa0151ac1ebdb56dc),
         .vectorized = 1,
     },
     {
@@ -77903,7 +77903,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_311,
-        .content_hash = UINT64_C(0xb023bb2dbccb2098),
+        .content_hash = UINT64_C(0xa0151ac1ebdb56dc),
         .vectorized = 1,
     },
     {
@@ -77914,7 +77914,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_331,
-        .content_hash = UINT64_C(0xb023bb2dbccb2098),
+        .content_hash = UINT64_C(0xa0151ac1ebdb56dc),
         .vectorized = 1,
     },
     {
@@ -77925,7 +77925,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_172,
-        .content_hash = UINT64_C(0x2c178d2dcad1a276),
+        .content_hash = UINT64_C(0x4f226aa740f0c9fe),
         .vectorized = 1,
     },
     {
@@ -77936,7 +77936,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_311,
-        .content_hash = UINT64_C(0x2c178d2dcad1a276),
+        .content_hash = UINT64_C(0x4f226aa740f0c9fe),
         .vectorized = 1,
     },
     {
@@ -77947,7 +77947,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_331,
-        .content_hash = UINT64_C(0x2c178d2dcad1a276),
+        .content_hash = UINT64_C(0x4f226aa740f0c9fe),
         .vectorized = 1,
     },
     {
@@ -77958,7 +77958,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_174,
-        .content_hash = UINT64_C(0x8318a77618f26652),
+        .content_hash = UINT64_C(0xfb139efbe69055ac),
         .vectorized = 1,
     },
     {
@@ -77969,7 +77969,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_333,
-        .content_hash = UINT64_C(0x8318a77618f26652),
+        .content_hash = UINT64_C(0xfb139efbe69055ac),
         .vectorized = 1,
     },
     {
@@ -77980,7 +77980,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_174,
-        .content_hash = UINT64_C(0x7b96f4b687b13aa2),
+        .content_hash = UINT64_C(0xbbea4d6aba8023de),
         .vectorized = 1,
     },
     {
@@ -77991,7 +77991,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_333,
-        .content_hash = UINT64_C(0x7b96f4b687b13aa2),
+        .content_hash = UINT64_C(0xbbea4d6aba8023de),
         .vectorized = 1,
     },
     {
@@ -78002,7 +78002,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_174,
-        .content_hash = UINT64_C(0x23d7cf319f8b6838),
+        .content_hash = UINT64_C(0xb60a03acdfa4c070),
         .vectorized = 1,
     },
     {
@@ -78013,7 +78013,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_333,
-        .content_hash = UINT64_C(0x23d7cf319f8b6838),
+        .content_hash = UINT64_C(0xb60a03acdfa4c070),
         .vectorized = 1,
     },
     {
@@ -78024,7 +78024,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_175,
-        .content_hash = UINT64_C(0xf4446c7a62c6a392),
+        .content_hash = UINT64_C(0xc19f02eddf6c3988),
         .vectorized = 1,
     },
     {
@@ -78035,7 +78035,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_334,
-        .content_hash = UINT64_C(0xf4446c7a62c6a392),
+        .content_hash = UINT64_C(0xc19f02eddf6c3988),
         .vectorized = 1,
     },
     {
@@ -78046,7 +78046,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_175,
-        .content_hash = UINT64_C(0x566485568a5f8408),
+        .content_hash = UINT64_C(0xd374d19b7301bd54),
         .vectorized = 1,
     },
     {
@@ -78057,7 +78057,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_334,
-        .content_hash = UINT64_C(0x566485568a5f8408),
+        .content_hash = UINT64_C(0xd374d19b7301bd54),
         .vectorized = 1,
     },
     {
@@ -78068,7 +78068,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_175,
-        .content_hash = UINT64_C(0x063417687783415e),
+        .content_hash = UINT64_C(0xe198e5dd4f4cbb56),
         .vectorized = 1,
     },
     {
@@ -78079,7 +78079,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_334,
-        .content_hash = UINT64_C(0x063417687783415e),
+        .content_hash = UINT64_C(0xe198e5dd4f4cbb56),
         .vectorized = 1,
     },
     {
@@ -78090,7 +78090,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_172,
-        .content_hash = UINT64_C(0x69e3758356b0170e),
+        .content_hash = UINT64_C(0x42ffbe829c8802f0),
         .vectorized = 1,
     },
     {
@@ -78101,7 +78101,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_311,
-        .content_hash = UINT64_C(0x69e3758356b0170e),
+        .content_hash = UINT64_C(0x42ffbe829c8802f0),
         .vectorized = 1,
     },
     {
@@ -78112,7 +78112,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_331,
-        .content_hash = UINT64_C(0x69e3758356b0170e),
+        .content_hash = UINT64_C(0x42ffbe829c8802f0),
         .vectorized = 1,
     },
     {
@@ -78123,7 +78123,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_172,
-        .content_hash = UINT64_C(0x62849f8839b6f7c2),
+        .content_hash = UINT64_C(0x3409f256b3f4f166),
         .vectorized = 1,
     },
     {
@@ -78134,7 +78134,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_311,
-        .content_hash = UINT64_C(0x62849f8839b6f7c2),
+        .content_hash = UINT64_C(0x3409f256b3f4f166),
         .vectorized = 1,
     },
     {
@@ -78145,7 +78145,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_331,
-        .content_hash = UINT64_C(0x62849f8839b6f7c2),
+        .content_hash = UINT64_C(0x3409f256b3f4f166),
         .vectorized = 1,
     },
     {
@@ -78156,7 +78156,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_172,
-        .content_hash = UINT64_C(0x3ade50bf0e60a884),
+        .content_hash = UINT64_C(0x65c96432729782bc),
         .vectorized = 1,
     },
     {
@@ -78167,7 +78167,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_311,
-        .content_hash = UINT64_C(0x3ade50bf0e60a884),
+        .content_hash = UINT64_C(0x65c96432729782bc),
         .vectorized = 1,
     },
     {
@@ -78178,7 +78178,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_331,
-        .content_hash = UINT64_C(0x3ade50bf0e60a884),
+        .content_hash = UINT64_C(0x65c96432729782bc),
         .vectorized = 1,
     },
     {
@@ -78189,7 +78189,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_175,
-        .content_hash = UINT64_C(0x2903e3f9559b7cf0),
+        .content_hash = UINT64_C(0xcc8cd5eb85efb20e),
         .vectorized = 1,
     },
     {
@@ -78200,7 +78200,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_334,
-        .content_hash = UINT64_C(0x2903e3f9559b7cf0),
+        .content_hash = UINT64_C(0xcc8cd5eb85efb20e),
         .vectorized = 1,
     },
     {
@@ -78211,7 +78211,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_175,
-        .content_hash = UINT64_C(0xe4f78240b73070be),
+        .content_hash = UINT64_C(0x99067363ebac1b0a),
         .vectorized = 1,
     },
     {
@@ -78222,7 +78222,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_334,
-        .content_hash = UINT64_C(0xe4f78240b73070be),
+        .content_hash = UINT64_C(0x99067363ebac1b0a),
         .vectorized = 1,
     },
     {
@@ -78233,7 +78233,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_175,
-        .content_hash = UINT64_C(0x0ecce8273312e3e0),
+        .content_hash = UINT64_C(0xc485e91e2e726088),
         .vectorized = 1,
     },
     {
@@ -78244,7 +78244,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_334,
-        .content_hash = UINT64_C(0x0ecce8273312e3e0),
+        .content_hash = UINT64_C(0xc485e91e2e726088),
         .vectorized = 1,
     },
     {
@@ -78255,7 +78255,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_177,
-        .content_hash = UINT64_C(0x873e4dd287669a1e),
+        .content_hash = UINT64_C(0x2fd03e1300401f4e),
         .vectorized = 0,
     },
     {
@@ -78266,7 +78266,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_181,
-        .content_hash = UINT64_C(0x873e4dd287669a1e),
+        .content_hash = UINT64_C(0x2fd03e1300401f4e),
         .vectorized = 0,
     },
     {
@@ -78277,7 +78277,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_185,
-        .content_hash = UINT64_C(0x873e4dd287669a1e),
+        .content_hash = UINT64_C(0x2fd03e1300401f4e),
         .vectorized = 0,
     },
     {
@@ -78288,7 +78288,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_189,
-        .content_hash = UINT64_C(0x873e4dd287669a1e),
+        .content_hash = UINT64_C(0x2fd03e1300401f4e),
         .vectorized = 0,
     },
     {
@@ -78299,7 +78299,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_177,
-        .content_hash = UINT64_C(0x40e59f630e0de730),
+        .content_hash = UINT64_C(0x5e91ac5f780f1a8c),
         .vectorized = 0,
     },
     {
@@ -78310,7 +78310,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_181,
-        .content_hash = UINT64_C(0x40e59f630e0de730),
+        .content_hash = UINT64_C(0x5e91ac5f780f1a8c),
         .vectorized = 0,
     },
     {
@@ -78321,7 +78321,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_185,
-        .content_hash = UINT64_C(0x40e59f630e0de730),
+        .content_hash = UINT64_C(0x5e91ac5f780f1a8c),
         .vectorized = 0,
     },
     {
@@ -78332,7 +78332,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_189,
-        .content_hash = UINT64_C(0x40e59f630e0de730),
+        .content_hash = UINT64_C(0x5e91ac5f780f1a8c),
         .vectorized = 0,
     },
     {
@@ -78343,7 +78343,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_177,
-        .content_hash = UINT64_C(0x1593faac75dc4780),
+        .content_hash = UINT64_C(0x52c19f0e5d3eaa3c),
         .vectorized = 0,
     },
     {
@@ -78354,7 +78354,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_181,
-        .content_hash = UINT64_C(0x1593faac75dc4780),
+        .content_hash = UINT64_C(0x52c19f0e5d3eaa3c),
         .vectorized = 0,
     },
     {
@@ -78365,7 +78365,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_185,
-        .content_hash = UINT64_C(0x1593faac75dc4780),
+        .content_hash = UINT64_C(0x52c19f0e5d3eaa3c),
         .vectorized = 0,
     },
     {
@@ -78376,7 +78376,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_189,
-        .content_hash = UINT64_C(0x1593faac75dc4780),
+        .content_hash = UINT64_C(0x52c19f0e5d3eaa3c),
         .vectorized = 0,
     },
     {
@@ -78387,7 +78387,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_177,
-        .content_hash = UINT64_C(0x71940eafd5db5ed2),
+        .content_hash = UINT64_C(0xafbbd4d92eb771bc),
         .vectorized = 1,
     },
     {
@@ -78398,7 +78398,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_181,
-        .content_hash = UINT64_C(0x71940eafd5db5ed2),
+        .content_hash = UINT64_C(0xafbbd4d92eb771bc),
         .vectorized = 1,
     },
     {
@@ -78409,7 +78409,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_185,
-        .content_hash = UINT64_C(0x71940eafd5db5ed2),
+        .content_hash = UINT64_C(0xafbbd4d92eb771bc),
         .vectorized = 1,
     },
     {
@@ -78420,7 +78420,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_189,
-        .content_hash = UINT64_C(0x71940eafd5db5ed2),
+        .content_hash = UINT64_C(0xafbbd4d92eb771bc),
         .vectorized = 1,
     },
     {
@@ -78431,7 +78431,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_177,
-        .content_hash = UINT64_C(0x10ff5ca81cd83bae),
+        .content_hash = UINT64_C(0xe9db52384ad74166),
         .vectorized = 1,
     },
     {
@@ -78442,7 +78442,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_181,
-        .content_hash = UINT64_C(0x10ff5ca81cd83bae),
+        .content_hash = UINT64_C(0xe9db52384ad74166),
         .vectorized = 1,
     },
     {
@@ -78453,7 +78453,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_185,
-        .content_hash = UINT64_C(0x10ff5ca81cd83bae),
+        .content_hash = UINT64_C(0xe9db52384ad74166),
         .vectorized = 1,
     },
     {
@@ -78464,7 +78464,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_189,
-        .content_hash = UINT64_C(0x10ff5ca81cd83bae),
+        .content_hash = UINT64_C(0xe9db52384ad74166),
         .vectorized = 1,
     },
     {
@@ -78475,7 +78475,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_177,
-        .content_hash = UINT64_C(0x6bdf3eb3683b61e2),
+        .content_hash = UINT64_C(0xea84034c3f8827ba),
         .vectorized = 1,
     },
     {
@@ -78486,7 +78486,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_181,
-        .content_hash = UINT64_C(0x6bdf3eb3683b61e2),
+        .content_hash = UINT64_C(0xea84034c3f8827ba),
         .vectorized = 1,
     },
     {
@@ -78497,7 +78497,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_185,
-        .content_hash = UINT64_C(0x6bdf3eb3683b61e2),
+        .content_hash = UINT64_C(0xea84034c3f8827ba),
         .vectorized = 1,
     },
     {
@@ -78508,7 +78508,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_189,
-        .content_hash = UINT64_C(0x6bdf3eb3683b61e2),
+        .content_hash = UINT64_C(0xea84034c3f8827ba),
         .vectorized = 1,
     },
     {
@@ -78519,7 +78519,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_205,
-        .content_hash = UINT64_C(0x48a1ae2a8591936a),
+        .content_hash = UINT64_C(0xbd648d20c299cbcc),
         .vectorized = 1,
     },
     {
@@ -78530,7 +78530,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp2x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_205,
-        .content_hash = UINT64_C(0x819b7c140776c486),
+        .content_hash = UINT64_C(0x1ce6b705d440c7ea),
         .vectorized = 1,
     },
     {
@@ -78541,7 +78541,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp2x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_205,
-        .content_hash = UINT64_C(0xee27e37569b02286),
+        .content_hash = UINT64_C(0xc39b2900dfef0ce2),
         .vectorized = 1,
     },
     {
@@ -78552,7 +78552,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_177,
-        .content_hash = UINT64_C(0x10734b0286464ac8),
+        .content_hash = UINT64_C(0x68c97760059d6d78),
         .vectorized = 1,
     },
     {
@@ -78563,7 +78563,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_181,
-        .content_hash = UINT64_C(0x10734b0286464ac8),
+        .content_hash = UINT64_C(0x68c97760059d6d78),
         .vectorized = 1,
     },
     {
@@ -78574,7 +78574,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_185,
-        .content_hash = UINT64_C(0x10734b0286464ac8),
+        .content_hash = UINT64_C(0x68c97760059d6d78),
         .vectorized = 1,
     },
     {
@@ -78585,7 +78585,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_189,
-        .content_hash = UINT64_C(0x10734b0286464ac8),
+        .content_hash = UINT64_C(0x68c97760059d6d78),
         .vectorized = 1,
     },
     {
@@ -78596,7 +78596,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_177,
-        .content_hash = UINT64_C(0xb3e04745906fe5ce),
+        .content_hash = UINT64_C(0xba34f5e7a2c0a55e),
         .vectorized = 1,
     },
     {
@@ -78607,7 +78607,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_181,
-        .content_hash = UINT64_C(0xb3e04745906fe5ce),
+        .content_hash = UINT64_C(0xba34f5e7a2c0a55e),
         .vectorized = 1,
     },
     {
@@ -78618,7 +78618,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_185,
-        .content_hash = UINT64_C(0xb3e04745906fe5ce),
+        .content_hash = UINT64_C(0xba34f5e7a2c0a55e),
         .vectorized = 1,
     },
     {
@@ -78629,7 +78629,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_189,
-        .content_hash = UINT64_C(0xb3e04745906fe5ce),
+        .content_hash = UINT64_C(0xba34f5e7a2c0a55e),
         .vectorized = 1,
     },
     {
@@ -78640,7 +78640,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_177,
-        .content_hash = UINT64_C(0x5fa941b29d4d4d98),
+        .content_hash = UINT64_C(0x27aed08f393dfdc8),
         .vectorized = 1,
     },
     {
@@ -78651,7 +78651,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_181,
-        .content_hash = UINT64_C(0x5fa941b29d4d4d98),
+        .content_hash = UINT64_C(0x27aed08f393dfdc8),
         .vectorized = 1,
     },
     {
@@ -78662,7 +78662,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_185,
-        .content_hash = UINT64_C(0x5fa941b29d4d4d98),
+        .content_hash = UINT64_C(0x27aed08f393dfdc8),
         .vectorized = 1,
     },
     {
@@ -78673,7 +78673,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_189,
-        .content_hash = UINT64_C(0x5fa941b29d4d4d98),
+        .content_hash = UINT64_C(0x27aed08f393dfdc8),
         .vectorized = 1,
     },
     {
@@ -78684,7 +78684,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_207,
-        .content_hash = UINT64_C(0xe328af739b6570ac),
+        .content_hash = UINT64_C(0x41f62b3456c46776),
         .vectorized = 1,
     },
     {
@@ -78695,7 +78695,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_219,
-        .content_hash = UINT64_C(0xe328af739b6570ac),
+        .content_hash = UINT64_C(0x41f62b3456c46776),
         .vectorized = 1,
     },
     {
@@ -78706,7 +78706,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_220,
-        .content_hash = UINT64_C(0xe328af739b6570ac),
+        .content_hash = UINT64_C(0x41f62b3456c46776),
         .vectorized = 1,
     },
     {
@@ -78717,7 +78717,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_221,
-        .content_hash = UINT64_C(0xe328af739b6570ac),
+        .content_hash = UINT64_C(0x41f62b3456c46776),
         .vectorized = 1,
     },
     {
@@ -78728,7 +78728,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_207,
-        .content_hash = UINT64_C(0xced5453a10318fac),
+        .content_hash = UINT64_C(0x128c7b50894fd41a),
         .vectorized = 1,
     },
     {
@@ -78739,7 +78739,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_219,
-        .content_hash = UINT64_C(0xced5453a10318fac),
+        .content_hash = UINT64_C(0x128c7b50894fd41a),
         .vectorized = 1,
     },
     {
@@ -78750,7 +78750,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_220,
-        .content_hash = UINT64_C(0xced5453a10318fac),
+        .content_hash = UINT64_C(0x128c7b50894fd41a),
         .vectorized = 1,
     },
     {
@@ -78761,7 +78761,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_221,
-        .content_hash = UINT64_C(0xced5453a10318fac),
+        .content_hash = UINT64_C(0x128c7b50894fd41a),
         .vectorized = 1,
     },
     {
@@ -78772,7 +78772,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_207,
-        .content_hash = UINT64_C(0x1178c628ee3ec96a),
+        .content_hash = UINT64_C(0x51d008e173b1a758),
         .vectorized = 1,
     },
     {
@@ -78783,7 +78783,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_219,
-        .content_hash = UINT64_C(0x1178c628ee3ec96a),
+        .content_hash = UINT64_C(0x51d008e173b1a758),
         .vectorized = 1,
     },
     {
@@ -78794,7 +78794,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_220,
-        .content_hash = UINT64_C(0x1178c628ee3ec96a),
+        .content_hash = UINT64_C(0x51d008e173b1a758),
         .vectorized = 1,
     },
     {
@@ -78805,7 +78805,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_221,
-        .content_hash = UINT64_C(0x1178c628ee3ec96a),
+        .content_hash = UINT64_C(0x51d008e173b1a758),
         .vectorized = 1,
     },
     {
@@ -78816,7 +78816,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_222,
-        .content_hash = UINT64_C(0xcfdb10449cf68068),
+        .content_hash = UINT64_C(0x58312879a733fa4d),
         .vectorized = 1,
     },
     {
@@ -78827,7 +78827,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_226,
-        .content_hash = UINT64_C(0xcfdb10449cf68068),
+        .content_hash = UINT64_C(0x58312879a733fa4d),
         .vectorized = 1,
     },
     {
@@ -78838,7 +78838,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_230,
-        .content_hash = UINT64_C(0xcfdb10449cf68068),
+        .content_hash = UINT64_C(0x58312879a733fa4d),
         .vectorized = 1,
     },
     {
@@ -78849,7 +78849,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_234,
-        .content_hash = UINT64_C(0xcfdb10449cf68068),
+        .content_hash = UINT64_C(0x58312879a733fa4d),
         .vectorized = 1,
     },
     {
@@ -78860,7 +78860,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_222,
-        .content_hash = UINT64_C(0x0f0321813e869b20),
+        .content_hash = UINT64_C(0x1350f84342062463),
         .vectorized = 1,
     },
     {
@@ -78871,7 +78871,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_226,
-        .content_hash = UINT64_C(0x0f0321813e869b20),
+        .content_hash = UINT64_C(0x1350f84342062463),
         .vectorized = 1,
     },
     {
@@ -78882,7 +78882,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_230,
-        .content_hash = UINT64_C(0x0f0321813e869b20),
+        .content_hash = UINT64_C(0x1350f84342062463),
         .vectorized = 1,
     },
     {
@@ -78893,7 +78893,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_234,
-        .content_hash = UINT64_C(0x0f0321813e869b20),
+        .content_hash = UINT64_C(0x1350f84342062463),
         .vectorized = 1,
     },
     {
@@ -78904,7 +78904,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_222,
-        .content_hash = UINT64_C(0xf052958cc82cfdda),
+        .content_hash = UINT64_C(0x1aa87033e1663483),
         .vectorized = 1,
     },
     {
@@ -78915,7 +78915,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_226,
-        .content_hash = UINT64_C(0xf052958cc82cfdda),
+        .content_hash = UINT64_C(0x1aa87033e1663483),
         .vectorized = 1,
     },
     {
@@ -78926,7 +78926,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_230,
-        .content_hash = UINT64_C(0xf052958cc82cfdda),
+        .content_hash = UINT64_C(0x1aa87033e1663483),
         .vectorized = 1,
     },
     {
@@ -78937,7 +78937,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_234,
-        .content_hash = UINT64_C(0xf052958cc82cfdda),
+        .content_hash = UINT64_C(0x1aa87033e1663483),
         .vectorized = 1,
     },
     {
@@ -78948,7 +78948,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_238,
-        .content_hash = UINT64_C(0xe28c5f258a419558),
+        .content_hash = UINT64_C(0x85338e640014227d),
         .vectorized = 1,
     },
     {
@@ -78959,7 +78959,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_239,
-        .content_hash = UINT64_C(0xe28c5f258a419558),
+        .content_hash = UINT64_C(0x85338e640014227d),
         .vectorized = 1,
     },
     {
@@ -78970,7 +78970,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_240,
-        .content_hash = UINT64_C(0xe28c5f258a419558),
+        .content_hash = UINT64_C(0x85338e640014227d),
         .vectorized = 1,
     },
     {
@@ -78981,7 +78981,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_241,
-        .content_hash = UINT64_C(0xe28c5f258a419558),
+        .content_hash = UINT64_C(0x85338e640014227d),
         .vectorized = 1,
     },
     {
@@ -78992,7 +78992,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_238,
-        .content_hash = UINT64_C(0xb460cfe481df8520),
+        .content_hash = UINT64_C(0xf656abfa35ddcc03),
         .vectorized = 1,
     },
     {
@@ -79003,7 +79003,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_239,
-        .content_hash = UINT64_C(0xb460cfe481df8520),
+        .content_hash = UINT64_C(0xf656abfa35ddcc03),
         .vectorized = 1,
     },
     {
@@ -79014,7 +79014,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_240,
-        .content_hash = UINT64_C(0xb460cfe481df8520),
+        .content_hash = UINT64_C(0xf656abfa35ddcc03),
         .vectorized = 1,
     },
     {
@@ -79025,7 +79025,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_241,
-        .content_hash = UINT64_C(0xb460cfe481df8520),
+        .content_hash = UINT64_C(0xf656abfa35ddcc03),
         .vectorized = 1,
     },
     {
@@ -79036,7 +79036,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_238,
-        .content_hash = UINT64_C(0x09e931a989ccd6ca),
+        .content_hash = UINT64_C(0xdc727420e1922a27),
         .vectorized = 1,
     },
     {
@@ -79047,7 +79047,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_239,
-        .content_hash = UINT64_C(0x09e931a989ccd6ca),
+        .content_hash = UINT64_C(0xdc727420e1922a27),
         .vectorized = 1,
     },
     {
@@ -79058,7 +79058,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_240,
-        .content_hash = UINT64_C(0x09e931a989ccd6ca),
+        .content_hash = UINT64_C(0xdc727420e1922a27),
         .vectorized = 1,
     },
     {
@@ -79069,7 +79069,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_241,
-        .content_hash = UINT64_C(0x09e931a989ccd6ca),
+        .content_hash = UINT64_C(0xdc727420e1922a27),
         .vectorized = 1,
     },
     {
@@ -79080,7 +79080,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_242,
-        .content_hash = UINT64_C(0xb9ee161efea88467),
+        .content_hash = UINT64_C(0xd874b609dd8682cc),
         .vectorized = 1,
     },
     {
@@ -79091,7 +79091,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_246,
-        .content_hash = UINT64_C(0xb9ee161efea88467),
+        .content_hash = UINT64_C(0xd874b609dd8682cc),
         .vectorized = 1,
     },
     {
@@ -79102,7 +79102,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_250,
-        .content_hash = UINT64_C(0xb9ee161efea88467),
+        .content_hash = UINT64_C(0xd874b609dd8682cc),
         .vectorized = 1,
     },
     {
@@ -79113,7 +79113,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_254,
-        .content_hash = UINT64_C(0xb9ee161efea88467),
+        .content_hash = UINT64_C(0xd874b609dd8682cc),
         .vectorized = 1,
     },
     {
@@ -79124,7 +79124,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_242,
-        .content_hash = UINT64_C(0x04acc7e933bfac43),
+        .content_hash = UINT64_C(0xfe6cfdf09d58a53e),
         .vectorized = 1,
     },
     {
@@ -79135,7 +79135,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_246,
-        .content_hash = UINT64_C(0x04acc7e933bfac43),
+        .content_hash = UINT64_C(0xfe6cfdf09d58a53e),
         .vectorized = 1,
     },
     {
@@ -79146,7 +79146,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_250,
-        .content_hash = UINT64_C(0x04acc7e933bfac43),
+        .content_hash = UINT64_C(0xfe6cfdf09d58a53e),
         .vectorized = 1,
     },
     {
@@ -79157,7 +79157,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_254,
-        .content_hash = UINT64_C(0x04acc7e933bfac43),
+        .content_hash = UINT64_C(0xfe6cfdf09d58a53e),
         .vectorized = 1,
     },
     {
@@ -79168,7 +79168,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_242,
-        .content_hash = UINT64_C(0xef872bc08f740967),
+        .content_hash = UINT64_C(0x66477891e1ec1550),
         .vectorized = 1,
     },
     {
@@ -79179,7 +79179,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_246,
-        .content_hash = UINT64_C(0xef872bc08f740967),
+        .content_hash = UINT64_C(0x66477891e1ec1550),
         .vectorized = 1,
     },
     {
@@ -79190,7 +79190,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_250,
-        .content_hash = UINT64_C(0xef872bc08f740967),
+        .content_hash = UINT64_C(0x66477891e1ec1550),
         .vectorized = 1,
     },
     {
@@ -79201,7 +79201,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_254,
-        .content_hash = UINT64_C(0xef872bc08f740967),
+        .content_hash = UINT64_C(0x66477891e1ec1550),
         .vectorized = 1,
     },
     {
@@ -79212,7 +79212,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_258,
-        .content_hash = UINT64_C(0x5c2692d8391c9d53),
+        .content_hash = UINT64_C(0xd1d874cc458f705a),
         .vectorized = 1,
     },
     {
@@ -79223,7 +79223,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_259,
-        .content_hash = UINT64_C(0x5c2692d8391c9d53),
+        .content_hash = UINT64_C(0xd1d874cc458f705a),
         .vectorized = 1,
     },
     {
@@ -79234,7 +79234,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_260,
-        .content_hash = UINT64_C(0x5c2692d8391c9d53),
+        .content_hash = UINT64_C(0xd1d874cc458f705a),
         .vectorized = 1,
     },
     {
@@ -79245,7 +79245,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_261,
-        .content_hash = UINT64_C(0x5c2692d8391c9d53),
+        .content_hash = UINT64_C(0xd1d874cc458f705a),
         .vectorized = 1,
     },
     {
@@ -79256,7 +79256,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_258,
-        .content_hash = UINT64_C(0xa1332758ecfcf5b5),
+        .content_hash = UINT64_C(0x72d47f1ae5132ea6),
         .vectorized = 1,
     },
     {
@@ -79267,7 +79267,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_259,
-        .content_hash = UINT64_C(0xa1332758ecfcf5b5),
+        .content_hash = UINT64_C(0x72d47f1ae5132ea6),
         .vectorized = 1,
     },
     {
@@ -79278,7 +79278,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_260,
-        .content_hash = UINT64_C(0xa1332758ecfcf5b5),
+        .content_hash = UINT64_C(0x72d47f1ae5132ea6),
         .vectorized = 1,
     },
     {
@@ -79289,7 +79289,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_261,
-        .content_hash = UINT64_C(0xa1332758ecfcf5b5),
+        .content_hash = UINT64_C(0x72d47f1ae5132ea6),
         .vectorized = 1,
     },
     {
@@ -79300,7 +79300,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_258,
-        .content_hash = UINT64_C(0x832d8ee7bd75bc41),
+        .content_hash = UINT64_C(0xc1c79355d3243a74),
         .vectorized = 1,
     },
     {
@@ -79311,7 +79311,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_259,
-        .content_hash = UINT64_C(0x832d8ee7bd75bc41),
+        .content_hash = UINT64_C(0xc1c79355d3243a74),
         .vectorized = 1,
     },
     {
@@ -79322,7 +79322,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_260,
-        .content_hash = UINT64_C(0x832d8ee7bd75bc41),
+        .content_hash = UINT64_C(0xc1c79355d3243a74),
         .vectorized = 1,
     },
     {
@@ -79333,7 +79333,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_261,
-        .content_hash = UINT64_C(0x832d8ee7bd75bc41),
+        .content_hash = UINT64_C(0xc1c79355d3243a74),
         .vectorized = 1,
     },
     {
@@ -79344,7 +79344,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_262,
-        .content_hash = UINT64_C(0x026f1fd9a958cff8),
+        .content_hash = UINT64_C(0x3c15aa86ca09a762),
         .vectorized = 1,
     },
     {
@@ -79355,7 +79355,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_262,
-        .content_hash = UINT64_C(0xea3b1766ea5a915c),
+        .content_hash = UINT64_C(0x0beefeb286dbf0cc),
         .vectorized = 1,
     },
     {
@@ -79366,7 +79366,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_262,
-        .content_hash = UINT64_C(0xebee82f0c4f9ee42),
+        .content_hash = UINT64_C(0xffc3d0a89287898e),
         .vectorized = 1,
     },
     {
@@ -79377,7 +79377,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_275,
-        .content_hash = UINT64_C(0xc908a5e5b4e3e4d8),
+        .content_hash = UINT64_C(0x57aba84271ea3a44),
         .vectorized = 1,
     },
     {
@@ -79388,7 +79388,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_275,
-        .content_hash = UINT64_C(0xb0a5c229f783f170),
+        .content_hash = UINT64_C(0x3c5e3fb0630d8722),
         .vectorized = 1,
     },
     {
@@ -79399,7 +79399,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_275,
-        .content_hash = UINT64_C(0x420bee4d6787b92e),
+        .content_hash = UINT64_C(0x7ecc5ba5c29212cc),
         .vectorized = 1,
     },
     {
@@ -79410,7 +79410,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_284,
-        .content_hash = UINT64_C(0xb57a901e328ef9dc),
+        .content_hash = UINT64_C(0x358ac5e07ea76ab0),
         .vectorized = 1,
     },
     {
@@ -79421,7 +79421,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_284,
-        .content_hash = UINT64_C(0x44dd841501735d1c),
+        .content_hash = UINT64_C(0xe2d8fa5061739f6e),
         .vectorized = 1,
     },
     {
@@ -79432,7 +79432,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_284,
-        .content_hash = UINT64_C(0xb765fe722e6b701a),
+        .content_hash = UINT64_C(0x6cf2d914dc4036b8),
         .vectorized = 1,
     },
     {
@@ -79443,7 +79443,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_293,
-        .content_hash = UINT64_C(0x6c9ccaa81ce8ccb4),
+        .content_hash = UINT64_C(0x3a7311b3a67273f8),
         .vectorized = 1,
     },
     {
@@ -79454,7 +79454,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_293,
-        .content_hash = UINT64_C(0x7a67915712bcfb22),
+        .content_hash = UINT64_C(0x6241d6fe767f71a4),
         .vectorized = 1,
     },
     {
@@ -79465,7 +79465,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_293,
-        .content_hash = UINT64_C(0xd91dd99cd580ca2c),
+        .content_hash = UINT64_C(0x613824570a30ca62),
         .vectorized = 1,
     },
     {
@@ -79476,7 +79476,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_294,
-        .content_hash = UINT64_C(0xd476bc10423452c3),
+        .content_hash = UINT64_C(0xeaee6d5e43b00cbf),
         .vectorized = 1,
     },
     {
@@ -79487,7 +79487,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_294,
-        .content_hash = UINT64_C(0x5f72b6bf19dd6765),
+        .content_hash = UINT64_C(0x7c56f4adfff5dbbf),
         .vectorized = 1,
     },
     {
@@ -79498,7 +79498,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_294,
-        .content_hash = UINT64_C(0xf5643e4bf648c21d),
+        .content_hash = UINT64_C(0x379263f7ec3a814b),
         .vectorized = 1,
     },
     {
@@ -79509,7 +79509,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_295,
-        .content_hash = UINT64_C(0xf8faa598be84bc75),
+        .content_hash = UINT64_C(0xea321149eb582489),
         .vectorized = 1,
     },
     {
@@ -79520,7 +79520,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_295,
-        .content_hash = UINT64_C(0xabb9e062a20e522d),
+        .content_hash = UINT64_C(0x33a9bea304b1b247),
         .vectorized = 1,
     },
     {
@@ -79531,7 +79531,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_295,
-        .content_hash = UINT64_C(0x08224d436d21cc55),
+        .content_hash = UINT64_C(0x237b1c9393d58a6b),
         .vectorized = 1,
     },
     {
@@ -79542,7 +79542,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_275,
-        .content_hash = UINT64_C(0xb13068eced48f95a),
+        .content_hash = UINT64_C(0xabcd07f0e2c64ff6),
         .vectorized = 1,
     },
     {
@@ -79553,7 +79553,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_275,
-        .content_hash = UINT64_C(0x0daf81319f8725be),
+        .content_hash = UINT64_C(0xa52903641af10014),
         .vectorized = 1,
     },
     {
@@ -79564,7 +79564,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_275,
-        .content_hash = UINT64_C(0x2c8750eb597eec00),
+        .content_hash = UINT64_C(0xa8bc4d9796b6767a),
         .vectorized = 1,
     },
     {
@@ -79575,7 +79575,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_sve2_blocks),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_300,
-        .content_hash = UINT64_C(0x117ddce7bfa4030c),
+        .content_hash = UINT64_C(0xb60cd8134d8aa191),
         .vectorized = 1,
     },
     {
@@ -79586,7 +79586,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x8_sve2_blocks),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_300,
-        .content_hash = UINT64_C(0x9e958218a1f472aa),
+        .content_hash = UINT64_C(0xdd400f23446fc369),
         .vectorized = 1,
     },
     {
@@ -79597,7 +79597,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x8_sve2_blocks),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_300,
-        .content_hash = UINT64_C(0xe51007448796f524),
+        .content_hash = UINT64_C(0x226c73c2cc463bbd),
         .vectorized = 1,
     },
     {
@@ -79608,7 +79608,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_sve2_blocks),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_302,
-        .content_hash = UINT64_C(0x30cfd5a2367aafad),
+        .content_hash = UINT64_C(0xeb3e07bc76d501f6),
         .vectorized = 1,
     },
     {
@@ -79619,7 +79619,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x8_sve2_blocks),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_302,
-        .content_hash = UINT64_C(0x9c50b8192b6e7289),
+        .content_hash = UINT64_C(0xb4aa8c341ef3fb70),
         .vectorized = 1,
     },
     {
@@ -79630,7 +79630,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x8_sve2_blocks),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_302,
-        .content_hash = UINT64_C(0xade4f7d363b9046d),
+        .content_hash = UINT64_C(0xefc93ae4766a3046),
         .vectorized = 1,
     },
     {
@@ -79641,7 +79641,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_304,
-        .content_hash = UINT64_C(0x0b5fefaeffa28598),
+        .content_hash = UINT64_C(0x32476a4285057778),
         .vectorized = 1,
     },
     {
@@ -79652,7 +79652,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_304,
-        .content_hash = UINT64_C(0x344c7de451980a46),
+        .content_hash = UINT64_C(0xda54343811f4fea6),
         .vectorized = 1,
     },
     {
@@ -79663,7 +79663,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_304,
-        .content_hash = UINT64_C(0xa274407a9feab9c6),
+        .content_hash = UINT64_C(0x7089bde894944232),
         .vectorized = 1,
     },
     {
@@ -79674,7 +79674,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp16x64_amx_int8),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI | TW_FEATURE_AMX_TILE | TW_FEATURE_AMX_INT8,
         .layout = &layout_307,
-        .content_hash = UINT64_C(0xdfddec35f4c9b67f),
+        .content_hash = UINT64_C(0xdb30e698697bf4cc),
         .vectorized = 1,
     },
     {
@@ -79685,7 +79685,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp16x64_amx_int8),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI | TW_FEATURE_AMX_TILE | TW_FEATURE_AMX_INT8,
         .layout = &layout_307,
-        .content_hash = UINT64_C(0x49e8edeef6694809),
+        .content_hash = UINT64_C(0x8129c0ab83dc8f12),
         .vectorized = 1,
     },
     {
@@ -79696,7 +79696,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp16x64_amx_int8),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI | TW_FEATURE_AMX_TILE | TW_FEATURE_AMX_INT8,
         .layout = &layout_307,
-        .content_hash = UINT64_C(0x756fef7c65bd26a1),
+        .content_hash = UINT64_C(0xf3eb5347df6b5098),
         .vectorized = 1,
     },
     {
@@ -79707,7 +79707,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp32x64_amx_int8),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI | TW_FEATURE_AMX_TILE | TW_FEATURE_AMX_INT8,
         .layout = &layout_308,
-        .content_hash = UINT64_C(0xc1ea60ff6ac67d02),
+        .content_hash = UINT64_C(0xc3c001a264bebee7),
         .vectorized = 1,
     },
     {
@@ -79718,7 +79718,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp32x64_amx_int8),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI | TW_FEATURE_AMX_TILE | TW_FEATURE_AMX_INT8,
         .layout = &layout_308,
-        .content_hash = UINT64_C(0x4193d08f5e5309a4),
+        .content_hash = UINT64_C(0x32d2410c47017c0d),
         .vectorized = 1,
     },
     {
@@ -79729,7 +79729,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp32x64_amx_int8),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI | TW_FEATURE_AMX_TILE | TW_FEATURE_AMX_INT8,
         .layout = &layout_308,
-        .content_hash = UINT64_C(0x6f2f1bbe06627336),
+        .content_hash = UINT64_C(0x76f33656fa6dcb7d),
         .vectorized = 1,
     },
     {
@@ -79740,7 +79740,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_174,
-        .content_hash = UINT64_C(0x6d0e40f96eb100f8),
+        .content_hash = UINT64_C(0xde4a61a96a6dcb5a),
         .vectorized = 1,
     },
     {
@@ -79751,7 +79751,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_333,
-        .content_hash = UINT64_C(0x6d0e40f96eb100f8),
+        .content_hash = UINT64_C(0xde4a61a96a6dcb5a),
         .vectorized = 1,
     },
     {
@@ -79762,7 +79762,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_174,
-        .content_hash = UINT64_C(0x6ebfe1e58e7f4b68),
+        .content_hash = UINT64_C(0x302e549f5ef0e7a4),
         .vectorized = 1,
     },
     {
@@ -79773,7 +79773,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_333,
-        .content_hash = UINT64_C(0x6ebfe1e58e7f4b68),
+        .content_hash = UINT64_C(0x302e549f5ef0e7a4),
         .vectorized = 1,
     },
     {
@@ -79784,7 +79784,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_174,
-        .content_hash = UINT64_C(0xde602ce808ad3a32),
+        .content_hash = UINT64_C(0xafb41726f711e0ba),
         .vectorized = 1,
     },
     {
@@ -79795,7 +79795,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_333,
-        .content_hash = UINT64_C(0xde602ce808ad3a32),
+        .content_hash = UINT64_C(0xafb41726f711e0ba),
         .vectorized = 1,
     },
     {
@@ -79806,7 +79806,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8svlx4_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_318,
-        .content_hash = UINT64_C(0xa5e2b3b92918bbfb),
+        .content_hash = UINT64_C(0xd697f0d31d43835d),
         .vectorized = 1,
     },
     {
@@ -79817,7 +79817,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8svlx4_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_320,
-        .content_hash = UINT64_C(0xa5e2b3b92918bbfb),
+        .content_hash = UINT64_C(0xd697f0d31d43835d),
         .vectorized = 1,
     },
     {
@@ -79828,7 +79828,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp8svlx4_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_318,
-        .content_hash = UINT64_C(0x20d80dd649796215),
+        .content_hash = UINT64_C(0x8f2fc96e45d62501),
         .vectorized = 1,
     },
     {
@@ -79839,7 +79839,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp8svlx4_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_320,
-        .content_hash = UINT64_C(0x20d80dd649796215),
+        .content_hash = UINT64_C(0x8f2fc96e45d62501),
         .vectorized = 1,
     },
     {
@@ -79850,7 +79850,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp8svlx4_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_318,
-        .content_hash = UINT64_C(0x587a444c00c51e21),
+        .content_hash = UINT64_C(0x101a340580f043a9),
         .vectorized = 1,
     },
     {
@@ -79861,7 +79861,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp8svlx4_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_320,
-        .content_hash = UINT64_C(0x587a444c00c51e21),
+        .content_hash = UINT64_C(0x101a340580f043a9),
         .vectorized = 1,
     },
     {
@@ -79872,7 +79872,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_320,
-        .content_hash = UINT64_C(0x17991488b7280f03),
+        .content_hash = UINT64_C(0x08fec024e65dc45d),
         .vectorized = 1,
     },
     {
@@ -79883,7 +79883,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_320,
-        .content_hash = UINT64_C(0x88593a762fcae005),
+        .content_hash = UINT64_C(0x5ecee0f23a16e971),
         .vectorized = 1,
     },
     {
@@ -79894,7 +79894,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_320,
-        .content_hash = UINT64_C(0x84859ab7f7039335),
+        .content_hash = UINT64_C(0x3f5daa5a8ead447d),
         .vectorized = 1,
     },
     {
@@ -79905,7 +79905,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_322,
-        .content_hash = UINT64_C(0xeb93b25f89d26863),
+        .content_hash = UINT64_C(0xe28a895e88fb2f65),
         .vectorized = 1,
     },
     {
@@ -79916,7 +79916,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_322,
-        .content_hash = UINT64_C(0x67bb15e5ef4839e3),
+        .content_hash = UINT64_C(0xb99d36bd32b857cf),
         .vectorized = 1,
     },
     {
@@ -79927,7 +79927,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_322,
-        .content_hash = UINT64_C(0x53d083a6bc8b9c43),
+        .content_hash = UINT64_C(0x482fd00fe09b31f3),
         .vectorized = 1,
     },
     {
@@ -79938,7 +79938,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_295,
-        .content_hash = UINT64_C(0x437ffff3aaf80d79),
+        .content_hash = UINT64_C(0x48c30603a6aa3565),
         .vectorized = 1,
     },
     {
@@ -79949,7 +79949,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_295,
-        .content_hash = UINT64_C(0x0bc42c3d8078456d),
+        .content_hash = UINT64_C(0x615f2306ecc75f27),
         .vectorized = 1,
     },
     {
@@ -79960,7 +79960,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_295,
-        .content_hash = UINT64_C(0xa58e6c55cfc05615),
+        .content_hash = UINT64_C(0xc52ec63e70b133e3),
         .vectorized = 1,
     },
     {
@@ -79971,7 +79971,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_275,
-        .content_hash = UINT64_C(0x723361bfe3356dc0),
+        .content_hash = UINT64_C(0xd1000a8416777b54),
         .vectorized = 1,
     },
     {
@@ -79982,7 +79982,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_275,
-        .content_hash = UINT64_C(0xfef0ba41d9bfa360),
+        .content_hash = UINT64_C(0x97b0e033ca8250ae),
         .vectorized = 1,
     },
     {
@@ -79993,7 +79993,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_275,
-        .content_hash = UINT64_C(0xc7e81036ba005b5a),
+        .content_hash = UINT64_C(0x729eac51d8d6034c),
         .vectorized = 1,
     },
     {
@@ -80015,7 +80015,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_326,
-        .content_hash = UINT64_C(0xba6a224c2bf9cbd3),
+        .content_hash = UINT64_C(0x23ba1aa637732ccf),
         .vectorized = 1,
     },
     {
@@ -80026,7 +80026,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_326,
-        .content_hash = UINT64_C(0x6439295e8bd4a179),
+        .content_hash = UINT64_C(0xc27c6b4dba24c13d),
         .vectorized = 1,
     },
     {
@@ -80037,7 +80037,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_326,
-        .content_hash = UINT64_C(0xc9950b3a659a7dfb),
+        .content_hash = UINT64_C(0xeb74dadba22d793b),
         .vectorized = 1,
     },
     {
@@ -80059,7 +80059,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_327,
-        .content_hash = UINT64_C(0x66bf081bf8538346),
+        .content_hash = UINT64_C(0xd2b16a5178f0220a),
         .vectorized = 1,
     },
     {
@@ -80070,7 +80070,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qai8dxp4x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_327,
-        .content_hash = UINT64_C(0xe321849f649f3808),
+        .content_hash = UINT64_C(0x818f75644f015574),
         .vectorized = 1,
     },
     {
@@ -80081,7 +80081,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qai8dxp4x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_327,
-        .content_hash = UINT64_C(0xb920e4ccbd640d68),
+        .content_hash = UINT64_C(0x1084f0a016dcc91c),
         .vectorized = 1,
     },
     {
@@ -81577,7 +81577,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0x38066bb88db87da1),
+        .content_hash = UINT64_C(0x2b7f2b4dcff2f5fc),
         .vectorized = 1,
     },
     {
@@ -81588,7 +81588,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_353,
-        .content_hash = UINT64_C(0x38066bb88db87da1),
+        .content_hash = UINT64_C(0x2b7f2b4dcff2f5fc),
         .vectorized = 1,
     },
     {
@@ -81599,7 +81599,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_354,
-        .content_hash = UINT64_C(0x38066bb88db87da1),
+        .content_hash = UINT64_C(0x2b7f2b4dcff2f5fc),
         .vectorized = 1,
     },
     {
@@ -81610,7 +81610,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_355,
-        .content_hash = UINT64_C(0x38066bb88db87da1),
+        .content_hash = UINT64_C(0x2b7f2b4dcff2f5fc),
         .vectorized = 1,
     },
     {
@@ -81621,7 +81621,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_474,
-        .content_hash = UINT64_C(0x38066bb88db87da1),
+        .content_hash = UINT64_C(0x2b7f2b4dcff2f5fc),
         .vectorized = 1,
     },
     {
@@ -81632,7 +81632,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_586,
-        .content_hash = UINT64_C(0x38066bb88db87da1),
+        .content_hash = UINT64_C(0x2b7f2b4dcff2f5fc),
         .vectorized = 1,
     },
     {
@@ -81643,7 +81643,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_590,
-        .content_hash = UINT64_C(0x38066bb88db87da1),
+        .content_hash = UINT64_C(0x2b7f2b4dcff2f5fc),
         .vectorized = 1,
     },
     {
@@ -81654,7 +81654,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_594,
-        .content_hash = UINT64_C(0x38066bb88db87da1),
+        .content_hash = UINT64_C(0x2b7f2b4dcff2f5fc),
         .vectorized = 1,
     },
     {
@@ -81665,7 +81665,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0x9406e7fd3359d1a5),
+        .content_hash = UINT64_C(0x29af5b927686c310),
         .vectorized = 1,
     },
     {
@@ -81676,7 +81676,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_353,
-        .content_hash = UINT64_C(0x9406e7fd3359d1a5),
+        .content_hash = UINT64_C(0x29af5b927686c310),
         .vectorized = 1,
     },
     {
@@ -81687,7 +81687,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_354,
-        .content_hash = UINT64_C(0x9406e7fd3359d1a5),
+        .content_hash = UINT64_C(0x29af5b927686c310),
         .vectorized = 1,
     },
     {
@@ -81698,7 +81698,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_355,
-        .content_hash = UINT64_C(0x9406e7fd3359d1a5),
+        .content_hash = UINT64_C(0x29af5b927686c310),
         .vectorized = 1,
     },
     {
@@ -81709,7 +81709,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_474,
-        .content_hash = UINT64_C(0x9406e7fd3359d1a5),
+        .content_hash = UINT64_C(0x29af5b927686c310),
         .vectorized = 1,
     },
     {
@@ -81720,7 +81720,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_586,
-        .content_hash = UINT64_C(0x9406e7fd3359d1a5),
+        .content_hash = UINT64_C(0x29af5b927686c310),
         .vectorized = 1,
     },
     {
@@ -81731,7 +81731,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_590,
-        .content_hash = UINT64_C(0x9406e7fd3359d1a5),
+        .content_hash = UINT64_C(0x29af5b927686c310),
         .vectorized = 1,
     },
     {
@@ -81742,7 +81742,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_594,
-        .content_hash = UINT64_C(0x9406e7fd3359d1a5),
+        .content_hash = UINT64_C(0x29af5b927686c310),
         .vectorized = 1,
     },
     {
@@ -81753,7 +81753,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0x3a426bd54a20953d),
+        .content_hash = UINT64_C(0x60683ea03f853b2e),
         .vectorized = 1,
     },
     {
@@ -81764,7 +81764,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_353,
-        .content_hash = UINT64_C(0x3a426bd54a20953d),
+        .content_hash = UINT64_C(0x60683ea03f853b2e),
         .vectorized = 1,
     },
     {
@@ -81775,7 +81775,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_354,
-        .content_hash = UINT64_C(0x3a426bd54a20953d),
+        .content_hash = UINT64_C(0x60683ea03f853b2e),
         .vectorized = 1,
     },
     {
@@ -81786,7 +81786,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_355,
-        .content_hash = UINT64_C(0x3a426bd54a20953d),
+        .content_hash = UINT64_C(0x60683ea03f853b2e),
         .vectorized = 1,
     },
     {
@@ -81797,7 +81797,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_474,
-        .content_hash = UINT64_C(0x3a426bd54a20953d),
+        .content_hash = UINT64_C(0x60683ea03f853b2e),
         .vectorized = 1,
     },
     {
@@ -81808,7 +81808,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_586,
-        .content_hash = UINT64_C(0x3a426bd54a20953d),
+        .content_hash = UINT64_C(0x60683ea03f853b2e),
         .vectorized = 1,
     },
     {
@@ -81819,7 +81819,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_590,
-        .content_hash = UINT64_C(0x3a426bd54a20953d),
+        .content_hash = UINT64_C(0x60683ea03f853b2e),
         .vectorized = 1,
     },
     {
@@ -81830,7 +81830,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_594,
-        .content_hash = UINT64_C(0x3a426bd54a20953d),
+        .content_hash = UINT64_C(0x60683ea03f853b2e),
         .vectorized = 1,
     },
     {
@@ -81841,7 +81841,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_352,
-        .content_hash = UINT64_C(0xea42cf608a676829),
+        .content_hash = UINT64_C(0x9b1b9cee54cefc12),
         .vectorized = 1,
     },
     {
@@ -81852,7 +81852,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_356,
-        .content_hash = UINT64_C(0xea42cf608a676829),
+        .content_hash = UINT64_C(0x9b1b9cee54cefc12),
         .vectorized = 1,
     },
     {
@@ -81863,7 +81863,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_357,
-        .content_hash = UINT64_C(0xea42cf608a676829),
+        .content_hash = UINT64_C(0x9b1b9cee54cefc12),
         .vectorized = 1,
     },
     {
@@ -81874,7 +81874,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_358,
-        .content_hash = UINT64_C(0xea42cf608a676829),
+        .content_hash = UINT64_C(0x9b1b9cee54cefc12),
         .vectorized = 1,
     },
     {
@@ -81885,7 +81885,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_476,
-        .content_hash = UINT64_C(0xea42cf608a676829),
+        .content_hash = UINT64_C(0x9b1b9cee54cefc12),
         .vectorized = 1,
     },
     {
@@ -81896,7 +81896,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_598,
-        .content_hash = UINT64_C(0xea42cf608a676829),
+        .content_hash = UINT64_C(0x9b1b9cee54cefc12),
         .vectorized = 1,
     },
     {
@@ -81907,7 +81907,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_599,
-        .content_hash = UINT64_C(0xea42cf608a676829),
+        .content_hash = UINT64_C(0x9b1b9cee54cefc12),
         .vectorized = 1,
     },
     {
@@ -81918,7 +81918,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_600,
-        .content_hash = UINT64_C(0xea42cf608a676829),
+        .content_hash = UINT64_C(0x9b1b9cee54cefc12),
         .vectorized = 1,
     },
     {
@@ -81929,7 +81929,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_352,
-        .content_hash = UINT64_C(0xfa7af2c1624aa781),
+        .content_hash = UINT64_C(0x430ba31defd76192),
         .vectorized = 1,
     },
     {
@@ -81940,7 +81940,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_356,
-        .content_hash = UINT64_C(0xfa7af2c1624aa781),
+        .content_hash = UINT64_C(0x430ba31defd76192),
         .vectorized = 1,
     },
     {
@@ -81951,7 +81951,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_357,
-        .content_hash = UINT64_C(0xfa7af2c1624aa781),
+        .content_hash = UINT64_C(0x430ba31defd76192),
         .vectorized = 1,
     },
     {
@@ -81962,7 +81962,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_358,
-        .content_hash = UINT64_C(0xfa7af2c1624aa781),
+        .content_hash = UINT64_C(0x430ba31defd76192),
         .vectorized = 1,
     },
     {
@@ -81973,7 +81973,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_476,
-        .content_hash = UINT64_C(0xfa7af2c1624aa781),
+        .content_hash = UINT64_C(0x430ba31defd76192),
         .vectorized = 1,
     },
     {
@@ -81984,7 +81984,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_598,
-        .content_hash = UINT64_C(0xfa7af2c1624aa781),
+        .content_hash = UINT64_C(0x430ba31defd76192),
         .vectorized = 1,
     },
     {
@@ -81995,7 +81995,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_599,
-        .content_hash = UINT64_C(0xfa7af2c1624aa781),
+        .content_hash = UINT64_C(0x430ba31defd76192),
         .vectorized = 1,
     },
     {
@@ -82006,7 +82006,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_600,
-        .content_hash = UINT64_C(0xfa7af2c1624aa781),
+        .content_hash = UINT64_C(0x430ba31defd76192),
         .vectorized = 1,
     },
     {
@@ -82017,7 +82017,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_352,
-        .content_hash = UINT64_C(0x84b1b3fa807a6f51),
+        .content_hash = UINT64_C(0x6e721c5ee74ac658),
         .vectorized = 1,
     },
     {
@@ -82028,7 +82028,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_356,
-        .content_hash = UINT64_C(0x84b1b3fa807a6f51),
+        .content_hash = UINT64_C(0x6e721c5ee74ac658),
         .vectorized = 1,
     },
     {
@@ -82039,7 +82039,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_357,
-        .content_hash = UINT64_C(0x84b1b3fa807a6f51),
+        .content_hash = UINT64_C(0x6e721c5ee74ac658),
         .vectorized = 1,
     },
     {
@@ -82050,7 +82050,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_358,
-        .content_hash = UINT64_C(0x84b1b3fa807a6f51),
+        .content_hash = UINT64_C(0x6e721c5ee74ac658),
         .vectorized = 1,
     },
     {
@@ -82061,7 +82061,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_476,
-        .content_hash = UINT64_C(0x84b1b3fa807a6f51),
+        .content_hash = UINT64_C(0x6e721c5ee74ac658),
         .vectorized = 1,
     },
     {
@@ -82072,7 +82072,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_598,
-        .content_hash = UINT64_C(0x84b1b3fa807a6f51),
+        .content_hash = UINT64_C(0x6e721c5ee74ac658),
         .vectorized = 1,
     },
     {
@@ -82083,7 +82083,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_599,
-        .content_hash = UINT64_C(0x84b1b3fa807a6f51),
+        .content_hash = UINT64_C(0x6e721c5ee74ac658),
         .vectorized = 1,
     },
     {
@@ -82094,7 +82094,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_600,
-        .content_hash = UINT64_C(0x84b1b3fa807a6f51),
+        .content_hash = UINT64_C(0x6e721c5ee74ac658),
         .vectorized = 1,
     },
     {
@@ -82105,7 +82105,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_359,
-        .content_hash = UINT64_C(0xd64d22c25077f408),
+        .content_hash = UINT64_C(0xf0e4ca1e9010b23f),
         .vectorized = 1,
     },
     {
@@ -82116,7 +82116,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_363,
-        .content_hash = UINT64_C(0xd64d22c25077f408),
+        .content_hash = UINT64_C(0xf0e4ca1e9010b23f),
         .vectorized = 1,
     },
     {
@@ -82127,7 +82127,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_367,
-        .content_hash = UINT64_C(0xd64d22c25077f408),
+        .content_hash = UINT64_C(0xf0e4ca1e9010b23f),
         .vectorized = 1,
     },
     {
@@ -82138,7 +82138,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_371,
-        .content_hash = UINT64_C(0xd64d22c25077f408),
+        .content_hash = UINT64_C(0xf0e4ca1e9010b23f),
         .vectorized = 1,
     },
     {
@@ -82149,7 +82149,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_477,
-        .content_hash = UINT64_C(0xd64d22c25077f408),
+        .content_hash = UINT64_C(0xf0e4ca1e9010b23f),
         .vectorized = 1,
     },
     {
@@ -82160,7 +82160,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_603,
-        .content_hash = UINT64_C(0xd64d22c25077f408),
+        .content_hash = UINT64_C(0xf0e4ca1e9010b23f),
         .vectorized = 1,
     },
     {
@@ -82171,7 +82171,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_607,
-        .content_hash = UINT64_C(0xd64d22c25077f408),
+        .content_hash = UINT64_C(0xf0e4ca1e9010b23f),
         .vectorized = 1,
     },
     {
@@ -82182,7 +82182,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_611,
-        .content_hash = UINT64_C(0xd64d22c25077f408),
+        .content_hash = UINT64_C(0xf0e4ca1e9010b23f),
         .vectorized = 1,
     },
     {
@@ -82193,7 +82193,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_359,
-        .content_hash = UINT64_C(0xe82953cff0984f98),
+        .content_hash = UINT64_C(0x46d6eb2bb2627e4f),
         .vectorized = 1,
     },
     {
@@ -82204,7 +82204,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_363,
-        .content_hash = UINT64_C(0xe82953cff0984f98),
+        .content_hash = UINT64_C(0x46d6eb2bb2627e4f),
         .vectorized = 1,
     },
     {
@@ -82215,7 +82215,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_367,
-        .content_hash = UINT64_C(0xe82953cff0984f98),
+        .content_hash = UINT64_C(0x46d6eb2bb2627e4f),
         .vectorized = 1,
     },
     {
@@ -82226,7 +82226,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_371,
-        .content_hash = UINT64_C(0xe82953cff0984f98),
+        .content_hash = UINT64_C(0x46d6eb2bb2627e4f),
         .vectorized = 1,
     },
     {
@@ -82237,7 +82237,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_477,
-        .content_hash = UINT64_C(0xe82953cff0984f98),
+        .content_hash = UINT64_C(0x46d6eb2bb2627e4f),
         .vectorized = 1,
     },
     {
@@ -82248,7 +82248,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_603,
-        .content_hash = UINT64_C(0xe82953cff0984f98),
+        .content_hash = UINT64_C(0x46d6eb2bb2627e4f),
         .vectorized = 1,
     },
     {
@@ -82259,7 +82259,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_607,
-        .content_hash = UINT64_C(0xe82953cff0984f98),
+        .content_hash = UINT64_C(0x46d6eb2bb2627e4f),
         .vectorized = 1,
     },
     {
@@ -82270,7 +82270,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_611,
-        .content_hash = UINT64_C(0xe82953cff0984f98),
+        .content_hash = UINT64_C(0x46d6eb2bb2627e4f),
         .vectorized = 1,
     },
     {
@@ -82281,7 +82281,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_359,
-        .content_hash = UINT64_C(0x2542b1b23775d092),
+        .content_hash = UINT64_C(0x8adbace780127833),
         .vectorized = 1,
     },
     {
@@ -82292,7 +82292,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_363,
-        .content_hash = UINT64_C(0x2542b1b23775d092),
+        .content_hash = UINT64_C(0x8adbace780127833),
         .vectorized = 1,
     },
     {
@@ -82303,7 +82303,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_367,
-        .content_hash = UINT64_C(0x2542b1b23775d092),
+        .content_hash = UINT64_C(0x8adbace780127833),
         .vectorized = 1,
     },
     {
@@ -82314,7 +82314,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_371,
-        .content_hash = UINT64_C(0x2542b1b23775d092),
+        .content_hash = UINT64_C(0x8adbace780127833),
         .vectorized = 1,
     },
     {
@@ -82325,7 +82325,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_477,
-        .content_hash = UINT64_C(0x2542b1b23775d092),
+        .content_hash = UINT64_C(0x8adbace780127833),
         .vectorized = 1,
     },
     {
@@ -82336,7 +82336,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_603,
-        .content_hash = UINT64_C(0x2542b1b23775d092),
+        .content_hash = UINT64_C(0x8adbace780127833),
         .vectorized = 1,
     },
     {
@@ -82347,7 +82347,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_607,
-        .content_hash = UINT64_C(0x2542b1b23775d092),
+        .content_hash = UINT64_C(0x8adbace780127833),
         .vectorized = 1,
     },
     {
@@ -82358,7 +82358,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_611,
-        .content_hash = UINT64_C(0x2542b1b23775d092),
+        .content_hash = UINT64_C(0x8adbace780127833),
         .vectorized = 1,
     },
     {
@@ -82369,7 +82369,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_375,
-        .content_hash = UINT64_C(0x7c4f203a3d047449),
+        .content_hash = UINT64_C(0x2fb8a9281d1bc396),
         .vectorized = 1,
     },
     {
@@ -82380,7 +82380,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_376,
-        .content_hash = UINT64_C(0x7c4f203a3d047449),
+        .content_hash = UINT64_C(0x2fb8a9281d1bc396),
         .vectorized = 1,
     },
     {
@@ -82391,7 +82391,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_377,
-        .content_hash = UINT64_C(0x7c4f203a3d047449),
+        .content_hash = UINT64_C(0x2fb8a9281d1bc396),
         .vectorized = 1,
     },
     {
@@ -82402,7 +82402,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_378,
-        .content_hash = UINT64_C(0x7c4f203a3d047449),
+        .content_hash = UINT64_C(0x2fb8a9281d1bc396),
         .vectorized = 1,
     },
     {
@@ -82413,7 +82413,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_479,
-        .content_hash = UINT64_C(0x7c4f203a3d047449),
+        .content_hash = UINT64_C(0x2fb8a9281d1bc396),
         .vectorized = 1,
     },
     {
@@ -82424,7 +82424,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_615,
-        .content_hash = UINT64_C(0x7c4f203a3d047449),
+        .content_hash = UINT64_C(0x2fb8a9281d1bc396),
         .vectorized = 1,
     },
     {
@@ -82435,7 +82435,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_616,
-        .content_hash = UINT64_C(0x7c4f203a3d047449),
+        .content_hash = UINT64_C(0x2fb8a9281d1bc396),
         .vectorized = 1,
     },
     {
@@ -82446,7 +82446,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_617,
-        .content_hash = UINT64_C(0x7c4f203a3d047449),
+        .content_hash = UINT64_C(0x2fb8a9281d1bc396),
         .vectorized = 1,
     },
     {
@@ -82457,7 +82457,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_375,
-        .content_hash = UINT64_C(0x98ac5a884b895a4d),
+        .content_hash = UINT64_C(0x85dad8eca3388702),
         .vectorized = 1,
     },
     {
@@ -82468,7 +82468,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_376,
-        .content_hash = UINT64_C(0x98ac5a884b895a4d),
+        .content_hash = UINT64_C(0x85dad8eca3388702),
         .vectorized = 1,
     },
     {
@@ -82479,7 +82479,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_377,
-        .content_hash = UINT64_C(0x98ac5a884b895a4d),
+        .content_hash = UINT64_C(0x85dad8eca3388702),
         .vectorized = 1,
     },
     {
@@ -82490,7 +82490,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_378,
-        .content_hash = UINT64_C(0x98ac5a884b895a4d),
+        .content_hash = UINT64_C(0x85dad8eca3388702),
         .vectorized = 1,
     },
     {
@@ -82501,7 +82501,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_479,
-        .content_hash = UINT64_C(0x98ac5a884b895a4d),
+        .content_hash = UINT64_C(0x85dad8eca3388702),
         .vectorized = 1,
     },
     {
@@ -82512,7 +82512,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_615,
-        .content_hash = UINT64_C(0x98ac5a884b895a4d),
+        .content_hash = UINT64_C(0x85dad8eca3388702),
         .vectorized = 1,
     },
     {
@@ -82523,7 +82523,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_616,
-        .content_hash = UINT64_C(0x98ac5a884b895a4d),
+        .content_hash = UINT64_C(0x85dad8eca3388702),
         .vectorized = 1,
     },
     {
@@ -82534,7 +82534,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_617,
-        .content_hash = UINT64_C(0x98ac5a884b895a4d),
+        .content_hash = UINT64_C(0x85dad8eca3388702),
         .vectorized = 1,
     },
     {
@@ -82545,7 +82545,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_375,
-        .content_hash = UINT64_C(0x03372012c945e4ed),
+        .content_hash = UINT64_C(0xdcf78a82d7b7a1f0),
         .vectorized = 1,
     },
     {
@@ -82556,7 +82556,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_376,
-        .content_hash = UINT64_C(0x03372012c945e4ed),
+        .content_hash = UINT64_C(0xdcf78a82d7b7a1f0),
         .vectorized = 1,
     },
     {
@@ -82567,7 +82567,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_377,
-        .content_hash = UINT64_C(0x03372012c945e4ed),
+        .content_hash = UINT64_C(0xdcf78a82d7b7a1f0),
         .vectorized = 1,
     },
     {
@@ -82578,7 +82578,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_378,
-        .content_hash = UINT64_C(0x03372012c945e4ed),
+        .content_hash = UINT64_C(0xdcf78a82d7b7a1f0),
         .vectorized = 1,
     },
     {
@@ -82589,7 +82589,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_479,
-        .content_hash = UINT64_C(0x03372012c945e4ed),
+        .content_hash = UINT64_C(0xdcf78a82d7b7a1f0),
         .vectorized = 1,
     },
     {
@@ -82600,7 +82600,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_615,
-        .content_hash = UINT64_C(0x03372012c945e4ed),
+        .content_hash = UINT64_C(0xdcf78a82d7b7a1f0),
         .vectorized = 1,
     },
     {
@@ -82611,7 +82611,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_616,
-        .content_hash = UINT64_C(0x03372012c945e4ed),
+        .content_hash = UINT64_C(0xdcf78a82d7b7a1f0),
         .vectorized = 1,
     },
     {
@@ -82622,7 +82622,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_617,
-        .content_hash = UINT64_C(0x03372012c945e4ed),
+        .content_hash = UINT64_C(0xdcf78a82d7b7a1f0),
         .vectorized = 1,
     },
     {
@@ -82633,7 +82633,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_379,
-        .content_hash = UINT64_C(0x82058e629ae695d9),
+        .content_hash = UINT64_C(0xe14f947ade5d0122),
         .vectorized = 1,
     },
     {
@@ -82644,7 +82644,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_419,
-        .content_hash = UINT64_C(0x82058e629ae695d9),
+        .content_hash = UINT64_C(0xe14f947ade5d0122),
         .vectorized = 1,
     },
     {
@@ -82655,7 +82655,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_477,
-        .content_hash = UINT64_C(0x82058e629ae695d9),
+        .content_hash = UINT64_C(0xe14f947ade5d0122),
         .vectorized = 1,
     },
     {
@@ -82666,7 +82666,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_379,
-        .content_hash = UINT64_C(0x45e6850896cb232b),
+        .content_hash = UINT64_C(0xf06d253614091efc),
         .vectorized = 1,
     },
     {
@@ -82677,7 +82677,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_419,
-        .content_hash = UINT64_C(0x45e6850896cb232b),
+        .content_hash = UINT64_C(0xf06d253614091efc),
         .vectorized = 1,
     },
     {
@@ -82688,7 +82688,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_477,
-        .content_hash = UINT64_C(0x45e6850896cb232b),
+        .content_hash = UINT64_C(0xf06d253614091efc),
         .vectorized = 1,
     },
     {
@@ -82699,7 +82699,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_379,
-        .content_hash = UINT64_C(0xb86f12ef576c7c83),
+        .content_hash = UINT64_C(0xdf7a757ad495b9ba),
         .vectorized = 1,
     },
     {
@@ -82710,7 +82710,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_419,
-        .content_hash = UINT64_C(0xb86f12ef576c7c83),
+        .content_hash = UINT64_C(0xdf7a757ad495b9ba),
         .vectorized = 1,
     },
     {
@@ -82721,7 +82721,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_477,
-        .content_hash = UINT64_C(0xb86f12ef576c7c83),
+        .content_hash = UINT64_C(0xdf7a757ad495b9ba),
         .vectorized = 1,
     },
     {
@@ -82732,7 +82732,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_381,
-        .content_hash = UINT64_C(0x3376b61d30e96561),
+        .content_hash = UINT64_C(0x9644436c09df6a54),
         .vectorized = 1,
     },
     {
@@ -82743,7 +82743,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_440,
-        .content_hash = UINT64_C(0x3376b61d30e96561),
+        .content_hash = UINT64_C(0x9644436c09df6a54),
         .vectorized = 1,
     },
     {
@@ -82754,7 +82754,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_547,
-        .content_hash = UINT64_C(0x3376b61d30e96561),
+        .content_hash = UINT64_C(0x9644436c09df6a54),
         .vectorized = 1,
     },
     {
@@ -82765,7 +82765,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_381,
-        .content_hash = UINT64_C(0x85334686a81d212b),
+        .content_hash = UINT64_C(0xa16dc18946f57516),
         .vectorized = 1,
     },
     {
@@ -82776,7 +82776,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_440,
-        .content_hash = UINT64_C(0x85334686a81d212b),
+        .content_hash = UINT64_C(0xa16dc18946f57516),
         .vectorized = 1,
     },
     {
@@ -82787,7 +82787,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_547,
-        .content_hash = UINT64_C(0x85334686a81d212b),
+        .content_hash = UINT64_C(0xa16dc18946f57516),
         .vectorized = 1,
     },
     {
@@ -82798,7 +82798,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_381,
-        .content_hash = UINT64_C(0x850f689ce0f6cd57),
+        .content_hash = UINT64_C(0xf412e1ef5a78f468),
         .vectorized = 1,
     },
     {
@@ -82809,7 +82809,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_440,
-        .content_hash = UINT64_C(0x850f689ce0f6cd57),
+        .content_hash = UINT64_C(0xf412e1ef5a78f468),
         .vectorized = 1,
     },
     {
@@ -82820,7 +82820,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_547,
-        .content_hash = UINT64_C(0x850f689ce0f6cd57),
+        .content_hash = UINT64_C(0xf412e1ef5a78f468),
         .vectorized = 1,
     },
     {
@@ -82831,7 +82831,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_382,
-        .content_hash = UINT64_C(0xeaaaecb47e17d02e),
+        .content_hash = UINT64_C(0xf3df5074b78cb4db),
         .vectorized = 1,
     },
     {
@@ -82842,7 +82842,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_384,
-        .content_hash = UINT64_C(0xeaaaecb47e17d02e),
+        .content_hash = UINT64_C(0xf3df5074b78cb4db),
         .vectorized = 1,
     },
     {
@@ -82853,7 +82853,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_382,
-        .content_hash = UINT64_C(0x8945e08d6231fbd4),
+        .content_hash = UINT64_C(0x44017ba8784de129),
         .vectorized = 1,
     },
     {
@@ -82864,7 +82864,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_384,
-        .content_hash = UINT64_C(0x8945e08d6231fbd4),
+        .content_hash = UINT64_C(0x44017ba8784de129),
         .vectorized = 1,
     },
     {
@@ -82875,7 +82875,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_382,
-        .content_hash = UINT64_C(0xb226ad9ff6ff36b2),
+        .content_hash = UINT64_C(0x0d7f2a4c9c9b8145),
         .vectorized = 1,
     },
     {
@@ -82886,7 +82886,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_384,
-        .content_hash = UINT64_C(0xb226ad9ff6ff36b2),
+        .content_hash = UINT64_C(0x0d7f2a4c9c9b8145),
         .vectorized = 1,
     },
     {
@@ -82897,7 +82897,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_386,
-        .content_hash = UINT64_C(0xdb8516489c9bccaa),
+        .content_hash = UINT64_C(0xf2581b70a059f797),
         .vectorized = 1,
     },
     {
@@ -82908,7 +82908,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_388,
-        .content_hash = UINT64_C(0xdb8516489c9bccaa),
+        .content_hash = UINT64_C(0xf2581b70a059f797),
         .vectorized = 1,
     },
     {
@@ -82919,7 +82919,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_386,
-        .content_hash = UINT64_C(0x772a8b91fd9b4480),
+        .content_hash = UINT64_C(0x5be25af16e15de55),
         .vectorized = 1,
     },
     {
@@ -82930,7 +82930,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_388,
-        .content_hash = UINT64_C(0x772a8b91fd9b4480),
+        .content_hash = UINT64_C(0x5be25af16e15de55),
         .vectorized = 1,
     },
     {
@@ -82941,7 +82941,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_386,
-        .content_hash = UINT64_C(0x3629eb4d903e87ee),
+        .content_hash = UINT64_C(0xc6e14f3631bc9f19),
         .vectorized = 1,
     },
     {
@@ -82952,7 +82952,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_388,
-        .content_hash = UINT64_C(0x3629eb4d903e87ee),
+        .content_hash = UINT64_C(0xc6e14f3631bc9f19),
         .vectorized = 1,
     },
     {
@@ -82963,7 +82963,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_390,
-        .content_hash = UINT64_C(0x6d1d1f0a9198898a),
+        .content_hash = UINT64_C(0xa66b47620675a4ed),
         .vectorized = 1,
     },
     {
@@ -82974,7 +82974,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_391,
-        .content_hash = UINT64_C(0x6d1d1f0a9198898a),
+        .content_hash = UINT64_C(0xa66b47620675a4ed),
         .vectorized = 1,
     },
     {
@@ -82985,7 +82985,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_390,
-        .content_hash = UINT64_C(0x723fc007d5c146e8),
+        .content_hash = UINT64_C(0xf3cd0cb10c27796b),
         .vectorized = 1,
     },
     {
@@ -82996,7 +82996,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_391,
-        .content_hash = UINT64_C(0x723fc007d5c146e8),
+        .content_hash = UINT64_C(0xf3cd0cb10c27796b),
         .vectorized = 1,
     },
     {
@@ -83007,7 +83007,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_390,
-        .content_hash = UINT64_C(0xd7cf696a6e3b61a6),
+        .content_hash = UINT64_C(0xf349b4930838ff0f),
         .vectorized = 1,
     },
     {
@@ -83018,7 +83018,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_391,
-        .content_hash = UINT64_C(0xd7cf696a6e3b61a6),
+        .content_hash = UINT64_C(0xf349b4930838ff0f),
         .vectorized = 1,
     },
     {
@@ -83029,7 +83029,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_392,
-        .content_hash = UINT64_C(0xb0cdddd8707ac659),
+        .content_hash = UINT64_C(0x46e144cfcf7c4464),
         .vectorized = 1,
     },
     {
@@ -83040,7 +83040,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_393,
-        .content_hash = UINT64_C(0xb0cdddd8707ac659),
+        .content_hash = UINT64_C(0x46e144cfcf7c4464),
         .vectorized = 1,
     },
     {
@@ -83051,7 +83051,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_neon_i8mm_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_392,
-        .content_hash = UINT64_C(0xd417c9c9eedb46eb),
+        .content_hash = UINT64_C(0x996b20bf20425c16),
         .vectorized = 1,
     },
     {
@@ -83062,7 +83062,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_neon_i8mm_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_393,
-        .content_hash = UINT64_C(0xd417c9c9eedb46eb),
+        .content_hash = UINT64_C(0x996b20bf20425c16),
         .vectorized = 1,
     },
     {
@@ -83073,7 +83073,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_neon_i8mm_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_392,
-        .content_hash = UINT64_C(0xdb026557090c1897),
+        .content_hash = UINT64_C(0x742ccf2f7ecda66c),
         .vectorized = 1,
     },
     {
@@ -83084,7 +83084,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_neon_i8mm_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_393,
-        .content_hash = UINT64_C(0xdb026557090c1897),
+        .content_hash = UINT64_C(0x742ccf2f7ecda66c),
         .vectorized = 1,
     },
     {
@@ -83095,7 +83095,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_394,
-        .content_hash = UINT64_C(0x7300c99cf40a04b7),
+        .content_hash = UINT64_C(0x2c0d8881edae494a),
         .vectorized = 1,
     },
     {
@@ -83106,7 +83106,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_396,
-        .content_hash = UINT64_C(0x7300c99cf40a04b7),
+        .content_hash = UINT64_C(0x2c0d8881edae494a),
         .vectorized = 1,
     },
     {
@@ -83117,7 +83117,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_394,
-        .content_hash = UINT64_C(0xc5a74b2739ee25fd),
+        .content_hash = UINT64_C(0x139592fc423a8ad0),
         .vectorized = 1,
     },
     {
@@ -83128,7 +83128,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_396,
-        .content_hash = UINT64_C(0xc5a74b2739ee25fd),
+        .content_hash = UINT64_C(0x139592fc423a8ad0),
         .vectorized = 1,
     },
     {
@@ -83139,7 +83139,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_394,
-        .content_hash = UINT64_C(0xf217fbf2c377fc65),
+        .content_hash = UINT64_C(0xae7ce8b48e922af2),
         .vectorized = 1,
     },
     {
@@ -83150,7 +83150,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_396,
-        .content_hash = UINT64_C(0xf217fbf2c377fc65),
+        .content_hash = UINT64_C(0xae7ce8b48e922af2),
         .vectorized = 1,
     },
     {
@@ -83161,7 +83161,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_382,
-        .content_hash = UINT64_C(0x6cae724b272d951c),
+        .content_hash = UINT64_C(0xc5c041cf1c1e9525),
         .vectorized = 1,
     },
     {
@@ -83172,7 +83172,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_384,
-        .content_hash = UINT64_C(0x6cae724b272d951c),
+        .content_hash = UINT64_C(0xc5c041cf1c1e9525),
         .vectorized = 1,
     },
     {
@@ -83183,7 +83183,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_382,
-        .content_hash = UINT64_C(0x267824599c5f86d2),
+        .content_hash = UINT64_C(0xb48ad8a1b342ccbb),
         .vectorized = 1,
     },
     {
@@ -83194,7 +83194,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_384,
-        .content_hash = UINT64_C(0x267824599c5f86d2),
+        .content_hash = UINT64_C(0xb48ad8a1b342ccbb),
         .vectorized = 1,
     },
     {
@@ -83205,7 +83205,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_382,
-        .content_hash = UINT64_C(0xb031f7b202dca384),
+        .content_hash = UINT64_C(0x6a8019d3088b2707),
         .vectorized = 1,
     },
     {
@@ -83216,7 +83216,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_384,
-        .content_hash = UINT64_C(0xb031f7b202dca384),
+        .content_hash = UINT64_C(0x6a8019d3088b2707),
         .vectorized = 1,
     },
     {
@@ -83491,7 +83491,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_411,
-        .content_hash = UINT64_C(0x923030ad8b91c770),
+        .content_hash = UINT64_C(0x6802e839eed0df35),
         .vectorized = 1,
     },
     {
@@ -83502,7 +83502,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_412,
-        .content_hash = UINT64_C(0x923030ad8b91c770),
+        .content_hash = UINT64_C(0x6802e839eed0df35),
         .vectorized = 1,
     },
     {
@@ -83513,7 +83513,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_413,
-        .content_hash = UINT64_C(0x923030ad8b91c770),
+        .content_hash = UINT64_C(0x6802e839eed0df35),
         .vectorized = 1,
     },
     {
@@ -83524,7 +83524,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_414,
-        .content_hash = UINT64_C(0x923030ad8b91c770),
+        .content_hash = UINT64_C(0x6802e839eed0df35),
         .vectorized = 1,
     },
     {
@@ -83535,7 +83535,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_342,
-        .content_hash = UINT64_C(0x923030ad8b91c770),
+        .content_hash = UINT64_C(0x6802e839eed0df35),
         .vectorized = 1,
     },
     {
@@ -83546,7 +83546,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_468,
-        .content_hash = UINT64_C(0x923030ad8b91c770),
+        .content_hash = UINT64_C(0x6802e839eed0df35),
         .vectorized = 1,
     },
     {
@@ -83557,7 +83557,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_411,
-        .content_hash = UINT64_C(0x075867d22426a8ca),
+        .content_hash = UINT64_C(0x49ac4ade0ad23bdf),
         .vectorized = 1,
     },
     {
@@ -83568,7 +83568,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_412,
-        .content_hash = UINT64_C(0x075867d22426a8ca),
+        .content_hash = UINT64_C(0x49ac4ade0ad23bdf),
         .vectorized = 1,
     },
     {
@@ -83579,7 +83579,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_413,
-        .content_hash = UINT64_C(0x075867d22426a8ca),
+        .content_hash = UINT64_C(0x49ac4ade0ad23bdf),
         .vectorized = 1,
     },
     {
@@ -83590,7 +83590,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_414,
-        .content_hash = UINT64_C(0x075867d22426a8ca),
+        .content_hash = UINT64_C(0x49ac4ade0ad23bdf),
         .vectorized = 1,
     },
     {
@@ -83601,7 +83601,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_342,
-        .content_hash = UINT64_C(0x075867d22426a8ca),
+        .content_hash = UINT64_C(0x49ac4ade0ad23bdf),
         .vectorized = 1,
     },
     {
@@ -83612,7 +83612,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_468,
-        .content_hash = UINT64_C(0x075867d22426a8ca),
+        .content_hash = UINT64_C(0x49ac4ade0ad23bdf),
         .vectorized = 1,
     },
     {
@@ -83623,7 +83623,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_411,
-        .content_hash = UINT64_C(0xfaf60c2e6bcdda58),
+        .content_hash = UINT64_C(0xd00b05db0418d727),
         .vectorized = 1,
     },
     {
@@ -83634,7 +83634,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_412,
-        .content_hash = UINT64_C(0xfaf60c2e6bcdda58),
+        .content_hash = UINT64_C(0xd00b05db0418d727),
         .vectorized = 1,
     },
     {
@@ -83645,7 +83645,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_413,
-        .content_hash = UINT64_C(0xfaf60c2e6bcdda58),
+        .content_hash = UINT64_C(0xd00b05db0418d727),
         .vectorized = 1,
     },
     {
@@ -83656,7 +83656,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_414,
-        .content_hash = UINT64_C(0xfaf60c2e6bcdda58),
+        .content_hash = UINT64_C(0xd00b05db0418d727),
         .vectorized = 1,
     },
     {
@@ -83667,7 +83667,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_342,
-        .content_hash = UINT64_C(0xfaf60c2e6bcdda58),
+        .content_hash = UINT64_C(0xd00b05db0418d727),
         .vectorized = 1,
     },
     {
@@ -83678,7 +83678,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_468,
-        .content_hash = UINT64_C(0xfaf60c2e6bcdda58),
+        .content_hash = UINT64_C(0xd00b05db0418d727),
         .vectorized = 1,
     },
     {
@@ -83689,7 +83689,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_415,
-        .content_hash = UINT64_C(0xca6992f3c1fa9fe8),
+        .content_hash = UINT64_C(0xbe5aace047fed1df),
         .vectorized = 1,
     },
     {
@@ -83700,7 +83700,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_416,
-        .content_hash = UINT64_C(0xca6992f3c1fa9fe8),
+        .content_hash = UINT64_C(0xbe5aace047fed1df),
         .vectorized = 1,
     },
     {
@@ -83711,7 +83711,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_417,
-        .content_hash = UINT64_C(0xca6992f3c1fa9fe8),
+        .content_hash = UINT64_C(0xbe5aace047fed1df),
         .vectorized = 1,
     },
     {
@@ -83722,7 +83722,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_418,
-        .content_hash = UINT64_C(0xca6992f3c1fa9fe8),
+        .content_hash = UINT64_C(0xbe5aace047fed1df),
         .vectorized = 1,
     },
     {
@@ -83733,7 +83733,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_347,
-        .content_hash = UINT64_C(0xca6992f3c1fa9fe8),
+        .content_hash = UINT64_C(0xbe5aace047fed1df),
         .vectorized = 1,
     },
     {
@@ -83744,7 +83744,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_472,
-        .content_hash = UINT64_C(0xca6992f3c1fa9fe8),
+        .content_hash = UINT64_C(0xbe5aace047fed1df),
         .vectorized = 1,
     },
     {
@@ -83755,7 +83755,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_415,
-        .content_hash = UINT64_C(0x3b1d666519a17e16),
+        .content_hash = UINT64_C(0x87120bb5e1f398b5),
         .vectorized = 1,
     },
     {
@@ -83766,7 +83766,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_416,
-        .content_hash = UINT64_C(0x3b1d666519a17e16),
+        .content_hash = UINT64_C(0x87120bb5e1f398b5),
         .vectorized = 1,
     },
     {
@@ -83777,7 +83777,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_417,
-        .content_hash = UINT64_C(0x3b1d666519a17e16),
+        .content_hash = UINT64_C(0x87120bb5e1f398b5),
         .vectorized = 1,
     },
     {
@@ -83788,7 +83788,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_418,
-        .content_hash = UINT64_C(0x3b1d666519a17e16),
+        .content_hash = UINT64_C(0x87120bb5e1f398b5),
         .vectorized = 1,
     },
     {
@@ -83799,7 +83799,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_347,
-        .content_hash = UINT64_C(0x3b1d666519a17e16),
+        .content_hash = UINT64_C(0x87120bb5e1f398b5),
         .vectorized = 1,
     },
     {
@@ -83810,7 +83810,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_472,
-        .content_hash = UINT64_C(0x3b1d666519a17e16),
+        .content_hash = UINT64_C(0x87120bb5e1f398b5),
         .vectorized = 1,
     },
     {
@@ -83821,7 +83821,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_415,
-        .content_hash = UINT64_C(0x65cb88b7ee8d1320),
+        .content_hash = UINT64_C(0x37a8c4fd778d33d9),
         .vectorized = 1,
     },
     {
@@ -83832,7 +83832,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_416,
-        .content_hash = UINT64_C(0x65cb88b7ee8d1320),
+        .content_hash = UINT64_C(0x37a8c4fd778d33d9),
         .vectorized = 1,
     },
     {
@@ -83843,7 +83843,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_417,
-        .content_hash = UINT64_C(0x65cb88b7ee8d1320),
+        .content_hash = UINT64_C(0x37a8c4fd778d33d9),
         .vectorized = 1,
     },
     {
@@ -83854,7 +83854,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_418,
-        .content_hash = UINT64_C(0x65cb88b7ee8d1320),
+        .content_hash = UINT64_C(0x37a8c4fd778d33d9),
         .vectorized = 1,
     },
     {
@@ -83865,7 +83865,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_347,
-        .content_hash = UINT64_C(0x65cb88b7ee8d1320),
+        .content_hash = UINT64_C(0x37a8c4fd778d33d9),
         .vectorized = 1,
     },
     {
@@ -83876,7 +83876,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_472,
-        .content_hash = UINT64_C(0x65cb88b7ee8d1320),
+        .content_hash = UINT64_C(0x37a8c4fd778d33d9),
         .vectorized = 1,
     },
     {
@@ -83887,7 +83887,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_419,
-        .content_hash = UINT64_C(0x0b9b672d76af5bbf),
+        .content_hash = UINT64_C(0x53e9abbd30112874),
         .vectorized = 1,
     },
     {
@@ -83898,7 +83898,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_423,
-        .content_hash = UINT64_C(0x0b9b672d76af5bbf),
+        .content_hash = UINT64_C(0x53e9abbd30112874),
         .vectorized = 1,
     },
     {
@@ -83909,7 +83909,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_427,
-        .content_hash = UINT64_C(0x0b9b672d76af5bbf),
+        .content_hash = UINT64_C(0x53e9abbd30112874),
         .vectorized = 1,
     },
     {
@@ -83920,7 +83920,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_431,
-        .content_hash = UINT64_C(0x0b9b672d76af5bbf),
+        .content_hash = UINT64_C(0x53e9abbd30112874),
         .vectorized = 1,
     },
     {
@@ -83931,7 +83931,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_379,
-        .content_hash = UINT64_C(0x0b9b672d76af5bbf),
+        .content_hash = UINT64_C(0x53e9abbd30112874),
         .vectorized = 1,
     },
     {
@@ -83942,7 +83942,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_526,
-        .content_hash = UINT64_C(0x0b9b672d76af5bbf),
+        .content_hash = UINT64_C(0x53e9abbd30112874),
         .vectorized = 1,
     },
     {
@@ -83953,7 +83953,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_419,
-        .content_hash = UINT64_C(0xa0651c971dbc0945),
+        .content_hash = UINT64_C(0x2930f3ce0dabf372),
         .vectorized = 1,
     },
     {
@@ -83964,7 +83964,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_423,
-        .content_hash = UINT64_C(0xa0651c971dbc0945),
+        .content_hash = UINT64_C(0x2930f3ce0dabf372),
         .vectorized = 1,
     },
     {
@@ -83975,7 +83975,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_427,
-        .content_hash = UINT64_C(0xa0651c971dbc0945),
+        .content_hash = UINT64_C(0x2930f3ce0dabf372),
         .vectorized = 1,
     },
     {
@@ -83986,7 +83986,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_431,
-        .content_hash = UINT64_C(0xa0651c971dbc0945),
+        .content_hash = UINT64_C(0x2930f3ce0dabf372),
         .vectorized = 1,
     },
     {
@@ -83997,7 +83997,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_379,
-        .content_hash = UINT64_C(0xa0651c971dbc0945),
+        .content_hash = UINT64_C(0x2930f3ce0dabf372),
         .vectorized = 1,
     },
     {
@@ -84008,7 +84008,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_526,
-        .content_hash = UINT64_C(0xa0651c971dbc0945),
+        .content_hash = UINT64_C(0x2930f3ce0dabf372),
         .vectorized = 1,
     },
     {
@@ -84019,7 +84019,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_419,
-        .content_hash = UINT64_C(0x3a3d97ea8bd52a99),
+        .content_hash = UINT64_C(0xe83dc05465ac9888),
         .vectorized = 1,
     },
     {
@@ -84030,7 +84030,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_423,
-        .content_hash = UINT64_C(0x3a3d97ea8bd52a99),
+        .content_hash = UINT64_C(0xe83dc05465ac9888),
         .vectorized = 1,
     },
     {
@@ -84041,7 +84041,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_427,
-        .content_hash = UINT64_C(0x3a3d97ea8bd52a99),
+        .content_hash = UINT64_C(0xe83dc05465ac9888),
         .vectorized = 1,
     },
     {
@@ -84052,7 +84052,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_431,
-        .content_hash = UINT64_C(0x3a3d97ea8bd52a99),
+        .content_hash = UINT64_C(0xe83dc05465ac9888),
         .vectorized = 1,
     },
     {
@@ -84063,7 +84063,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_379,
-        .content_hash = UINT64_C(0x3a3d97ea8bd52a99),
+        .content_hash = UINT64_C(0xe83dc05465ac9888),
         .vectorized = 1,
     },
     {
@@ -84074,7 +84074,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_526,
-        .content_hash = UINT64_C(0x3a3d97ea8bd52a99),
+        .content_hash = UINT64_C(0xe83dc05465ac9888),
         .vectorized = 1,
     },
     {
@@ -84085,7 +84085,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_435,
-        .content_hash = UINT64_C(0xc45c13c5e41efdb3),
+        .content_hash = UINT64_C(0x46c2eb26f33ac6fa),
         .vectorized = 1,
     },
     {
@@ -84096,7 +84096,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_436,
-        .content_hash = UINT64_C(0xc45c13c5e41efdb3),
+        .content_hash = UINT64_C(0x46c2eb26f33ac6fa),
         .vectorized = 1,
     },
     {
@@ -84107,7 +84107,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_437,
-        .content_hash = UINT64_C(0xc45c13c5e41efdb3),
+        .content_hash = UINT64_C(0x46c2eb26f33ac6fa),
         .vectorized = 1,
     },
     {
@@ -84118,7 +84118,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_438,
-        .content_hash = UINT64_C(0xc45c13c5e41efdb3),
+        .content_hash = UINT64_C(0x46c2eb26f33ac6fa),
         .vectorized = 1,
     },
     {
@@ -84129,7 +84129,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_462,
-        .content_hash = UINT64_C(0xc45c13c5e41efdb3),
+        .content_hash = UINT64_C(0x46c2eb26f33ac6fa),
         .vectorized = 1,
     },
     {
@@ -84140,7 +84140,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_528,
-        .content_hash = UINT64_C(0xc45c13c5e41efdb3),
+        .content_hash = UINT64_C(0x46c2eb26f33ac6fa),
         .vectorized = 1,
     },
     {
@@ -84151,7 +84151,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_435,
-        .content_hash = UINT64_C(0xa8cf037fec62a365),
+        .content_hash = UINT64_C(0xf7ce1e6c689265a4),
         .vectorized = 1,
     },
     {
@@ -84162,7 +84162,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_436,
-        .content_hash = UINT64_C(0xa8cf037fec62a365),
+        .content_hash = UINT64_C(0xf7ce1e6c689265a4),
         .vectorized = 1,
     },
     {
@@ -84173,7 +84173,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_437,
-        .content_hash = UINT64_C(0xa8cf037fec62a365),
+        .content_hash = UINT64_C(0xf7ce1e6c689265a4),
         .vectorized = 1,
     },
     {
@@ -84184,7 +84184,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_438,
-        .content_hash = UINT64_C(0xa8cf037fec62a365),
+        .content_hash = UINT64_C(0xf7ce1e6c689265a4),
         .vectorized = 1,
     },
     {
@@ -84195,7 +84195,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_462,
-        .content_hash = UINT64_C(0xa8cf037fec62a365),
+        .content_hash = UINT64_C(0xf7ce1e6c689265a4),
         .vectorized = 1,
     },
     {
@@ -84206,7 +84206,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_528,
-        .content_hash = UINT64_C(0xa8cf037fec62a365),
+        .content_hash = UINT64_C(0xf7ce1e6c689265a4),
         .vectorized = 1,
     },
     {
@@ -84217,7 +84217,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_435,
-        .content_hash = UINT64_C(0x00f4520a2d4c76b9),
+        .content_hash = UINT64_C(0xd9dfabe26708ef1a),
         .vectorized = 1,
     },
     {
@@ -84228,7 +84228,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_436,
-        .content_hash = UINT64_C(0x00f4520a2d4c76b9),
+        .content_hash = UINT64_C(0xd9dfabe26708ef1a),
         .vectorized = 1,
     },
     {
@@ -84239,7 +84239,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_437,
-        .content_hash = UINT64_C(0x00f4520a2d4c76b9),
+        .content_hash = UINT64_C(0xd9dfabe26708ef1a),
         .vectorized = 1,
     },
     {
@@ -84250,7 +84250,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_438,
-        .content_hash = UINT64_C(0x00f4520a2d4c76b9),
+        .content_hash = UINT64_C(0xd9dfabe26708ef1a),
         .vectorized = 1,
     },
     {
@@ -84261,7 +84261,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_462,
-        .content_hash = UINT64_C(0x00f4520a2d4c76b9),
+        .content_hash = UINT64_C(0xd9dfabe26708ef1a),
         .vectorized = 1,
     },
     {
@@ -84272,7 +84272,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_528,
-        .content_hash = UINT64_C(0x00f4520a2d4c76b9),
+        .content_hash = UINT64_C(0xd9dfabe26708ef1a),
         .vectorized = 1,
     },
     {
@@ -84745,7 +84745,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_441,
-        .content_hash = UINT64_C(0x1f1f4b4b6ed8853f),
+        .content_hash = UINT64_C(0x44a0206d7de909f6),
         .vectorized = 1,
     },
     {
@@ -84756,7 +84756,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_490,
-        .content_hash = UINT64_C(0x1f1f4b4b6ed8853f),
+        .content_hash = UINT64_C(0x44a0206d7de909f6),
         .vectorized = 1,
     },
     {
@@ -84767,7 +84767,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_529,
-        .content_hash = UINT64_C(0x1f1f4b4b6ed8853f),
+        .content_hash = UINT64_C(0x44a0206d7de909f6),
         .vectorized = 1,
     },
     {
@@ -84778,7 +84778,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_441,
-        .content_hash = UINT64_C(0xd7f396552039bd11),
+        .content_hash = UINT64_C(0xeefbb45651caa7aa),
         .vectorized = 1,
     },
     {
@@ -84789,7 +84789,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_490,
-        .content_hash = UINT64_C(0xd7f396552039bd11),
+        .content_hash = UINT64_C(0xeefbb45651caa7aa),
         .vectorized = 1,
     },
     {
@@ -84800,7 +84800,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_529,
-        .content_hash = UINT64_C(0xd7f396552039bd11),
+        .content_hash = UINT64_C(0xeefbb45651caa7aa),
         .vectorized = 1,
     },
     {
@@ -84811,7 +84811,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_441,
-        .content_hash = UINT64_C(0x4f677f1157867ffd),
+        .content_hash = UINT64_C(0xad7b5e6a3e9e160c),
         .vectorized = 1,
     },
     {
@@ -84822,7 +84822,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_490,
-        .content_hash = UINT64_C(0x4f677f1157867ffd),
+        .content_hash = UINT64_C(0xad7b5e6a3e9e160c),
         .vectorized = 1,
     },
     {
@@ -84833,7 +84833,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_529,
-        .content_hash = UINT64_C(0x4f677f1157867ffd),
+        .content_hash = UINT64_C(0xad7b5e6a3e9e160c),
         .vectorized = 1,
     },
     {
@@ -84844,7 +84844,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_444,
-        .content_hash = UINT64_C(0xb06a458df3d7b178),
+        .content_hash = UINT64_C(0xec358d4feea7ebb1),
         .vectorized = 1,
     },
     {
@@ -84855,7 +84855,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_494,
-        .content_hash = UINT64_C(0xb06a458df3d7b178),
+        .content_hash = UINT64_C(0xec358d4feea7ebb1),
         .vectorized = 1,
     },
     {
@@ -84866,7 +84866,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_533,
-        .content_hash = UINT64_C(0xb06a458df3d7b178),
+        .content_hash = UINT64_C(0xec358d4feea7ebb1),
         .vectorized = 1,
     },
     {
@@ -84877,7 +84877,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_444,
-        .content_hash = UINT64_C(0x3fd875ccbff9d2e8),
+        .content_hash = UINT64_C(0xb986af433401bf2f),
         .vectorized = 1,
     },
     {
@@ -84888,7 +84888,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_494,
-        .content_hash = UINT64_C(0x3fd875ccbff9d2e8),
+        .content_hash = UINT64_C(0xb986af433401bf2f),
         .vectorized = 1,
     },
     {
@@ -84899,7 +84899,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_533,
-        .content_hash = UINT64_C(0x3fd875ccbff9d2e8),
+        .content_hash = UINT64_C(0xb986af433401bf2f),
         .vectorized = 1,
     },
     {
@@ -84910,7 +84910,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_444,
-        .content_hash = UINT64_C(0x99647e304f7c5652),
+        .content_hash = UINT64_C(0x7637dedbab6335a3),
         .vectorized = 1,
     },
     {
@@ -84921,7 +84921,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_494,
-        .content_hash = UINT64_C(0x99647e304f7c5652),
+        .content_hash = UINT64_C(0x7637dedbab6335a3),
         .vectorized = 1,
     },
     {
@@ -84932,7 +84932,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_533,
-        .content_hash = UINT64_C(0x99647e304f7c5652),
+        .content_hash = UINT64_C(0x7637dedbab6335a3),
         .vectorized = 1,
     },
     {
@@ -85075,7 +85075,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_496,
-        .content_hash = UINT64_C(0x6c51b4a12e13b817),
+        .content_hash = UINT64_C(0xb85a3a2f78709da6),
         .vectorized = 1,
     },
     {
@@ -85086,7 +85086,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_497,
-        .content_hash = UINT64_C(0x6c51b4a12e13b817),
+        .content_hash = UINT64_C(0xb85a3a2f78709da6),
         .vectorized = 1,
     },
     {
@@ -85097,7 +85097,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_498,
-        .content_hash = UINT64_C(0x6c51b4a12e13b817),
+        .content_hash = UINT64_C(0xb85a3a2f78709da6),
         .vectorized = 1,
     },
     {
@@ -85108,7 +85108,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_499,
-        .content_hash = UINT64_C(0x6c51b4a12e13b817),
+        .content_hash = UINT64_C(0xb85a3a2f78709da6),
         .vectorized = 1,
     },
     {
@@ -85119,7 +85119,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_496,
-        .content_hash = UINT64_C(0x7bb2fc7bd670b5e9),
+        .content_hash = UINT64_C(0x7088dd4ff4e67de4),
         .vectorized = 1,
     },
     {
@@ -85130,7 +85130,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_497,
-        .content_hash = UINT64_C(0x7bb2fc7bd670b5e9),
+        .content_hash = UINT64_C(0x7088dd4ff4e67de4),
         .vectorized = 1,
     },
     {
@@ -85141,7 +85141,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_498,
-        .content_hash = UINT64_C(0x7bb2fc7bd670b5e9),
+        .content_hash = UINT64_C(0x7088dd4ff4e67de4),
         .vectorized = 1,
     },
     {
@@ -85152,7 +85152,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_499,
-        .content_hash = UINT64_C(0x7bb2fc7bd670b5e9),
+        .content_hash = UINT64_C(0x7088dd4ff4e67de4),
         .vectorized = 1,
     },
     {
@@ -85163,7 +85163,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_496,
-        .content_hash = UINT64_C(0x97e66eaec323138d),
+        .content_hash = UINT64_C(0x8acdb13686fb8926),
         .vectorized = 1,
     },
     {
@@ -85174,7 +85174,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_497,
-        .content_hash = UINT64_C(0x97e66eaec323138d),
+        .content_hash = UINT64_C(0x8acdb13686fb8926),
         .vectorized = 1,
     },
     {
@@ -85185,7 +85185,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_498,
-        .content_hash = UINT64_C(0x97e66eaec323138d),
+        .content_hash = UINT64_C(0x8acdb13686fb8926),
         .vectorized = 1,
     },
     {
@@ -85196,7 +85196,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_499,
-        .content_hash = UINT64_C(0x97e66eaec323138d),
+        .content_hash = UINT64_C(0x8acdb13686fb8926),
         .vectorized = 1,
     },
     {
@@ -85207,7 +85207,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_500,
-        .content_hash = UINT64_C(0x49a4c275211579c6),
+        .content_hash = UINT64_C(0xf7765cb8de09765b),
         .vectorized = 1,
     },
     {
@@ -85218,7 +85218,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_500,
-        .content_hash = UINT64_C(0xbae1b8be372e7342),
+        .content_hash = UINT64_C(0x5a1cc2d18eba4def),
         .vectorized = 1,
     },
     {
@@ -85229,7 +85229,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_500,
-        .content_hash = UINT64_C(0xf53aa86c7fcddd78),
+        .content_hash = UINT64_C(0x6600a9a69a994343),
         .vectorized = 1,
     },
     {
@@ -85240,7 +85240,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_502,
-        .content_hash = UINT64_C(0xce414a435e8fae0a),
+        .content_hash = UINT64_C(0x63b09837df26d807),
         .vectorized = 1,
     },
     {
@@ -85251,7 +85251,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_502,
-        .content_hash = UINT64_C(0x074eab7f9046a4de),
+        .content_hash = UINT64_C(0x4cebfb5a6de8af9b),
         .vectorized = 1,
     },
     {
@@ -85262,7 +85262,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_502,
-        .content_hash = UINT64_C(0x20380a33da30066c),
+        .content_hash = UINT64_C(0x8443bcb7527e3b37),
         .vectorized = 1,
     },
     {
@@ -85273,7 +85273,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_504,
-        .content_hash = UINT64_C(0xfc451da26fa9260c),
+        .content_hash = UINT64_C(0xff43795531e86f07),
         .vectorized = 1,
     },
     {
@@ -85284,7 +85284,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_504,
-        .content_hash = UINT64_C(0x00e32d2471a74a84),
+        .content_hash = UINT64_C(0x74ad03e40c0f90f3),
         .vectorized = 1,
     },
     {
@@ -85295,7 +85295,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_504,
-        .content_hash = UINT64_C(0xd2cadaf872ef3c12),
+        .content_hash = UINT64_C(0xab99180c07f816ef),
         .vectorized = 1,
     },
     {
@@ -85306,7 +85306,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_507,
-        .content_hash = UINT64_C(0xd4b63eb79775506d),
+        .content_hash = UINT64_C(0xd1a79b3054675d54),
         .vectorized = 1,
     },
     {
@@ -85317,7 +85317,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_507,
-        .content_hash = UINT64_C(0x196ab7d0b5f2fefd),
+        .content_hash = UINT64_C(0xe501c5977de0cb98),
         .vectorized = 1,
     },
     {
@@ -85328,7 +85328,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_507,
-        .content_hash = UINT64_C(0xf9bbdc3cbe153d71),
+        .content_hash = UINT64_C(0xad77f15204a37bbe),
         .vectorized = 1,
     },
     {
@@ -85339,7 +85339,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_508,
-        .content_hash = UINT64_C(0xbee596da23aca3b3),
+        .content_hash = UINT64_C(0xdb1d0f0dc8890992),
         .vectorized = 1,
     },
     {
@@ -85350,7 +85350,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_509,
-        .content_hash = UINT64_C(0xbee596da23aca3b3),
+        .content_hash = UINT64_C(0xdb1d0f0dc8890992),
         .vectorized = 1,
     },
     {
@@ -85361,7 +85361,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_510,
-        .content_hash = UINT64_C(0xbee596da23aca3b3),
+        .content_hash = UINT64_C(0xdb1d0f0dc8890992),
         .vectorized = 1,
     },
     {
@@ -85372,7 +85372,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_511,
-        .content_hash = UINT64_C(0xbee596da23aca3b3),
+        .content_hash = UINT64_C(0xdb1d0f0dc8890992),
         .vectorized = 1,
     },
     {
@@ -85383,7 +85383,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_508,
-        .content_hash = UINT64_C(0x0e5b12411e4b4779),
+        .content_hash = UINT64_C(0xc4e5b1773398ac70),
         .vectorized = 1,
     },
     {
@@ -85394,7 +85394,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_509,
-        .content_hash = UINT64_C(0x0e5b12411e4b4779),
+        .content_hash = UINT64_C(0xc4e5b1773398ac70),
         .vectorized = 1,
     },
     {
@@ -85405,7 +85405,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_510,
-        .content_hash = UINT64_C(0x0e5b12411e4b4779),
+        .content_hash = UINT64_C(0xc4e5b1773398ac70),
         .vectorized = 1,
     },
     {
@@ -85416,7 +85416,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_511,
-        .content_hash = UINT64_C(0x0e5b12411e4b4779),
+        .content_hash = UINT64_C(0xc4e5b1773398ac70),
         .vectorized = 1,
     },
     {
@@ -85427,7 +85427,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_508,
-        .content_hash = UINT64_C(0x2a786d71993ea27d),
+        .content_hash = UINT64_C(0x25bde8ed564849e6),
         .vectorized = 1,
     },
     {
@@ -85438,7 +85438,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_509,
-        .content_hash = UINT64_C(0x2a786d71993ea27d),
+        .content_hash = UINT64_C(0x25bde8ed564849e6),
         .vectorized = 1,
     },
     {
@@ -85449,7 +85449,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_510,
-        .content_hash = UINT64_C(0x2a786d71993ea27d),
+        .content_hash = UINT64_C(0x25bde8ed564849e6),
         .vectorized = 1,
     },
     {
@@ -85460,7 +85460,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_511,
-        .content_hash = UINT64_C(0x2a786d71993ea27d),
+        .content_hash = UINT64_C(0x25bde8ed564849e6),
         .vectorized = 1,
     },
     {
@@ -85471,7 +85471,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_508,
-        .content_hash = UINT64_C(0x6d7e0c99b6daf259),
+        .content_hash = UINT64_C(0xd8e37bc86216b272),
         .vectorized = 1,
     },
     {
@@ -85482,7 +85482,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_509,
-        .content_hash = UINT64_C(0x6d7e0c99b6daf259),
+        .content_hash = UINT64_C(0xd8e37bc86216b272),
         .vectorized = 1,
     },
     {
@@ -85493,7 +85493,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_510,
-        .content_hash = UINT64_C(0x6d7e0c99b6daf259),
+        .content_hash = UINT64_C(0xd8e37bc86216b272),
         .vectorized = 1,
     },
     {
@@ -85504,7 +85504,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_511,
-        .content_hash = UINT64_C(0x6d7e0c99b6daf259),
+        .content_hash = UINT64_C(0xd8e37bc86216b272),
         .vectorized = 1,
     },
     {
@@ -85515,7 +85515,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_508,
-        .content_hash = UINT64_C(0x8517c13118c3fd9b),
+        .content_hash = UINT64_C(0xf5a45cfad7e663a4),
         .vectorized = 1,
     },
     {
@@ -85526,7 +85526,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_509,
-        .content_hash = UINT64_C(0x8517c13118c3fd9b),
+        .content_hash = UINT64_C(0xf5a45cfad7e663a4),
         .vectorized = 1,
     },
     {
@@ -85537,7 +85537,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_510,
-        .content_hash = UINT64_C(0x8517c13118c3fd9b),
+        .content_hash = UINT64_C(0xf5a45cfad7e663a4),
         .vectorized = 1,
     },
     {
@@ -85548,7 +85548,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_511,
-        .content_hash = UINT64_C(0x8517c13118c3fd9b),
+        .content_hash = UINT64_C(0xf5a45cfad7e663a4),
         .vectorized = 1,
     },
     {
@@ -85559,7 +85559,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_508,
-        .content_hash = UINT64_C(0x4f9d24c8be3a592f),
+        .content_hash = UINT64_C(0xf7cbd4961536a192),
         .vectorized = 1,
     },
     {
@@ -85570,7 +85570,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_509,
-        .content_hash = UINT64_C(0x4f9d24c8be3a592f),
+        .content_hash = UINT64_C(0xf7cbd4961536a192),
         .vectorized = 1,
     },
     {
@@ -85581,7 +85581,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_510,
-        .content_hash = UINT64_C(0x4f9d24c8be3a592f),
+        .content_hash = UINT64_C(0xf7cbd4961536a192),
         .vectorized = 1,
     },
     {
@@ -85592,7 +85592,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_511,
-        .content_hash = UINT64_C(0x4f9d24c8be3a592f),
+        .content_hash = UINT64_C(0xf7cbd4961536a192),
         .vectorized = 1,
     },
     {
@@ -85603,7 +85603,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_516,
-        .content_hash = UINT64_C(0x052ffad38e7cb154),
+        .content_hash = UINT64_C(0x82e5facf2e5d0f8d),
         .vectorized = 1,
     },
     {
@@ -85614,7 +85614,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_517,
-        .content_hash = UINT64_C(0x052ffad38e7cb154),
+        .content_hash = UINT64_C(0x82e5facf2e5d0f8d),
         .vectorized = 1,
     },
     {
@@ -85625,7 +85625,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_518,
-        .content_hash = UINT64_C(0x052ffad38e7cb154),
+        .content_hash = UINT64_C(0x82e5facf2e5d0f8d),
         .vectorized = 1,
     },
     {
@@ -85636,7 +85636,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_519,
-        .content_hash = UINT64_C(0x052ffad38e7cb154),
+        .content_hash = UINT64_C(0x82e5facf2e5d0f8d),
         .vectorized = 1,
     },
     {
@@ -85647,7 +85647,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_516,
-        .content_hash = UINT64_C(0xc2f0a1085e4331e6),
+        .content_hash = UINT64_C(0x2f329b974aad5a4b),
         .vectorized = 1,
     },
     {
@@ -85658,7 +85658,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_517,
-        .content_hash = UINT64_C(0xc2f0a1085e4331e6),
+        .content_hash = UINT64_C(0x2f329b974aad5a4b),
         .vectorized = 1,
     },
     {
@@ -85669,7 +85669,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_518,
-        .content_hash = UINT64_C(0xc2f0a1085e4331e6),
+        .content_hash = UINT64_C(0x2f329b974aad5a4b),
         .vectorized = 1,
     },
     {
@@ -85680,7 +85680,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_519,
-        .content_hash = UINT64_C(0xc2f0a1085e4331e6),
+        .content_hash = UINT64_C(0x2f329b974aad5a4b),
         .vectorized = 1,
     },
     {
@@ -85691,7 +85691,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_516,
-        .content_hash = UINT64_C(0x1ac5af5304c2044c),
+        .content_hash = UINT64_C(0x4535f1acc2005dc3),
         .vectorized = 1,
     },
     {
@@ -85702,7 +85702,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_517,
-        .content_hash = UINT64_C(0x1ac5af5304c2044c),
+        .content_hash = UINT64_C(0x4535f1acc2005dc3),
         .vectorized = 1,
     },
     {
@@ -85713,7 +85713,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_518,
-        .content_hash = UINT64_C(0x1ac5af5304c2044c),
+        .content_hash = UINT64_C(0x4535f1acc2005dc3),
         .vectorized = 1,
     },
     {
@@ -85724,7 +85724,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_519,
-        .content_hash = UINT64_C(0x1ac5af5304c2044c),
+        .content_hash = UINT64_C(0x4535f1acc2005dc3),
         .vectorized = 1,
     },
     {
@@ -85735,7 +85735,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_516,
-        .content_hash = UINT64_C(0x4d146bed599bc83c),
+        .content_hash = UINT64_C(0x7e9a1ae4d1dae92f),
         .vectorized = 1,
     },
     {
@@ -85746,7 +85746,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_517,
-        .content_hash = UINT64_C(0x4d146bed599bc83c),
+        .content_hash = UINT64_C(0x7e9a1ae4d1dae92f),
         .vectorized = 1,
     },
     {
@@ -85757,7 +85757,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_518,
-        .content_hash = UINT64_C(0x4d146bed599bc83c),
+        .content_hash = UINT64_C(0x7e9a1ae4d1dae92f),
         .vectorized = 1,
     },
     {
@@ -85768,7 +85768,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_519,
-        .content_hash = UINT64_C(0x4d146bed599bc83c),
+        .content_hash = UINT64_C(0x7e9a1ae4d1dae92f),
         .vectorized = 1,
     },
     {
@@ -85779,7 +85779,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_516,
-        .content_hash = UINT64_C(0xade550d228eb6caa),
+        .content_hash = UINT64_C(0x7b26ee7c8bf4ca09),
         .vectorized = 1,
     },
     {
@@ -85790,7 +85790,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_517,
-        .content_hash = UINT64_C(0xade550d228eb6caa),
+        .content_hash = UINT64_C(0x7b26ee7c8bf4ca09),
         .vectorized = 1,
     },
     {
@@ -85801,7 +85801,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_518,
-        .content_hash = UINT64_C(0xade550d228eb6caa),
+        .content_hash = UINT64_C(0x7b26ee7c8bf4ca09),
         .vectorized = 1,
     },
     {
@@ -85812,7 +85812,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_519,
-        .content_hash = UINT64_C(0xade550d228eb6caa),
+        .content_hash = UINT64_C(0x7b26ee7c8bf4ca09),
         .vectorized = 1,
     },
     {
@@ -85823,7 +85823,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_516,
-        .content_hash = UINT64_C(0xc9a7316bf25db540),
+        .content_hash = UINT64_C(0xecd49bcc51505401),
         .vectorized = 1,
     },
     {
@@ -85834,7 +85834,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_517,
-        .content_hash = UINT64_C(0xc9a7316bf25db540),
+        .content_hash = UINT64_C(0xecd49bcc51505401),
         .vectorized = 1,
     },
     {
@@ -85845,7 +85845,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_518,
-        .content_hash = UINT64_C(0xc9a7316bf25db540),
+        .content_hash = UINT64_C(0xecd49bcc51505401),
         .vectorized = 1,
     },
     {
@@ -85856,7 +85856,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_519,
-        .content_hash = UINT64_C(0xc9a7316bf25db540),
+        .content_hash = UINT64_C(0xecd49bcc51505401),
         .vectorized = 1,
     },
     {
@@ -85867,7 +85867,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sve_kleidiai),
         .features = TW_FEATURE_SVE,
         .layout = &layout_500,
-        .content_hash = UINT64_C(0xdb99830aa704d501),
+        .content_hash = UINT64_C(0x136c3daaea56922e),
         .vectorized = 1,
     },
     {
@@ -85878,7 +85878,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sve_kleidiai),
         .features = TW_FEATURE_SVE,
         .layout = &layout_500,
-        .content_hash = UINT64_C(0x9cfc1df2e9bbcf55),
+        .content_hash = UINT64_C(0xe0d0acba84a71b2a),
         .vectorized = 1,
     },
     {
@@ -85889,7 +85889,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sve_kleidiai),
         .features = TW_FEATURE_SVE,
         .layout = &layout_500,
-        .content_hash = UINT64_C(0x49dbcecd548441d5),
+        .content_hash = UINT64_C(0x2a2a93a11c7312cc),
         .vectorized = 1,
     },
     {
@@ -85900,7 +85900,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve_kleidiai),
         .features = TW_FEATURE_SVE,
         .layout = &layout_502,
-        .content_hash = UINT64_C(0x6d7a7d789f3d979d),
+        .content_hash = UINT64_C(0x41ac27cc03570fd2),
         .vectorized = 1,
     },
     {
@@ -85911,7 +85911,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve_kleidiai),
         .features = TW_FEATURE_SVE,
         .layout = &layout_502,
-        .content_hash = UINT64_C(0xe5a4c8987ba26a09),
+        .content_hash = UINT64_C(0x55306da72ba37216),
         .vectorized = 1,
     },
     {
@@ -85922,7 +85922,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve_kleidiai),
         .features = TW_FEATURE_SVE,
         .layout = &layout_502,
-        .content_hash = UINT64_C(0xa2a6ee747fa38491),
+        .content_hash = UINT64_C(0x4776bba7292b27a8),
         .vectorized = 1,
     },
     {
@@ -85933,7 +85933,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve_i8mm_kleidiai),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
         .layout = &layout_507,
-        .content_hash = UINT64_C(0x8603d37f8fa391df),
+        .content_hash = UINT64_C(0xd713fbaa3144702c),
         .vectorized = 1,
     },
     {
@@ -85944,7 +85944,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve_i8mm_kleidiai),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
         .layout = &layout_507,
-        .content_hash = UINT64_C(0xccd02ce732a46513),
+        .content_hash = UINT64_C(0x9da9536194926a8c),
         .vectorized = 1,
     },
     {
@@ -85955,7 +85955,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve_i8mm_kleidiai),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
         .layout = &layout_507,
-        .content_hash = UINT64_C(0x778a7c4eac697d0b),
+        .content_hash = UINT64_C(0xf28950f5ae9fe076),
         .vectorized = 1,
     },
     {
@@ -85999,7 +85999,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_536,
-        .content_hash = UINT64_C(0xa7294c179247a158),
+        .content_hash = UINT64_C(0x8cab80e6e4ed9ea7),
         .vectorized = 1,
     },
     {
@@ -86010,7 +86010,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_536,
-        .content_hash = UINT64_C(0x5f8543614253fdae),
+        .content_hash = UINT64_C(0x4113bf21e1bf36cf),
         .vectorized = 1,
     },
     {
@@ -86021,7 +86021,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_536,
-        .content_hash = UINT64_C(0xbd8147c7c67f8140),
+        .content_hash = UINT64_C(0x91edfca47d1fa3ef),
         .vectorized = 1,
     },
     {
@@ -86032,7 +86032,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_538,
-        .content_hash = UINT64_C(0x6a6459e99d02fc6c),
+        .content_hash = UINT64_C(0x9da7200e139c513d),
         .vectorized = 1,
     },
     {
@@ -86043,7 +86043,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_538,
-        .content_hash = UINT64_C(0xef02da8471dd891c),
+        .content_hash = UINT64_C(0x862d4d70439d3a13),
         .vectorized = 1,
     },
     {
@@ -86054,7 +86054,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_538,
-        .content_hash = UINT64_C(0x1bb8dbe3407b1532),
+        .content_hash = UINT64_C(0xcb496eb2c4eca69f),
         .vectorized = 1,
     },
     {

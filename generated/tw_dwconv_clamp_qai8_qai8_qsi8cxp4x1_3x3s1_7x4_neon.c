@@ -264,7 +264,7 @@ void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_3x3s1_7x4_neon(const tw_args* args) {
           float32x4_t real = vcvtq_f32_s32(acc);
           float32x4_t out = vmulq_f32(real, scale_0);
           out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-          out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+          out = vminq_f32(out, highest);
           int32x4_t whole = vcvtnq_s32_f32(out);
           int32x4_t code = vaddq_s32(whole, zero);
           int8x8_t out_2 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -273,7 +273,7 @@ void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_3x3s1_7x4_neon(const tw_args* args) {
           real = vcvtq_f32_s32(acc_2);
           out = vmulq_f32(real, scale_0);
           out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-          out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+          out = vminq_f32(out, highest);
           whole = vcvtnq_s32_f32(out);
           code = vaddq_s32(whole, zero);
           out_2 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -282,7 +282,7 @@ void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_3x3s1_7x4_neon(const tw_args* args) {
           real = vcvtq_f32_s32(acc_3);
           out = vmulq_f32(real, scale_0);
           out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-          out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+          out = vminq_f32(out, highest);
           whole = vcvtnq_s32_f32(out);
           code = vaddq_s32(whole, zero);
           out_2 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -291,7 +291,7 @@ void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_3x3s1_7x4_neon(const tw_args* args) {
           real = vcvtq_f32_s32(acc_4);
           out = vmulq_f32(real, scale_0);
           out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-          out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+          out = vminq_f32(out, highest);
           whole = vcvtnq_s32_f32(out);
           code = vaddq_s32(whole, zero);
           out_2 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -300,7 +300,7 @@ void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_3x3s1_7x4_neon(const tw_args* args) {
           real = vcvtq_f32_s32(acc_5);
           out = vmulq_f32(real, scale_0);
           out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-          out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+          out = vminq_f32(out, highest);
           whole = vcvtnq_s32_f32(out);
           code = vaddq_s32(whole, zero);
           out_2 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -309,7 +309,7 @@ void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_3x3s1_7x4_neon(const tw_args* args) {
           real = vcvtq_f32_s32(acc_6);
           out = vmulq_f32(real, scale_0);
           out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-          out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+          out = vminq_f32(out, highest);
           whole = vcvtnq_s32_f32(out);
           code = vaddq_s32(whole, zero);
           out_2 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -318,7 +318,7 @@ void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_3x3s1_7x4_neon(const tw_args* args) {
           real = vcvtq_f32_s32(acc_7);
           out = vmulq_f32(real, scale_0);
           out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-          out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+          out = vminq_f32(out, highest);
           whole = vcvtnq_s32_f32(out);
           code = vaddq_s32(whole, zero);
           out_2 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -354,7 +354,7 @@ void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_3x3s1_7x4_neon(const tw_args* args) {
           const float32x4_t real = vcvtq_f32_s32(bias_3);
           float32x4_t out = vmulq_f32(real, scale_0);
           out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-          out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+          out = vminq_f32(out, highest);
           const int32x4_t whole = vcvtnq_s32_f32(out);
           const int32x4_t code = vaddq_s32(whole, zero);
           const int8x8_t out_2 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -409,7 +409,7 @@ void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_3x3s1_7x4_neon(const tw_args* args) {
         const float32x4_t real = vcvtq_f32_s32(bias_3);
         float32x4_t out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         const int32x4_t whole = vcvtnq_s32_f32(out);
         const int32x4_t code = vaddq_s32(whole, zero);
         const int8x8_t out_2 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));

@@ -361,8 +361,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -374,8 +373,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -387,8 +385,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -400,8 +397,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -413,8 +409,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -426,8 +421,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -439,8 +433,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -490,8 +483,7 @@ L(tap_y_done):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -590,8 +582,7 @@ L(tap_y_2_done):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out

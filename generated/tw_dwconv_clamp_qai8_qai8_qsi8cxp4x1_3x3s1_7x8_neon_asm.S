@@ -586,8 +586,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -597,8 +596,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -610,8 +608,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -621,8 +618,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -634,8 +630,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -645,8 +640,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -658,8 +652,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -669,8 +662,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -682,8 +674,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -693,8 +684,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -706,8 +696,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -717,8 +706,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -730,8 +718,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -741,8 +728,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -802,8 +788,7 @@ L(tap_y_done):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v17.4s, v7.4s, v0.4s                             // out
   bsl v17.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v17.4s                             // out
-  bsl v7.16b, v17.16b, v1.16b
+  fmin v7.4s, v17.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -813,8 +798,7 @@ L(tap_y_done):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -969,8 +953,7 @@ L(tap_y_2_done):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v17.4s, v7.4s, v0.4s                             // out
   bsl v17.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v17.4s                             // out
-  bsl v7.16b, v17.16b, v1.16b
+  fmin v7.4s, v17.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -979,8 +962,7 @@ L(tap_y_2_done):
   fmul v16.4s, v16.4s, v4.4s                             // out
   fcmgt v17.4s, v16.4s, v0.4s                            // out
   bsl v17.16b, v16.16b, v0.16b
-  fcmgt v16.4s, v1.4s, v17.4s                            // out
-  bsl v16.16b, v17.16b, v1.16b
+  fmin v16.4s, v17.4s, v1.4s                             // out
   fcvtns v16.4s, v16.4s                                  // whole
   add v16.4s, v16.4s, v2.4s                              // code
   sqxtn v16.4h, v16.4s                                   // out

@@ -451,8 +451,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -464,8 +463,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -477,8 +475,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -490,8 +487,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -503,8 +499,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -516,8 +511,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -529,8 +523,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -580,8 +573,7 @@ L(tap_y_done):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -680,8 +672,7 @@ L(tap_y_2_done):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out

@@ -730,8 +730,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -741,8 +740,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -754,8 +752,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -765,8 +762,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -778,8 +774,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -789,8 +784,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -802,8 +796,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -813,8 +806,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -826,8 +818,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -837,8 +828,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -850,8 +840,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -861,8 +850,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -874,8 +862,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -885,8 +872,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -946,8 +932,7 @@ L(tap_y_done):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v17.4s, v7.4s, v0.4s                             // out
   bsl v17.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v17.4s                             // out
-  bsl v7.16b, v17.16b, v1.16b
+  fmin v7.4s, v17.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -957,8 +942,7 @@ L(tap_y_done):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1113,8 +1097,7 @@ L(tap_y_2_done):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v17.4s, v7.4s, v0.4s                             // out
   bsl v17.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v17.4s                             // out
-  bsl v7.16b, v17.16b, v1.16b
+  fmin v7.4s, v17.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1123,8 +1106,7 @@ L(tap_y_2_done):
   fmul v16.4s, v16.4s, v4.4s                             // out
   fcmgt v17.4s, v16.4s, v0.4s                            // out
   bsl v17.16b, v16.16b, v0.16b
-  fcmgt v16.4s, v1.4s, v17.4s                            // out
-  bsl v16.16b, v17.16b, v1.16b
+  fmin v16.4s, v17.4s, v1.4s                             // out
   fcvtns v16.4s, v16.4s                                  // whole
   add v16.4s, v16.4s, v2.4s                              // code
   sqxtn v16.4h, v16.4s                                   // out

@@ -522,7 +522,7 @@ void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_5x5s1_7x4_neon(const tw_args* args) {
           float32x4_t real = vcvtq_f32_s32(acc);
           float32x4_t out = vmulq_f32(real, scale_0);
           out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-          out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+          out = vminq_f32(out, highest);
           int32x4_t whole = vcvtnq_s32_f32(out);
           int32x4_t code = vaddq_s32(whole, zero);
           int8x8_t out_2 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -531,7 +531,7 @@ void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_5x5s1_7x4_neon(const tw_args* args) {
           real = vcvtq_f32_s32(acc_2);
           out = vmulq_f32(real, scale_0);
           out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-          out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+          out = vminq_f32(out, highest);
           whole = vcvtnq_s32_f32(out);
           code = vaddq_s32(whole, zero);
           out_2 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -540,7 +540,7 @@ void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_5x5s1_7x4_neon(const tw_args* args) {
           real = vcvtq_f32_s32(acc_3);
           out = vmulq_f32(real, scale_0);
           out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-          out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+          out = vminq_f32(out, highest);
           whole = vcvtnq_s32_f32(out);
           code = vaddq_s32(whole, zero);
           out_2 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -549,7 +549,7 @@ void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_5x5s1_7x4_neon(const tw_args* args) {
           real = vcvtq_f32_s32(acc_4);
           out = vmulq_f32(real, scale_0);
           out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-          out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+          out = vminq_f32(out, highest);
           whole = vcvtnq_s32_f32(out);
           code = vaddq_s32(whole, zero);
           out_2 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -558,7 +558,7 @@ void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_5x5s1_7x4_neon(const tw_args* args) {
           real = vcvtq_f32_s32(acc_5);
           out = vmulq_f32(real, scale_0);
           out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-          out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+          out = vminq_f32(out, highest);
           whole = vcvtnq_s32_f32(out);
           code = vaddq_s32(whole, zero);
           out_2 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -567,7 +567,7 @@ void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_5x5s1_7x4_neon(const tw_args* args) {
           real = vcvtq_f32_s32(acc_6);
           out = vmulq_f32(real, scale_0);
           out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-          out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+          out = vminq_f32(out, highest);
           whole = vcvtnq_s32_f32(out);
           code = vaddq_s32(whole, zero);
           out_2 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -576,7 +576,7 @@ void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_5x5s1_7x4_neon(const tw_args* args) {
           real = vcvtq_f32_s32(acc_7);
           out = vmulq_f32(real, scale_0);
           out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-          out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+          out = vminq_f32(out, highest);
           whole = vcvtnq_s32_f32(out);
           code = vaddq_s32(whole, zero);
           out_2 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -612,7 +612,7 @@ void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_5x5s1_7x4_neon(const tw_args* args) {
           const float32x4_t real = vcvtq_f32_s32(bias_3);
           float32x4_t out = vmulq_f32(real, scale_0);
           out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-          out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+          out = vminq_f32(out, highest);
           const int32x4_t whole = vcvtnq_s32_f32(out);
           const int32x4_t code = vaddq_s32(whole, zero);
           const int8x8_t out_2 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -667,7 +667,7 @@ void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_5x5s1_7x4_neon(const tw_args* args) {
         const float32x4_t real = vcvtq_f32_s32(bias_3);
         float32x4_t out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         const int32x4_t whole = vcvtnq_s32_f32(out);
         const int32x4_t code = vaddq_s32(whole, zero);
         const int8x8_t out_2 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));

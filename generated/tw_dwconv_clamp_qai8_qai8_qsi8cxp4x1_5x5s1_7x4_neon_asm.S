@@ -665,8 +665,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -678,8 +677,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -691,8 +689,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -704,8 +701,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -717,8 +713,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -730,8 +725,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -743,8 +737,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -794,8 +787,7 @@ L(tap_y_done):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -894,8 +886,7 @@ L(tap_y_2_done):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out

@@ -1150,8 +1150,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1161,8 +1160,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1174,8 +1172,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1185,8 +1182,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1198,8 +1194,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1209,8 +1204,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1222,8 +1216,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1233,8 +1226,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1246,8 +1238,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1257,8 +1248,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1270,8 +1260,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1281,8 +1270,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1294,8 +1282,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1305,8 +1292,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1366,8 +1352,7 @@ L(tap_y_done):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v17.4s, v7.4s, v0.4s                             // out
   bsl v17.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v17.4s                             // out
-  bsl v7.16b, v17.16b, v1.16b
+  fmin v7.4s, v17.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1377,8 +1362,7 @@ L(tap_y_done):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1533,8 +1517,7 @@ L(tap_y_2_done):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v17.4s, v7.4s, v0.4s                             // out
   bsl v17.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v17.4s                             // out
-  bsl v7.16b, v17.16b, v1.16b
+  fmin v7.4s, v17.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1543,8 +1526,7 @@ L(tap_y_2_done):
   fmul v16.4s, v16.4s, v4.4s                             // out
   fcmgt v17.4s, v16.4s, v0.4s                            // out
   bsl v17.16b, v16.16b, v0.16b
-  fcmgt v16.4s, v1.4s, v17.4s                            // out
-  bsl v16.16b, v17.16b, v1.16b
+  fmin v16.4s, v17.4s, v1.4s                             // out
   fcvtns v16.4s, v16.4s                                  // whole
   add v16.4s, v16.4s, v2.4s                              // code
   sqxtn v16.4h, v16.4s                                   // out

@@ -815,8 +815,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -828,8 +827,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -841,8 +839,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -854,8 +851,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -867,8 +863,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -880,8 +875,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -893,8 +887,7 @@ L(pixels):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -944,8 +937,7 @@ L(tap_y_done):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out
@@ -1044,8 +1036,7 @@ L(tap_y_2_done):
   fmul v5.4s, v5.4s, v3.4s                               // out
   fcmgt v6.4s, v5.4s, v0.4s                              // out
   bsl v6.16b, v5.16b, v0.16b
-  fcmgt v5.4s, v1.4s, v6.4s                              // out
-  bsl v5.16b, v6.16b, v1.16b
+  fmin v5.4s, v6.4s, v1.4s                               // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v2.4s                                // code
   sqxtn v5.4h, v5.4s                                     // out

@@ -1390,8 +1390,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1401,8 +1400,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1414,8 +1412,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1425,8 +1422,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1438,8 +1434,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1449,8 +1444,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1462,8 +1456,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1473,8 +1466,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1486,8 +1478,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1497,8 +1488,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1510,8 +1500,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1521,8 +1510,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1534,8 +1522,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1545,8 +1532,7 @@ L(pixels):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1606,8 +1592,7 @@ L(tap_y_done):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v17.4s, v7.4s, v0.4s                             // out
   bsl v17.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v17.4s                             // out
-  bsl v7.16b, v17.16b, v1.16b
+  fmin v7.4s, v17.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1617,8 +1602,7 @@ L(tap_y_done):
   fmul v7.4s, v7.4s, v4.4s                               // out
   fcmgt v16.4s, v7.4s, v0.4s                             // out
   bsl v16.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v1.16b
+  fmin v7.4s, v16.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1773,8 +1757,7 @@ L(tap_y_2_done):
   fmul v7.4s, v7.4s, v3.4s                               // out
   fcmgt v17.4s, v7.4s, v0.4s                             // out
   bsl v17.16b, v7.16b, v0.16b
-  fcmgt v7.4s, v1.4s, v17.4s                             // out
-  bsl v7.16b, v17.16b, v1.16b
+  fmin v7.4s, v17.4s, v1.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v2.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out
@@ -1783,8 +1766,7 @@ L(tap_y_2_done):
   fmul v16.4s, v16.4s, v4.4s                             // out
   fcmgt v17.4s, v16.4s, v0.4s                            // out
   bsl v17.16b, v16.16b, v0.16b
-  fcmgt v16.4s, v1.4s, v17.4s                            // out
-  bsl v16.16b, v17.16b, v1.16b
+  fmin v16.4s, v17.4s, v1.4s                             // out
   fcvtns v16.4s, v16.4s                                  // whole
   add v16.4s, v16.4s, v2.4s                              // code
   sqxtn v16.4h, v16.4s                                   // out

@@ -96,20 +96,20 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx2_i16(const tw_pack_args* args) {
               _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 96)));
           lowest = _mm256_min_ps(x, lowest);
           highest = _mm256_max_ps(x, highest);
-          const __m256 v_2 = _mm256_mul_ps(x, v);
-          nothing = _mm256_add_ps(v_2, nothing);
+          __m256 nothing_5 = _mm256_mul_ps(x, v);
+          nothing = _mm256_add_ps(nothing_5, nothing);
           lowest_2 = _mm256_min_ps(x_2, lowest_2);
           highest_2 = _mm256_max_ps(x_2, highest_2);
-          const __m256 v_3 = _mm256_mul_ps(x_2, v);
-          nothing_2 = _mm256_add_ps(v_3, nothing_2);
+          nothing_5 = _mm256_mul_ps(x_2, v);
+          nothing_2 = _mm256_add_ps(nothing_5, nothing_2);
           lowest_3 = _mm256_min_ps(x_3, lowest_3);
           highest_3 = _mm256_max_ps(x_3, highest_3);
-          const __m256 v_4 = _mm256_mul_ps(x_3, v);
-          nothing_3 = _mm256_add_ps(v_4, nothing_3);
+          nothing_5 = _mm256_mul_ps(x_3, v);
+          nothing_3 = _mm256_add_ps(nothing_5, nothing_3);
           lowest_4 = _mm256_min_ps(x_4, lowest_4);
           highest_4 = _mm256_max_ps(x_4, highest_4);
-          const __m256 v_5 = _mm256_mul_ps(x_4, v);
-          nothing_4 = _mm256_add_ps(v_5, nothing_4);
+          nothing_5 = _mm256_mul_ps(x_4, v);
+          nothing_4 = _mm256_add_ps(nothing_5, nothing_4);
           floats += 128;
         }
         uint8_t* const tail_2 = tail;

@@ -81,16 +81,12 @@ void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks(const tw_pack_args* args) {
         const uint8_t* floats_at = floats;
         float32x4_t lowest = v;
         float32x4_t highest = v;
-        float32x4_t nothing = v;
         float32x4_t lowest_2 = v;
         float32x4_t highest_2 = v;
-        float32x4_t nothing_2 = v;
         float32x4_t lowest_3 = v;
         float32x4_t highest_3 = v;
-        float32x4_t nothing_3 = v;
         float32x4_t lowest_4 = v;
         float32x4_t highest_4 = v;
-        float32x4_t nothing_4 = v;
         // part loop
         for (size_t i_part = 0; i_part < parts; ++i_part) {
           // k loop
@@ -102,135 +98,115 @@ void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks(const tw_pack_args* args) {
                 vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats_at + 32)));
             const float32x4_t x_4 =
                 vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats_at + 48)));
-            lowest = vbslq_f32(vcltq_f32(x, lowest), x, lowest);
-            highest = vbslq_f32(vcgtq_f32(x, highest), x, highest);
-            const float32x4_t v_2 = vmulq_f32(x, v);
-            nothing = vaddq_f32(v_2, nothing);
-            lowest_2 = vbslq_f32(vcltq_f32(x_2, lowest_2), x_2, lowest_2);
-            highest_2 = vbslq_f32(vcgtq_f32(x_2, highest_2), x_2, highest_2);
-            const float32x4_t v_3 = vmulq_f32(x_2, v);
-            nothing_2 = vaddq_f32(v_3, nothing_2);
-            lowest_3 = vbslq_f32(vcltq_f32(x_3, lowest_3), x_3, lowest_3);
-            highest_3 = vbslq_f32(vcgtq_f32(x_3, highest_3), x_3, highest_3);
-            const float32x4_t v_4 = vmulq_f32(x_3, v);
-            nothing_3 = vaddq_f32(v_4, nothing_3);
-            lowest_4 = vbslq_f32(vcltq_f32(x_4, lowest_4), x_4, lowest_4);
-            highest_4 = vbslq_f32(vcgtq_f32(x_4, highest_4), x_4, highest_4);
-            const float32x4_t v_5 = vmulq_f32(x_4, v);
-            nothing_4 = vaddq_f32(v_5, nothing_4);
+            lowest = vminq_f32(x, lowest);
+            highest = vmaxq_f32(x, highest);
+            lowest_2 = vminq_f32(x_2, lowest_2);
+            highest_2 = vmaxq_f32(x_2, highest_2);
+            lowest_3 = vminq_f32(x_3, lowest_3);
+            highest_3 = vmaxq_f32(x_3, highest_3);
+            lowest_4 = vminq_f32(x_4, lowest_4);
+            highest_4 = vmaxq_f32(x_4, highest_4);
             floats_at += 64;
           }
           uint8_t* const tail_2 = tail;
           whole_steps = 1;
           floats_at = tail_2;
         }
-        const float32x4_t v_2 = vbslq_f32(vcltq_f32(lowest, lowest_2), lowest, lowest_2);
-        const float32x4_t v_3 = vbslq_f32(vcltq_f32(lowest_3, lowest_4), lowest_3, lowest_4);
-        const uint64x2_t v_4 = vreinterpretq_u64_f32(vbslq_f32(vcltq_f32(v_2, v_3), v_2, v_3));
+        const float32x4_t v_2 = vminq_f32(lowest, lowest_2);
+        const float32x4_t v_3 = vminq_f32(lowest_3, lowest_4);
+        const uint64x2_t v_4 = vreinterpretq_u64_f32(vminq_f32(v_2, v_3));
         const uint64x2_t v_5 = vzip1q_u64(v_4, v_4);
         const uint64x2_t v_6 = vzip2q_u64(v_4, v_4);
-        const uint32x4_t v_7 = vreinterpretq_u32_f32(vbslq_f32(vcltq_f32(vreinterpretq_f32_u64(v_5),
-            vreinterpretq_f32_u64(v_6)), vreinterpretq_f32_u64(v_5), vreinterpretq_f32_u64(v_6)));
+        const uint32x4_t v_7 = vreinterpretq_u32_f32(vminq_f32(vreinterpretq_f32_u64(v_5),
+            vreinterpretq_f32_u64(v_6)));
         const uint64x2_t v_8 = vreinterpretq_u64_u32(vzip1q_u32(v_7, v_7));
         const uint64x2_t v_9 = vzip1q_u64(v_8, v_8);
         const uint64x2_t v_10 = vzip2q_u64(v_8, v_8);
-        const float32x4_t v_11 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u64(v_9),
-            vreinterpretq_f32_u64(v_10)), vreinterpretq_f32_u64(v_9), vreinterpretq_f32_u64(v_10));
-        const float32x4_t v_12 = vbslq_f32(vcgtq_f32(highest, highest_2), highest, highest_2);
-        const float32x4_t v_13 = vbslq_f32(vcgtq_f32(highest_3, highest_4), highest_3, highest_4);
-        const uint64x2_t v_14 = vreinterpretq_u64_f32(vbslq_f32(vcgtq_f32(v_12, v_13), v_12, v_13));
+        const float32x4_t v_11 = vminq_f32(vreinterpretq_f32_u64(v_9), vreinterpretq_f32_u64(v_10));
+        const float32x4_t v_12 = vmaxq_f32(highest, highest_2);
+        const float32x4_t v_13 = vmaxq_f32(highest_3, highest_4);
+        const uint64x2_t v_14 = vreinterpretq_u64_f32(vmaxq_f32(v_12, v_13));
         const uint64x2_t v_15 = vzip1q_u64(v_14, v_14);
         const uint64x2_t v_16 = vzip2q_u64(v_14, v_14);
-        const uint32x4_t v_17 =
-            vreinterpretq_u32_f32(vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_15),
-            vreinterpretq_f32_u64(v_16)), vreinterpretq_f32_u64(v_15),
+        const uint32x4_t v_17 = vreinterpretq_u32_f32(vmaxq_f32(vreinterpretq_f32_u64(v_15),
             vreinterpretq_f32_u64(v_16)));
         const uint64x2_t v_18 = vreinterpretq_u64_u32(vzip1q_u32(v_17, v_17));
         const uint64x2_t v_19 = vzip1q_u64(v_18, v_18);
         const uint64x2_t v_20 = vzip2q_u64(v_18, v_18);
-        const float32x4_t v_21 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_19),
-            vreinterpretq_f32_u64(v_20)), vreinterpretq_f32_u64(v_19), vreinterpretq_f32_u64(v_20));
+        const float32x4_t v_21 =
+            vmaxq_f32(vreinterpretq_f32_u64(v_19), vreinterpretq_f32_u64(v_20));
+        const float32x4_t nothing = vmulq_f32(v_11, v);
+        const float32x4_t nothing_2 = vmulq_f32(v_21, v);
         const float32x4_t v_22 = vaddq_f32(nothing, nothing_2);
-        const float32x4_t v_23 = vaddq_f32(nothing_3, nothing_4);
-        const uint64x2_t v_24 = vreinterpretq_u64_f32(vaddq_f32(v_22, v_23));
-        const uint64x2_t v_25 = vzip1q_u64(v_24, v_24);
-        const uint64x2_t v_26 = vzip2q_u64(v_24, v_24);
-        const uint32x4_t v_27 = vreinterpretq_u32_f32(vaddq_f32(vreinterpretq_f32_u64(v_25),
-            vreinterpretq_f32_u64(v_26)));
-        const uint64x2_t v_28 = vreinterpretq_u64_u32(vzip1q_u32(v_27, v_27));
-        const uint64x2_t v_29 = vzip1q_u64(v_28, v_28);
-        const uint64x2_t v_30 = vzip2q_u64(v_28, v_28);
-        const float32x4_t v_31 =
-            vaddq_f32(vreinterpretq_f32_u64(v_29), vreinterpretq_f32_u64(v_30));
         const float32x4_t range = vsubq_f32(v_21, v_11);
         float32x4_t bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x437f0000));
-        const float32x4_t v_32 = vdivq_f32(bits, range);
+        const float32x4_t v_23 = vdivq_f32(bits, range);
         bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x3f000000));
-        const float32x4_t v_33 = vmulq_f32(bits, v_21);
-        const float32x4_t v_34 = vmulq_f32(bits, v_11);
-        const float32x4_t v_35 = vsubq_f32(v_33, v_34);
+        const float32x4_t v_24 = vmulq_f32(bits, v_21);
+        const float32x4_t v_25 = vmulq_f32(bits, v_11);
+        const float32x4_t v_26 = vsubq_f32(v_24, v_25);
         bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x42ff0000));
-        const uint8x16_t v_36 = vreinterpretq_u8_f32(vdivq_f32(bits, v_35));
+        const uint8x16_t v_27 = vreinterpretq_u8_f32(vdivq_f32(bits, v_26));
         int32x4_t bits_2 = vdupq_n_s32((int32_t)0x80800000);
-        const int32x4_t v_37 = vaddq_s32(vreinterpretq_s32_f32(range), bits_2);
-        const int32x4_t fits = vshrq_n_s32(v_37, 31);
-        const uint8x16_t v_38 = veorq_u8(vreinterpretq_u8_f32(v_32), v_36);
-        const uint8x16_t v_39 = vandq_u8(v_38, vreinterpretq_u8_s32(fits));
-        const uint8x16_t factor = veorq_u8(v_36, v_39);
+        const int32x4_t v_28 = vaddq_s32(vreinterpretq_s32_f32(range), bits_2);
+        const int32x4_t fits = vshrq_n_s32(v_28, 31);
+        const uint8x16_t v_29 = veorq_u8(vreinterpretq_u8_f32(v_23), v_27);
+        const uint8x16_t v_30 = vandq_u8(v_29, vreinterpretq_u8_s32(fits));
+        const uint8x16_t factor = veorq_u8(v_27, v_30);
         bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x7f7fffff));
-        const uint8x16_t v_40 =
+        const uint8x16_t v_31 =
             vreinterpretq_u8_f32(vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(factor), bits),
             vreinterpretq_f32_u8(factor), bits));
         bits_2 = vreinterpretq_s32_u8(vdupq_n_u8(255));
-        const int32x4_t v_41 = vaddq_s32(vreinterpretq_s32_f32(range), bits_2);
-        const int32x4_t empty = vshrq_n_s32(v_41, 31);
+        const int32x4_t v_32 = vaddq_s32(vreinterpretq_s32_f32(range), bits_2);
+        const int32x4_t empty = vshrq_n_s32(v_32, 31);
         uint8x16_t bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x3f800000));
-        const uint8x16_t v_42 = veorq_u8(bits_3, v_40);
-        const uint8x16_t v_43 = vandq_u8(v_42, vreinterpretq_u8_s32(empty));
-        const float32x4_t factor_2 = vreinterpretq_f32_u8(veorq_u8(v_40, v_43));
+        const uint8x16_t v_33 = veorq_u8(bits_3, v_31);
+        const uint8x16_t v_34 = vandq_u8(v_33, vreinterpretq_u8_s32(empty));
+        const float32x4_t factor_2 = vreinterpretq_f32_u8(veorq_u8(v_31, v_34));
         const float32x4_t low = vmulq_f32(v_11, factor_2);
         const float32x4_t high = vmulq_f32(v_21, factor_2);
         bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0xc3000000));
         const float32x4_t bits_4 = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x42fe0000));
-        const float32x4_t v_44 = vaddq_f32(bits, low);
-        const float32x4_t v_45 = vaddq_f32(bits_4, high);
-        const float32x4_t v_46 = vaddq_f32(v_44, v_45);
-        const int32x4_t v_47 = vdupq_n_s32(0);
-        const int32x4_t v_48 = vsubq_s32(v_47, vreinterpretq_s32_f32(v_46));
-        const int32x4_t positive = vshrq_n_s32(v_48, 31);
-        const float32x4_t v_49 = vsubq_f32(bits, low);
-        const uint8x16_t v_50 = vreinterpretq_u8_f32(vsubq_f32(bits_4, high));
-        const uint8x16_t v_51 = veorq_u8(vreinterpretq_u8_f32(v_49), v_50);
-        const uint8x16_t v_52 = vandq_u8(v_51, vreinterpretq_u8_s32(positive));
-        const uint8x16_t zero_point = veorq_u8(v_50, v_52);
-        const float32x4_t v_53 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u8(zero_point), bits),
+        const float32x4_t v_35 = vaddq_f32(bits, low);
+        const float32x4_t v_36 = vaddq_f32(bits_4, high);
+        const float32x4_t v_37 = vaddq_f32(v_35, v_36);
+        const int32x4_t v_38 = vdupq_n_s32(0);
+        const int32x4_t v_39 = vsubq_s32(v_38, vreinterpretq_s32_f32(v_37));
+        const int32x4_t positive = vshrq_n_s32(v_39, 31);
+        const float32x4_t v_40 = vsubq_f32(bits, low);
+        const uint8x16_t v_41 = vreinterpretq_u8_f32(vsubq_f32(bits_4, high));
+        const uint8x16_t v_42 = veorq_u8(vreinterpretq_u8_f32(v_40), v_41);
+        const uint8x16_t v_43 = vandq_u8(v_42, vreinterpretq_u8_s32(positive));
+        const uint8x16_t zero_point = veorq_u8(v_41, v_43);
+        const float32x4_t v_44 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u8(zero_point), bits),
             vreinterpretq_f32_u8(zero_point), bits);
-        const float32x4_t v_54 = vbslq_f32(vcltq_f32(v_53, bits_4), v_53, bits_4);
-        const int32x4_t v_55 = vcvtnq_s32_f32(v_54);
-        const float32x4_t rounded = vcvtq_f32_s32(v_55);
+        const float32x4_t v_45 = vbslq_f32(vcltq_f32(v_44, bits_4), v_44, bits_4);
+        const int32x4_t v_46 = vcvtnq_s32_f32(v_45);
+        const float32x4_t rounded = vcvtq_f32_s32(v_46);
         bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fffffff));
-        const uint8x16_t v_56 = vandq_u8(vreinterpretq_u8_f32(v_31), bits_3);
+        const uint8x16_t v_47 = vandq_u8(vreinterpretq_u8_f32(v_22), bits_3);
         bits_2 = vreinterpretq_s32_u8(vdupq_n_u8(255));
-        const int32x4_t v_57 = vaddq_s32(vreinterpretq_s32_u8(v_56), bits_2);
-        const uint8x16_t finite = vreinterpretq_u8_s32(vshrq_n_s32(v_57, 31));
+        const int32x4_t v_48 = vaddq_s32(vreinterpretq_s32_u8(v_47), bits_2);
+        const uint8x16_t finite = vreinterpretq_u8_s32(vshrq_n_s32(v_48, 31));
         bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x3f800000));
-        const float32x4_t v_58 = vdivq_f32(bits, factor_2);
-        const uint8x16_t v_59 = vandq_u8(vreinterpretq_u8_f32(factor_2), finite);
+        const float32x4_t v_49 = vdivq_f32(bits, factor_2);
+        const uint8x16_t v_50 = vandq_u8(vreinterpretq_u8_f32(factor_2), finite);
         bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0xc3000000));
-        const float32x4_t v_60 = vsubq_f32(bits, rounded);
-        const uint8x16_t v_61 = vandq_u8(vreinterpretq_u8_f32(v_60), finite);
+        const float32x4_t v_51 = vsubq_f32(bits, rounded);
+        const uint8x16_t v_52 = vandq_u8(vreinterpretq_u8_f32(v_51), finite);
         bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x42fe0000));
-        const float32x4_t v_62 = vsubq_f32(bits, rounded);
-        const uint8x16_t v_63 = vandq_u8(vreinterpretq_u8_f32(v_62), finite);
-        const uint8x16_t v_64 = vandq_u8(vreinterpretq_u8_s32(v_55), finite);
+        const float32x4_t v_53 = vsubq_f32(bits, rounded);
+        const uint8x16_t v_54 = vandq_u8(vreinterpretq_u8_f32(v_53), finite);
+        const uint8x16_t v_55 = vandq_u8(vreinterpretq_u8_s32(v_46), finite);
         bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fc00000));
-        const uint8x16_t v_65 = veorq_u8(vreinterpretq_u8_f32(v_58), bits_3);
-        const uint8x16_t v_66 = vandq_u8(v_65, finite);
-        const uint8x16_t scale = veorq_u8(bits_3, v_66);
-        vst1q_s8((int8_t *)how, vreinterpretq_s8_u8(v_59));
-        vst1q_s8((int8_t *)(how + 144), vreinterpretq_s8_u8(v_61));
-        vst1q_s8((int8_t *)(how + 288), vreinterpretq_s8_u8(v_63));
-        vst1q_s8((int8_t *)(how + 432), vreinterpretq_s8_u8(v_64));
+        const uint8x16_t v_56 = veorq_u8(vreinterpretq_u8_f32(v_49), bits_3);
+        const uint8x16_t v_57 = vandq_u8(v_56, finite);
+        const uint8x16_t scale = veorq_u8(bits_3, v_57);
+        vst1q_s8((int8_t *)how, vreinterpretq_s8_u8(v_50));
+        vst1q_s8((int8_t *)(how + 144), vreinterpretq_s8_u8(v_52));
+        vst1q_s8((int8_t *)(how + 288), vreinterpretq_s8_u8(v_54));
+        vst1q_s8((int8_t *)(how + 432), vreinterpretq_s8_u8(v_55));
         vst1q_s8((int8_t *)(how + 576), vreinterpretq_s8_u8(scale));
         uint8_t* packed_at = packed;
         uint8_t* how_at = how;
@@ -251,79 +227,79 @@ void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks(const tw_pack_args* args) {
           const float32x4_t x_6 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 80)));
           const float32x4_t x_7 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 96)));
           const float32x4_t x_8 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 112)));
-          const float32x4_t v_67 = vmulq_f32(x, factor_3);
-          const float32x4_t v_68 = vbslq_f32(vcgtq_f32(v_67, lowest_5), v_67, lowest_5);
-          const float32x4_t v_69 = vbslq_f32(vcltq_f32(v_68, highest_5), v_68, highest_5);
-          const int32x4_t v_70 = vcvtnq_s32_f32(v_69);
-          const int32x4_t v_71 = vaddq_s32(v_70, zero_point_2);
-          const float32x4_t v_72 = vmulq_f32(x_2, factor_3);
-          const float32x4_t v_73 = vbslq_f32(vcgtq_f32(v_72, lowest_5), v_72, lowest_5);
-          const float32x4_t v_74 = vbslq_f32(vcltq_f32(v_73, highest_5), v_73, highest_5);
-          const int32x4_t v_75 = vcvtnq_s32_f32(v_74);
-          const int32x4_t v_76 = vaddq_s32(v_75, zero_point_2);
-          const float32x4_t v_77 = vmulq_f32(x_3, factor_3);
-          const float32x4_t v_78 = vbslq_f32(vcgtq_f32(v_77, lowest_5), v_77, lowest_5);
-          const float32x4_t v_79 = vbslq_f32(vcltq_f32(v_78, highest_5), v_78, highest_5);
-          const int32x4_t v_80 = vcvtnq_s32_f32(v_79);
-          const int32x4_t v_81 = vaddq_s32(v_80, zero_point_2);
-          const float32x4_t v_82 = vmulq_f32(x_4, factor_3);
-          const float32x4_t v_83 = vbslq_f32(vcgtq_f32(v_82, lowest_5), v_82, lowest_5);
-          const float32x4_t v_84 = vbslq_f32(vcltq_f32(v_83, highest_5), v_83, highest_5);
-          const int32x4_t v_85 = vcvtnq_s32_f32(v_84);
-          const int32x4_t v_86 = vaddq_s32(v_85, zero_point_2);
-          const float32x4_t v_87 = vmulq_f32(x_5, factor_3);
-          const float32x4_t v_88 = vbslq_f32(vcgtq_f32(v_87, lowest_5), v_87, lowest_5);
-          const float32x4_t v_89 = vbslq_f32(vcltq_f32(v_88, highest_5), v_88, highest_5);
-          const int32x4_t v_90 = vcvtnq_s32_f32(v_89);
-          const int32x4_t v_91 = vaddq_s32(v_90, zero_point_2);
-          const float32x4_t v_92 = vmulq_f32(x_6, factor_3);
-          const float32x4_t v_93 = vbslq_f32(vcgtq_f32(v_92, lowest_5), v_92, lowest_5);
-          const float32x4_t v_94 = vbslq_f32(vcltq_f32(v_93, highest_5), v_93, highest_5);
-          const int32x4_t v_95 = vcvtnq_s32_f32(v_94);
-          const int32x4_t v_96 = vaddq_s32(v_95, zero_point_2);
-          const float32x4_t v_97 = vmulq_f32(x_7, factor_3);
-          const float32x4_t v_98 = vbslq_f32(vcgtq_f32(v_97, lowest_5), v_97, lowest_5);
-          const float32x4_t v_99 = vbslq_f32(vcltq_f32(v_98, highest_5), v_98, highest_5);
-          const int32x4_t v_100 = vcvtnq_s32_f32(v_99);
-          const int32x4_t v_101 = vaddq_s32(v_100, zero_point_2);
-          const float32x4_t v_102 = vmulq_f32(x_8, factor_3);
-          const float32x4_t v_103 = vbslq_f32(vcgtq_f32(v_102, lowest_5), v_102, lowest_5);
-          const float32x4_t v_104 = vbslq_f32(vcltq_f32(v_103, highest_5), v_103, highest_5);
-          const int32x4_t v_105 = vcvtnq_s32_f32(v_104);
-          const int32x4_t v_106 = vaddq_s32(v_105, zero_point_2);
-          const uint16x8_t v_107 =
-              vuzp1q_u16(vreinterpretq_u16_s32(v_71), vreinterpretq_u16_s32(v_76));
-          const uint16x8_t v_108 =
-              vuzp1q_u16(vreinterpretq_u16_s32(v_81), vreinterpretq_u16_s32(v_86));
-          const uint8x16_t v_109 =
-              vuzp1q_u8(vreinterpretq_u8_u16(v_107), vreinterpretq_u8_u16(v_108));
-          vst1q_s8((int8_t *)place, vreinterpretq_s8_u8(v_109));
-          const uint16x8_t v_110 =
-              vuzp1q_u16(vreinterpretq_u16_s32(v_91), vreinterpretq_u16_s32(v_96));
-          const uint16x8_t v_111 =
-              vuzp1q_u16(vreinterpretq_u16_s32(v_101), vreinterpretq_u16_s32(v_106));
-          const uint8x16_t v_112 =
-              vuzp1q_u8(vreinterpretq_u8_u16(v_110), vreinterpretq_u8_u16(v_111));
-          vst1q_s8((int8_t *)(place + 16), vreinterpretq_s8_u8(v_112));
-          const int32x4_t v_113 = vaddq_s32(v_71, v_76);
-          const int32x4_t v_114 = vaddq_s32(v_81, v_86);
-          const int32x4_t v_115 = vaddq_s32(v_91, v_96);
-          const int32x4_t v_116 = vaddq_s32(v_101, v_106);
-          const int32x4_t v_117 = vaddq_s32(v_113, v_114);
-          const int32x4_t v_118 = vaddq_s32(v_115, v_116);
-          const uint64x2_t v_119 = vreinterpretq_u64_s32(vaddq_s32(v_117, v_118));
-          const uint64x2_t v_120 = vzip1q_u64(v_119, v_119);
-          const uint64x2_t v_121 = vzip2q_u64(v_119, v_119);
-          const uint32x4_t v_122 = vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_120),
-              vreinterpretq_s32_u64(v_121)));
-          const uint64x2_t v_123 = vreinterpretq_u64_u32(vzip1q_u32(v_122, v_122));
-          const uint64x2_t v_124 = vzip1q_u64(v_123, v_123);
-          const uint64x2_t v_125 = vzip2q_u64(v_123, v_123);
-          const int32x4_t v_126 =
-              vaddq_s32(vreinterpretq_s32_u64(v_124), vreinterpretq_s32_u64(v_125));
+          const float32x4_t v_58 = vmulq_f32(x, factor_3);
+          const float32x4_t v_59 = vbslq_f32(vcgtq_f32(v_58, lowest_5), v_58, lowest_5);
+          const float32x4_t v_60 = vminq_f32(v_59, highest_5);
+          const int32x4_t v_61 = vcvtnq_s32_f32(v_60);
+          const int32x4_t v_62 = vaddq_s32(v_61, zero_point_2);
+          const float32x4_t v_63 = vmulq_f32(x_2, factor_3);
+          const float32x4_t v_64 = vbslq_f32(vcgtq_f32(v_63, lowest_5), v_63, lowest_5);
+          const float32x4_t v_65 = vminq_f32(v_64, highest_5);
+          const int32x4_t v_66 = vcvtnq_s32_f32(v_65);
+          const int32x4_t v_67 = vaddq_s32(v_66, zero_point_2);
+          const float32x4_t v_68 = vmulq_f32(x_3, factor_3);
+          const float32x4_t v_69 = vbslq_f32(vcgtq_f32(v_68, lowest_5), v_68, lowest_5);
+          const float32x4_t v_70 = vminq_f32(v_69, highest_5);
+          const int32x4_t v_71 = vcvtnq_s32_f32(v_70);
+          const int32x4_t v_72 = vaddq_s32(v_71, zero_point_2);
+          const float32x4_t v_73 = vmulq_f32(x_4, factor_3);
+          const float32x4_t v_74 = vbslq_f32(vcgtq_f32(v_73, lowest_5), v_73, lowest_5);
+          const float32x4_t v_75 = vminq_f32(v_74, highest_5);
+          const int32x4_t v_76 = vcvtnq_s32_f32(v_75);
+          const int32x4_t v_77 = vaddq_s32(v_76, zero_point_2);
+          const float32x4_t v_78 = vmulq_f32(x_5, factor_3);
+          const float32x4_t v_79 = vbslq_f32(vcgtq_f32(v_78, lowest_5), v_78, lowest_5);
+          const float32x4_t v_80 = vminq_f32(v_79, highest_5);
+          const int32x4_t v_81 = vcvtnq_s32_f32(v_80);
+          const int32x4_t v_82 = vaddq_s32(v_81, zero_point_2);
+          const float32x4_t v_83 = vmulq_f32(x_6, factor_3);
+          const float32x4_t v_84 = vbslq_f32(vcgtq_f32(v_83, lowest_5), v_83, lowest_5);
+          const float32x4_t v_85 = vminq_f32(v_84, highest_5);
+          const int32x4_t v_86 = vcvtnq_s32_f32(v_85);
+          const int32x4_t v_87 = vaddq_s32(v_86, zero_point_2);
+          const float32x4_t v_88 = vmulq_f32(x_7, factor_3);
+          const float32x4_t v_89 = vbslq_f32(vcgtq_f32(v_88, lowest_5), v_88, lowest_5);
+          const float32x4_t v_90 = vminq_f32(v_89, highest_5);
+          const int32x4_t v_91 = vcvtnq_s32_f32(v_90);
+          const int32x4_t v_92 = vaddq_s32(v_91, zero_point_2);
+          const float32x4_t v_93 = vmulq_f32(x_8, factor_3);
+          const float32x4_t v_94 = vbslq_f32(vcgtq_f32(v_93, lowest_5), v_93, lowest_5);
+          const float32x4_t v_95 = vminq_f32(v_94, highest_5);
+          const int32x4_t v_96 = vcvtnq_s32_f32(v_95);
+          const int32x4_t v_97 = vaddq_s32(v_96, zero_point_2);
+          const uint16x8_t v_98 =
+              vuzp1q_u16(vreinterpretq_u16_s32(v_62), vreinterpretq_u16_s32(v_67));
+          const uint16x8_t v_99 =
+              vuzp1q_u16(vreinterpretq_u16_s32(v_72), vreinterpretq_u16_s32(v_77));
+          const uint8x16_t v_100 =
+              vuzp1q_u8(vreinterpretq_u8_u16(v_98), vreinterpretq_u8_u16(v_99));
+          vst1q_s8((int8_t *)place, vreinterpretq_s8_u8(v_100));
+          const uint16x8_t v_101 =
+              vuzp1q_u16(vreinterpretq_u16_s32(v_82), vreinterpretq_u16_s32(v_87));
+          const uint16x8_t v_102 =
+              vuzp1q_u16(vreinterpretq_u16_s32(v_92), vreinterpretq_u16_s32(v_97));
+          const uint8x16_t v_103 =
+              vuzp1q_u8(vreinterpretq_u8_u16(v_101), vreinterpretq_u8_u16(v_102));
+          vst1q_s8((int8_t *)(place + 16), vreinterpretq_s8_u8(v_103));
+          const int32x4_t v_104 = vaddq_s32(v_62, v_67);
+          const int32x4_t v_105 = vaddq_s32(v_72, v_77);
+          const int32x4_t v_106 = vaddq_s32(v_82, v_87);
+          const int32x4_t v_107 = vaddq_s32(v_92, v_97);
+          const int32x4_t v_108 = vaddq_s32(v_104, v_105);
+          const int32x4_t v_109 = vaddq_s32(v_106, v_107);
+          const uint64x2_t v_110 = vreinterpretq_u64_s32(vaddq_s32(v_108, v_109));
+          const uint64x2_t v_111 = vzip1q_u64(v_110, v_110);
+          const uint64x2_t v_112 = vzip2q_u64(v_110, v_110);
+          const uint32x4_t v_113 = vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_111),
+              vreinterpretq_s32_u64(v_112)));
+          const uint64x2_t v_114 = vreinterpretq_u64_u32(vzip1q_u32(v_113, v_113));
+          const uint64x2_t v_115 = vzip1q_u64(v_114, v_114);
+          const uint64x2_t v_116 = vzip2q_u64(v_114, v_114);
+          const int32x4_t v_117 =
+              vaddq_s32(vreinterpretq_s32_u64(v_115), vreinterpretq_s32_u64(v_116));
           uint8_t* const copies = packed_at + 0 + r * 16 * 4;
-          const int32x4_t v_127 = vmulq_s32(v_126, sum_factor_2);
-          const int8x16_t kept = vreinterpretq_s8_s32(vaddq_s32(v_127, sum_base));
+          const int32x4_t v_118 = vmulq_s32(v_117, sum_factor_2);
+          const int8x16_t kept = vreinterpretq_s8_s32(vaddq_s32(v_118, sum_base));
           vst1q_s8((int8_t *)copies, kept);
           vst1q_s8((int8_t *)(copies + 16), kept);
           vst1q_s8((int8_t *)(copies + 32), kept);
@@ -387,16 +363,12 @@ void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks(const tw_pack_args* args) {
         const uint8_t* floats_at = floats;
         float32x4_t lowest = v;
         float32x4_t highest = v;
-        float32x4_t nothing = v;
         float32x4_t lowest_2 = v;
         float32x4_t highest_2 = v;
-        float32x4_t nothing_2 = v;
         float32x4_t lowest_3 = v;
         float32x4_t highest_3 = v;
-        float32x4_t nothing_3 = v;
         float32x4_t lowest_4 = v;
         float32x4_t highest_4 = v;
-        float32x4_t nothing_4 = v;
         // part loop
         for (size_t i_part = 0; i_part < parts; ++i_part) {
           // k loop
@@ -408,135 +380,115 @@ void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks(const tw_pack_args* args) {
                 vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats_at + 32)));
             const float32x4_t x_4 =
                 vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats_at + 48)));
-            lowest = vbslq_f32(vcltq_f32(x, lowest), x, lowest);
-            highest = vbslq_f32(vcgtq_f32(x, highest), x, highest);
-            const float32x4_t v_2 = vmulq_f32(x, v);
-            nothing = vaddq_f32(v_2, nothing);
-            lowest_2 = vbslq_f32(vcltq_f32(x_2, lowest_2), x_2, lowest_2);
-            highest_2 = vbslq_f32(vcgtq_f32(x_2, highest_2), x_2, highest_2);
-            const float32x4_t v_3 = vmulq_f32(x_2, v);
-            nothing_2 = vaddq_f32(v_3, nothing_2);
-            lowest_3 = vbslq_f32(vcltq_f32(x_3, lowest_3), x_3, lowest_3);
-            highest_3 = vbslq_f32(vcgtq_f32(x_3, highest_3), x_3, highest_3);
-            const float32x4_t v_4 = vmulq_f32(x_3, v);
-            nothing_3 = vaddq_f32(v_4, nothing_3);
-            lowest_4 = vbslq_f32(vcltq_f32(x_4, lowest_4), x_4, lowest_4);
-            highest_4 = vbslq_f32(vcgtq_f32(x_4, highest_4), x_4, highest_4);
-            const float32x4_t v_5 = vmulq_f32(x_4, v);
-            nothing_4 = vaddq_f32(v_5, nothing_4);
+            lowest = vminq_f32(x, lowest);
+            highest = vmaxq_f32(x, highest);
+            lowest_2 = vminq_f32(x_2, lowest_2);
+            highest_2 = vmaxq_f32(x_2, highest_2);
+            lowest_3 = vminq_f32(x_3, lowest_3);
+            highest_3 = vmaxq_f32(x_3, highest_3);
+            lowest_4 = vminq_f32(x_4, lowest_4);
+            highest_4 = vmaxq_f32(x_4, highest_4);
             floats_at += 64;
           }
           uint8_t* const tail_2 = tail;
           whole_steps = 1;
           floats_at = tail_2;
         }
-        const float32x4_t v_2 = vbslq_f32(vcltq_f32(lowest, lowest_2), lowest, lowest_2);
-        const float32x4_t v_3 = vbslq_f32(vcltq_f32(lowest_3, lowest_4), lowest_3, lowest_4);
-        const uint64x2_t v_4 = vreinterpretq_u64_f32(vbslq_f32(vcltq_f32(v_2, v_3), v_2, v_3));
+        const float32x4_t v_2 = vminq_f32(lowest, lowest_2);
+        const float32x4_t v_3 = vminq_f32(lowest_3, lowest_4);
+        const uint64x2_t v_4 = vreinterpretq_u64_f32(vminq_f32(v_2, v_3));
         const uint64x2_t v_5 = vzip1q_u64(v_4, v_4);
         const uint64x2_t v_6 = vzip2q_u64(v_4, v_4);
-        const uint32x4_t v_7 = vreinterpretq_u32_f32(vbslq_f32(vcltq_f32(vreinterpretq_f32_u64(v_5),
-            vreinterpretq_f32_u64(v_6)), vreinterpretq_f32_u64(v_5), vreinterpretq_f32_u64(v_6)));
+        const uint32x4_t v_7 = vreinterpretq_u32_f32(vminq_f32(vreinterpretq_f32_u64(v_5),
+            vreinterpretq_f32_u64(v_6)));
         const uint64x2_t v_8 = vreinterpretq_u64_u32(vzip1q_u32(v_7, v_7));
         const uint64x2_t v_9 = vzip1q_u64(v_8, v_8);
         const uint64x2_t v_10 = vzip2q_u64(v_8, v_8);
-        const float32x4_t v_11 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u64(v_9),
-            vreinterpretq_f32_u64(v_10)), vreinterpretq_f32_u64(v_9), vreinterpretq_f32_u64(v_10));
-        const float32x4_t v_12 = vbslq_f32(vcgtq_f32(highest, highest_2), highest, highest_2);
-        const float32x4_t v_13 = vbslq_f32(vcgtq_f32(highest_3, highest_4), highest_3, highest_4);
-        const uint64x2_t v_14 = vreinterpretq_u64_f32(vbslq_f32(vcgtq_f32(v_12, v_13), v_12, v_13));
+        const float32x4_t v_11 = vminq_f32(vreinterpretq_f32_u64(v_9), vreinterpretq_f32_u64(v_10));
+        const float32x4_t v_12 = vmaxq_f32(highest, highest_2);
+        const float32x4_t v_13 = vmaxq_f32(highest_3, highest_4);
+        const uint64x2_t v_14 = vreinterpretq_u64_f32(vmaxq_f32(v_12, v_13));
         const uint64x2_t v_15 = vzip1q_u64(v_14, v_14);
         const uint64x2_t v_16 = vzip2q_u64(v_14, v_14);
-        const uint32x4_t v_17 =
-            vreinterpretq_u32_f32(vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_15),
-            vreinterpretq_f32_u64(v_16)), vreinterpretq_f32_u64(v_15),
+        const uint32x4_t v_17 = vreinterpretq_u32_f32(vmaxq_f32(vreinterpretq_f32_u64(v_15),
             vreinterpretq_f32_u64(v_16)));
         const uint64x2_t v_18 = vreinterpretq_u64_u32(vzip1q_u32(v_17, v_17));
         const uint64x2_t v_19 = vzip1q_u64(v_18, v_18);
         const uint64x2_t v_20 = vzip2q_u64(v_18, v_18);
-        const float32x4_t v_21 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_19),
-            vreinterpretq_f32_u64(v_20)), vreinterpretq_f32_u64(v_19), vreinterpretq_f32_u64(v_20));
+        const float32x4_t v_21 =
+            vmaxq_f32(vreinterpretq_f32_u64(v_19), vreinterpretq_f32_u64(v_20));
+        const float32x4_t nothing = vmulq_f32(v_11, v);
+        const float32x4_t nothing_2 = vmulq_f32(v_21, v);
         const float32x4_t v_22 = vaddq_f32(nothing, nothing_2);
-        const float32x4_t v_23 = vaddq_f32(nothing_3, nothing_4);
-        const uint64x2_t v_24 = vreinterpretq_u64_f32(vaddq_f32(v_22, v_23));
-        const uint64x2_t v_25 = vzip1q_u64(v_24, v_24);
-        const uint64x2_t v_26 = vzip2q_u64(v_24, v_24);
-        const uint32x4_t v_27 = vreinterpretq_u32_f32(vaddq_f32(vreinterpretq_f32_u64(v_25),
-            vreinterpretq_f32_u64(v_26)));
-        const uint64x2_t v_28 = vreinterpretq_u64_u32(vzip1q_u32(v_27, v_27));
-        const uint64x2_t v_29 = vzip1q_u64(v_28, v_28);
-        const uint64x2_t v_30 = vzip2q_u64(v_28, v_28);
-        const float32x4_t v_31 =
-            vaddq_f32(vreinterpretq_f32_u64(v_29), vreinterpretq_f32_u64(v_30));
         const float32x4_t range = vsubq_f32(v_21, v_11);
         float32x4_t bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x437f0000));
-        const float32x4_t v_32 = vdivq_f32(bits, range);
+        const float32x4_t v_23 = vdivq_f32(bits, range);
         bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x3f000000));
-        const float32x4_t v_33 = vmulq_f32(bits, v_21);
-        const float32x4_t v_34 = vmulq_f32(bits, v_11);
-        const float32x4_t v_35 = vsubq_f32(v_33, v_34);
+        const float32x4_t v_24 = vmulq_f32(bits, v_21);
+        const float32x4_t v_25 = vmulq_f32(bits, v_11);
+        const float32x4_t v_26 = vsubq_f32(v_24, v_25);
         bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x42ff0000));
-        const uint8x16_t v_36 = vreinterpretq_u8_f32(vdivq_f32(bits, v_35));
+        const uint8x16_t v_27 = vreinterpretq_u8_f32(vdivq_f32(bits, v_26));
         int32x4_t bits_2 = vdupq_n_s32((int32_t)0x80800000);
-        const int32x4_t v_37 = vaddq_s32(vreinterpretq_s32_f32(range), bits_2);
-        const int32x4_t fits = vshrq_n_s32(v_37, 31);
-        const uint8x16_t v_38 = veorq_u8(vreinterpretq_u8_f32(v_32), v_36);
-        const uint8x16_t v_39 = vandq_u8(v_38, vreinterpretq_u8_s32(fits));
-        const uint8x16_t factor = veorq_u8(v_36, v_39);
+        const int32x4_t v_28 = vaddq_s32(vreinterpretq_s32_f32(range), bits_2);
+        const int32x4_t fits = vshrq_n_s32(v_28, 31);
+        const uint8x16_t v_29 = veorq_u8(vreinterpretq_u8_f32(v_23), v_27);
+        const uint8x16_t v_30 = vandq_u8(v_29, vreinterpretq_u8_s32(fits));
+        const uint8x16_t factor = veorq_u8(v_27, v_30);
         bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x7f7fffff));
-        const uint8x16_t v_40 =
+        const uint8x16_t v_31 =
             vreinterpretq_u8_f32(vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(factor), bits),
             vreinterpretq_f32_u8(factor), bits));
         bits_2 = vreinterpretq_s32_u8(vdupq_n_u8(255));
-        const int32x4_t v_41 = vaddq_s32(vreinterpretq_s32_f32(range), bits_2);
-        const int32x4_t empty = vshrq_n_s32(v_41, 31);
+        const int32x4_t v_32 = vaddq_s32(vreinterpretq_s32_f32(range), bits_2);
+        const int32x4_t empty = vshrq_n_s32(v_32, 31);
         uint8x16_t bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x3f800000));
-        const uint8x16_t v_42 = veorq_u8(bits_3, v_40);
-        const uint8x16_t v_43 = vandq_u8(v_42, vreinterpretq_u8_s32(empty));
-        const float32x4_t factor_2 = vreinterpretq_f32_u8(veorq_u8(v_40, v_43));
+        const uint8x16_t v_33 = veorq_u8(bits_3, v_31);
+        const uint8x16_t v_34 = vandq_u8(v_33, vreinterpretq_u8_s32(empty));
+        const float32x4_t factor_2 = vreinterpretq_f32_u8(veorq_u8(v_31, v_34));
         const float32x4_t low = vmulq_f32(v_11, factor_2);
         const float32x4_t high = vmulq_f32(v_21, factor_2);
         bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0xc3000000));
         const float32x4_t bits_4 = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x42fe0000));
-        const float32x4_t v_44 = vaddq_f32(bits, low);
-        const float32x4_t v_45 = vaddq_f32(bits_4, high);
-        const float32x4_t v_46 = vaddq_f32(v_44, v_45);
-        const int32x4_t v_47 = vdupq_n_s32(0);
-        const int32x4_t v_48 = vsubq_s32(v_47, vreinterpretq_s32_f32(v_46));
-        const int32x4_t positive = vshrq_n_s32(v_48, 31);
-        const float32x4_t v_49 = vsubq_f32(bits, low);
-        const uint8x16_t v_50 = vreinterpretq_u8_f32(vsubq_f32(bits_4, high));
-        const uint8x16_t v_51 = veorq_u8(vreinterpretq_u8_f32(v_49), v_50);
-        const uint8x16_t v_52 = vandq_u8(v_51, vreinterpretq_u8_s32(positive));
-        const uint8x16_t zero_point = veorq_u8(v_50, v_52);
-        const float32x4_t v_53 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u8(zero_point), bits),
+        const float32x4_t v_35 = vaddq_f32(bits, low);
+        const float32x4_t v_36 = vaddq_f32(bits_4, high);
+        const float32x4_t v_37 = vaddq_f32(v_35, v_36);
+        const int32x4_t v_38 = vdupq_n_s32(0);
+        const int32x4_t v_39 = vsubq_s32(v_38, vreinterpretq_s32_f32(v_37));
+        const int32x4_t positive = vshrq_n_s32(v_39, 31);
+        const float32x4_t v_40 = vsubq_f32(bits, low);
+        const uint8x16_t v_41 = vreinterpretq_u8_f32(vsubq_f32(bits_4, high));
+        const uint8x16_t v_42 = veorq_u8(vreinterpretq_u8_f32(v_40), v_41);
+        const uint8x16_t v_43 = vandq_u8(v_42, vreinterpretq_u8_s32(positive));
+        const uint8x16_t zero_point = veorq_u8(v_41, v_43);
+        const float32x4_t v_44 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u8(zero_point), bits),
             vreinterpretq_f32_u8(zero_point), bits);
-        const float32x4_t v_54 = vbslq_f32(vcltq_f32(v_53, bits_4), v_53, bits_4);
-        const int32x4_t v_55 = vcvtnq_s32_f32(v_54);
-        const float32x4_t rounded = vcvtq_f32_s32(v_55);
+        const float32x4_t v_45 = vbslq_f32(vcltq_f32(v_44, bits_4), v_44, bits_4);
+        const int32x4_t v_46 = vcvtnq_s32_f32(v_45);
+        const float32x4_t rounded = vcvtq_f32_s32(v_46);
         bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fffffff));
-        const uint8x16_t v_56 = vandq_u8(vreinterpretq_u8_f32(v_31), bits_3);
+        const uint8x16_t v_47 = vandq_u8(vreinterpretq_u8_f32(v_22), bits_3);
         bits_2 = vreinterpretq_s32_u8(vdupq_n_u8(255));
-        const int32x4_t v_57 = vaddq_s32(vreinterpretq_s32_u8(v_56), bits_2);
-        const uint8x16_t finite = vreinterpretq_u8_s32(vshrq_n_s32(v_57, 31));
+        const int32x4_t v_48 = vaddq_s32(vreinterpretq_s32_u8(v_47), bits_2);
+        const uint8x16_t finite = vreinterpretq_u8_s32(vshrq_n_s32(v_48, 31));
         bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x3f800000));
-        const float32x4_t v_58 = vdivq_f32(bits, factor_2);
-        const uint8x16_t v_59 = vandq_u8(vreinterpretq_u8_f32(factor_2), finite);
+        const float32x4_t v_49 = vdivq_f32(bits, factor_2);
+        const uint8x16_t v_50 = vandq_u8(vreinterpretq_u8_f32(factor_2), finite);
         bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0xc3000000));
-        const float32x4_t v_60 = vsubq_f32(bits, rounded);
-        const uint8x16_t v_61 = vandq_u8(vreinterpretq_u8_f32(v_60), finite);
+        const float32x4_t v_51 = vsubq_f32(bits, rounded);
+        const uint8x16_t v_52 = vandq_u8(vreinterpretq_u8_f32(v_51), finite);
         bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x42fe0000));
-        const float32x4_t v_62 = vsubq_f32(bits, rounded);
-        const uint8x16_t v_63 = vandq_u8(vreinterpretq_u8_f32(v_62), finite);
-        const uint8x16_t v_64 = vandq_u8(vreinterpretq_u8_s32(v_55), finite);
+        const float32x4_t v_53 = vsubq_f32(bits, rounded);
+        const uint8x16_t v_54 = vandq_u8(vreinterpretq_u8_f32(v_53), finite);
+        const uint8x16_t v_55 = vandq_u8(vreinterpretq_u8_s32(v_46), finite);
         bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fc00000));
-        const uint8x16_t v_65 = veorq_u8(vreinterpretq_u8_f32(v_58), bits_3);
-        const uint8x16_t v_66 = vandq_u8(v_65, finite);
-        const uint8x16_t scale = veorq_u8(bits_3, v_66);
-        vst1q_s8((int8_t *)how, vreinterpretq_s8_u8(v_59));
-        vst1q_s8((int8_t *)(how + 144), vreinterpretq_s8_u8(v_61));
-        vst1q_s8((int8_t *)(how + 288), vreinterpretq_s8_u8(v_63));
-        vst1q_s8((int8_t *)(how + 432), vreinterpretq_s8_u8(v_64));
+        const uint8x16_t v_56 = veorq_u8(vreinterpretq_u8_f32(v_49), bits_3);
+        const uint8x16_t v_57 = vandq_u8(v_56, finite);
+        const uint8x16_t scale = veorq_u8(bits_3, v_57);
+        vst1q_s8((int8_t *)how, vreinterpretq_s8_u8(v_50));
+        vst1q_s8((int8_t *)(how + 144), vreinterpretq_s8_u8(v_52));
+        vst1q_s8((int8_t *)(how + 288), vreinterpretq_s8_u8(v_54));
+        vst1q_s8((int8_t *)(how + 432), vreinterpretq_s8_u8(v_55));
         vst1q_s8((int8_t *)(how + 576), vreinterpretq_s8_u8(scale));
         uint8_t* packed_at = packed;
         uint8_t* how_at = how;
@@ -548,7 +500,7 @@ void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks(const tw_pack_args* args) {
           const float32x4_t highest_5 =
               vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at + 288)));
           const int32x4_t zero_point_2 = vdupq_n_s32(tw_load_i32(how_at + 432));
-          int32x4_t v_67 = vdupq_n_s32(0);
+          int32x4_t v_58 = vdupq_n_s32(0);
           const size_t steps = block / 32;
           uint8_t* place = packed_at + behind_sums + r * 4;
           // k loop
@@ -561,84 +513,84 @@ void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks(const tw_pack_args* args) {
             const float32x4_t x_6 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 80)));
             const float32x4_t x_7 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 96)));
             const float32x4_t x_8 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 112)));
-            const float32x4_t v_68 = vmulq_f32(x, factor_3);
-            const float32x4_t v_69 = vbslq_f32(vcgtq_f32(v_68, lowest_5), v_68, lowest_5);
-            const float32x4_t v_70 = vbslq_f32(vcltq_f32(v_69, highest_5), v_69, highest_5);
-            const int32x4_t v_71 = vcvtnq_s32_f32(v_70);
-            const int32x4_t v_72 = vaddq_s32(v_71, zero_point_2);
-            const float32x4_t v_73 = vmulq_f32(x_2, factor_3);
-            const float32x4_t v_74 = vbslq_f32(vcgtq_f32(v_73, lowest_5), v_73, lowest_5);
-            const float32x4_t v_75 = vbslq_f32(vcltq_f32(v_74, highest_5), v_74, highest_5);
-            const int32x4_t v_76 = vcvtnq_s32_f32(v_75);
-            const int32x4_t v_77 = vaddq_s32(v_76, zero_point_2);
-            const float32x4_t v_78 = vmulq_f32(x_3, factor_3);
-            const float32x4_t v_79 = vbslq_f32(vcgtq_f32(v_78, lowest_5), v_78, lowest_5);
-            const float32x4_t v_80 = vbslq_f32(vcltq_f32(v_79, highest_5), v_79, highest_5);
-            const int32x4_t v_81 = vcvtnq_s32_f32(v_80);
-            const int32x4_t v_82 = vaddq_s32(v_81, zero_point_2);
-            const float32x4_t v_83 = vmulq_f32(x_4, factor_3);
-            const float32x4_t v_84 = vbslq_f32(vcgtq_f32(v_83, lowest_5), v_83, lowest_5);
-            const float32x4_t v_85 = vbslq_f32(vcltq_f32(v_84, highest_5), v_84, highest_5);
-            const int32x4_t v_86 = vcvtnq_s32_f32(v_85);
-            const int32x4_t v_87 = vaddq_s32(v_86, zero_point_2);
-            const float32x4_t v_88 = vmulq_f32(x_5, factor_3);
-            const float32x4_t v_89 = vbslq_f32(vcgtq_f32(v_88, lowest_5), v_88, lowest_5);
-            const float32x4_t v_90 = vbslq_f32(vcltq_f32(v_89, highest_5), v_89, highest_5);
-            const int32x4_t v_91 = vcvtnq_s32_f32(v_90);
-            const int32x4_t v_92 = vaddq_s32(v_91, zero_point_2);
-            const float32x4_t v_93 = vmulq_f32(x_6, factor_3);
-            const float32x4_t v_94 = vbslq_f32(vcgtq_f32(v_93, lowest_5), v_93, lowest_5);
-            const float32x4_t v_95 = vbslq_f32(vcltq_f32(v_94, highest_5), v_94, highest_5);
-            const int32x4_t v_96 = vcvtnq_s32_f32(v_95);
-            const int32x4_t v_97 = vaddq_s32(v_96, zero_point_2);
-            const float32x4_t v_98 = vmulq_f32(x_7, factor_3);
-            const float32x4_t v_99 = vbslq_f32(vcgtq_f32(v_98, lowest_5), v_98, lowest_5);
-            const float32x4_t v_100 = vbslq_f32(vcltq_f32(v_99, highest_5), v_99, highest_5);
-            const int32x4_t v_101 = vcvtnq_s32_f32(v_100);
-            const int32x4_t v_102 = vaddq_s32(v_101, zero_point_2);
-            const float32x4_t v_103 = vmulq_f32(x_8, factor_3);
-            const float32x4_t v_104 = vbslq_f32(vcgtq_f32(v_103, lowest_5), v_103, lowest_5);
-            const float32x4_t v_105 = vbslq_f32(vcltq_f32(v_104, highest_5), v_104, highest_5);
-            const int32x4_t v_106 = vcvtnq_s32_f32(v_105);
-            const int32x4_t v_107 = vaddq_s32(v_106, zero_point_2);
-            const uint16x8_t v_108 =
-                vuzp1q_u16(vreinterpretq_u16_s32(v_72), vreinterpretq_u16_s32(v_77));
-            const uint16x8_t v_109 =
-                vuzp1q_u16(vreinterpretq_u16_s32(v_82), vreinterpretq_u16_s32(v_87));
-            const uint8x16_t v_110 =
-                vuzp1q_u8(vreinterpretq_u8_u16(v_108), vreinterpretq_u8_u16(v_109));
-            vst1q_s8((int8_t *)place, vreinterpretq_s8_u8(v_110));
-            const uint16x8_t v_111 =
-                vuzp1q_u16(vreinterpretq_u16_s32(v_92), vreinterpretq_u16_s32(v_97));
-            const uint16x8_t v_112 =
-                vuzp1q_u16(vreinterpretq_u16_s32(v_102), vreinterpretq_u16_s32(v_107));
-            const uint8x16_t v_113 =
-                vuzp1q_u8(vreinterpretq_u8_u16(v_111), vreinterpretq_u8_u16(v_112));
-            vst1q_s8((int8_t *)(place + 16), vreinterpretq_s8_u8(v_113));
-            const int32x4_t v_114 = vaddq_s32(v_72, v_77);
-            const int32x4_t v_115 = vaddq_s32(v_82, v_87);
-            const int32x4_t v_116 = vaddq_s32(v_92, v_97);
-            const int32x4_t v_117 = vaddq_s32(v_102, v_107);
-            const int32x4_t v_118 = vaddq_s32(v_114, v_115);
-            const int32x4_t v_119 = vaddq_s32(v_116, v_117);
-            const int32x4_t v_120 = vaddq_s32(v_118, v_119);
-            v_67 = vaddq_s32(v_120, v_67);
+            const float32x4_t v_59 = vmulq_f32(x, factor_3);
+            const float32x4_t v_60 = vbslq_f32(vcgtq_f32(v_59, lowest_5), v_59, lowest_5);
+            const float32x4_t v_61 = vminq_f32(v_60, highest_5);
+            const int32x4_t v_62 = vcvtnq_s32_f32(v_61);
+            const int32x4_t v_63 = vaddq_s32(v_62, zero_point_2);
+            const float32x4_t v_64 = vmulq_f32(x_2, factor_3);
+            const float32x4_t v_65 = vbslq_f32(vcgtq_f32(v_64, lowest_5), v_64, lowest_5);
+            const float32x4_t v_66 = vminq_f32(v_65, highest_5);
+            const int32x4_t v_67 = vcvtnq_s32_f32(v_66);
+            const int32x4_t v_68 = vaddq_s32(v_67, zero_point_2);
+            const float32x4_t v_69 = vmulq_f32(x_3, factor_3);
+            const float32x4_t v_70 = vbslq_f32(vcgtq_f32(v_69, lowest_5), v_69, lowest_5);
+            const float32x4_t v_71 = vminq_f32(v_70, highest_5);
+            const int32x4_t v_72 = vcvtnq_s32_f32(v_71);
+            const int32x4_t v_73 = vaddq_s32(v_72, zero_point_2);
+            const float32x4_t v_74 = vmulq_f32(x_4, factor_3);
+            const float32x4_t v_75 = vbslq_f32(vcgtq_f32(v_74, lowest_5), v_74, lowest_5);
+            const float32x4_t v_76 = vminq_f32(v_75, highest_5);
+            const int32x4_t v_77 = vcvtnq_s32_f32(v_76);
+            const int32x4_t v_78 = vaddq_s32(v_77, zero_point_2);
+            const float32x4_t v_79 = vmulq_f32(x_5, factor_3);
+            const float32x4_t v_80 = vbslq_f32(vcgtq_f32(v_79, lowest_5), v_79, lowest_5);
+            const float32x4_t v_81 = vminq_f32(v_80, highest_5);
+            const int32x4_t v_82 = vcvtnq_s32_f32(v_81);
+            const int32x4_t v_83 = vaddq_s32(v_82, zero_point_2);
+            const float32x4_t v_84 = vmulq_f32(x_6, factor_3);
+            const float32x4_t v_85 = vbslq_f32(vcgtq_f32(v_84, lowest_5), v_84, lowest_5);
+            const float32x4_t v_86 = vminq_f32(v_85, highest_5);
+            const int32x4_t v_87 = vcvtnq_s32_f32(v_86);
+            const int32x4_t v_88 = vaddq_s32(v_87, zero_point_2);
+            const float32x4_t v_89 = vmulq_f32(x_7, factor_3);
+            const float32x4_t v_90 = vbslq_f32(vcgtq_f32(v_89, lowest_5), v_89, lowest_5);
+            const float32x4_t v_91 = vminq_f32(v_90, highest_5);
+            const int32x4_t v_92 = vcvtnq_s32_f32(v_91);
+            const int32x4_t v_93 = vaddq_s32(v_92, zero_point_2);
+            const float32x4_t v_94 = vmulq_f32(x_8, factor_3);
+            const float32x4_t v_95 = vbslq_f32(vcgtq_f32(v_94, lowest_5), v_94, lowest_5);
+            const float32x4_t v_96 = vminq_f32(v_95, highest_5);
+            const int32x4_t v_97 = vcvtnq_s32_f32(v_96);
+            const int32x4_t v_98 = vaddq_s32(v_97, zero_point_2);
+            const uint16x8_t v_99 =
+                vuzp1q_u16(vreinterpretq_u16_s32(v_63), vreinterpretq_u16_s32(v_68));
+            const uint16x8_t v_100 =
+                vuzp1q_u16(vreinterpretq_u16_s32(v_73), vreinterpretq_u16_s32(v_78));
+            const uint8x16_t v_101 =
+                vuzp1q_u8(vreinterpretq_u8_u16(v_99), vreinterpretq_u8_u16(v_100));
+            vst1q_s8((int8_t *)place, vreinterpretq_s8_u8(v_101));
+            const uint16x8_t v_102 =
+                vuzp1q_u16(vreinterpretq_u16_s32(v_83), vreinterpretq_u16_s32(v_88));
+            const uint16x8_t v_103 =
+                vuzp1q_u16(vreinterpretq_u16_s32(v_93), vreinterpretq_u16_s32(v_98));
+            const uint8x16_t v_104 =
+                vuzp1q_u8(vreinterpretq_u8_u16(v_102), vreinterpretq_u8_u16(v_103));
+            vst1q_s8((int8_t *)(place + 16), vreinterpretq_s8_u8(v_104));
+            const int32x4_t v_105 = vaddq_s32(v_63, v_68);
+            const int32x4_t v_106 = vaddq_s32(v_73, v_78);
+            const int32x4_t v_107 = vaddq_s32(v_83, v_88);
+            const int32x4_t v_108 = vaddq_s32(v_93, v_98);
+            const int32x4_t v_109 = vaddq_s32(v_105, v_106);
+            const int32x4_t v_110 = vaddq_s32(v_107, v_108);
+            const int32x4_t v_111 = vaddq_s32(v_109, v_110);
+            v_58 = vaddq_s32(v_111, v_58);
             floats += 128;
             place += 1 * 32;
           }
-          const uint64x2_t v_68 =
-              vzip1q_u64(vreinterpretq_u64_s32(v_67), vreinterpretq_u64_s32(v_67));
-          const uint64x2_t v_69 =
-              vzip2q_u64(vreinterpretq_u64_s32(v_67), vreinterpretq_u64_s32(v_67));
-          const uint32x4_t v_70 = vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_68),
-              vreinterpretq_s32_u64(v_69)));
-          const uint64x2_t v_71 = vreinterpretq_u64_u32(vzip1q_u32(v_70, v_70));
-          const uint64x2_t v_72 = vzip1q_u64(v_71, v_71);
-          const uint64x2_t v_73 = vzip2q_u64(v_71, v_71);
-          const int32x4_t v_74 =
-              vaddq_s32(vreinterpretq_s32_u64(v_72), vreinterpretq_s32_u64(v_73));
-          const int32x4_t v_75 = vmulq_s32(v_74, sum_factor_2);
-          const int32x4_t kept = vaddq_s32(v_75, sum_base);
+          const uint64x2_t v_59 =
+              vzip1q_u64(vreinterpretq_u64_s32(v_58), vreinterpretq_u64_s32(v_58));
+          const uint64x2_t v_60 =
+              vzip2q_u64(vreinterpretq_u64_s32(v_58), vreinterpretq_u64_s32(v_58));
+          const uint32x4_t v_61 = vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_59),
+              vreinterpretq_s32_u64(v_60)));
+          const uint64x2_t v_62 = vreinterpretq_u64_u32(vzip1q_u32(v_61, v_61));
+          const uint64x2_t v_63 = vzip1q_u64(v_62, v_62);
+          const uint64x2_t v_64 = vzip2q_u64(v_62, v_62);
+          const int32x4_t v_65 =
+              vaddq_s32(vreinterpretq_s32_u64(v_63), vreinterpretq_s32_u64(v_64));
+          const int32x4_t v_66 = vmulq_s32(v_65, sum_factor_2);
+          const int32x4_t kept = vaddq_s32(v_66, sum_base);
           vst1q_s8((int8_t *)lanes, vreinterpretq_s8_s32(kept));
           const size_t value = (uint32_t)tw_load_i32(lanes);
           uint8_t* copies = packed_at + 0 + r * sum_copies * 4;

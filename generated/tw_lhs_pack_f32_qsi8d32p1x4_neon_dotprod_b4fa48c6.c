@@ -73,7 +73,6 @@ void tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6(const tw_pack_args* args)
         for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
           const size_t count = blocks_at < 32 ? blocks_at : 32;
           const uint8x16_t magnitude = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fffffff));
-          const float32x4_t infinity = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x7f800000));
           const uint8_t* floats_at = floats;
           uint8_t* largest_at = largest;
           // range loop
@@ -83,34 +82,22 @@ void tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6(const tw_pack_args* args)
             const uint8x16_t x_3 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(floats_at + 32)));
             const uint8x16_t x_4 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(floats_at + 48)));
             const uint8x16_t v = vandq_u8(x, magnitude);
-            const float32x4_t v_2 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v), infinity),
-                vreinterpretq_f32_u8(v), infinity);
-            const uint8x16_t v_3 = vandq_u8(x_2, magnitude);
-            const float32x4_t v_4 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_3), infinity),
-                vreinterpretq_f32_u8(v_3), infinity);
-            const uint8x16_t v_5 = vandq_u8(x_3, magnitude);
-            const float32x4_t v_6 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_5), infinity),
-                vreinterpretq_f32_u8(v_5), infinity);
-            const uint8x16_t v_7 = vandq_u8(x_4, magnitude);
-            const float32x4_t v_8 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_7), infinity),
-                vreinterpretq_f32_u8(v_7), infinity);
-            const float32x4_t v_9 = vbslq_f32(vcgtq_f32(v_2, v_4), v_2, v_4);
-            const float32x4_t v_10 = vbslq_f32(vcgtq_f32(v_6, v_8), v_6, v_8);
-            const uint64x2_t v_11 =
-                vreinterpretq_u64_f32(vbslq_f32(vcgtq_f32(v_9, v_10), v_9, v_10));
+            const uint8x16_t v_2 = vandq_u8(x_2, magnitude);
+            const uint8x16_t v_3 = vandq_u8(x_3, magnitude);
+            const uint8x16_t v_4 = vandq_u8(x_4, magnitude);
+            const float32x4_t v_5 = vmaxq_f32(vreinterpretq_f32_u8(v), vreinterpretq_f32_u8(v_2));
+            const float32x4_t v_6 = vmaxq_f32(vreinterpretq_f32_u8(v_3), vreinterpretq_f32_u8(v_4));
+            const uint64x2_t v_7 = vreinterpretq_u64_f32(vmaxq_f32(v_5, v_6));
+            const uint64x2_t v_8 = vzip1q_u64(v_7, v_7);
+            const uint64x2_t v_9 = vzip2q_u64(v_7, v_7);
+            const uint32x4_t v_10 = vreinterpretq_u32_f32(vmaxq_f32(vreinterpretq_f32_u64(v_8),
+                vreinterpretq_f32_u64(v_9)));
+            const uint64x2_t v_11 = vreinterpretq_u64_u32(vzip1q_u32(v_10, v_10));
             const uint64x2_t v_12 = vzip1q_u64(v_11, v_11);
             const uint64x2_t v_13 = vzip2q_u64(v_11, v_11);
-            const uint32x4_t v_14 =
-                vreinterpretq_u32_f32(vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_12),
-                vreinterpretq_f32_u64(v_13)), vreinterpretq_f32_u64(v_12),
-                vreinterpretq_f32_u64(v_13)));
-            const uint64x2_t v_15 = vreinterpretq_u64_u32(vzip1q_u32(v_14, v_14));
-            const uint64x2_t v_16 = vzip1q_u64(v_15, v_15);
-            const uint64x2_t v_17 = vzip2q_u64(v_15, v_15);
-            const float32x4_t v_18 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_16),
-                vreinterpretq_f32_u64(v_17)), vreinterpretq_f32_u64(v_16),
-                vreinterpretq_f32_u64(v_17));
-            vst1q_s8((int8_t *)largest_at, vreinterpretq_s8_f32(v_18));
+            const float32x4_t v_14 =
+                vmaxq_f32(vreinterpretq_f32_u64(v_12), vreinterpretq_f32_u64(v_13));
+            vst1q_s8((int8_t *)largest_at, vreinterpretq_s8_f32(v_14));
             floats_at += 64;
             largest_at += 4;
           }
@@ -168,22 +155,22 @@ void tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6(const tw_pack_args* args)
             const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 48)));
             const float32x4_t v = vmulq_f32(x, factor);
             const float32x4_t v_2 = vbslq_f32(vcgtq_f32(v, lowest), v, lowest);
-            const float32x4_t v_3 = vbslq_f32(vcltq_f32(v_2, highest), v_2, highest);
+            const float32x4_t v_3 = vminq_f32(v_2, highest);
             const int32x4_t v_4 = vcvtnq_s32_f32(v_3);
             const int32x4_t v_5 = vaddq_s32(v_4, zero_point);
             const float32x4_t v_6 = vmulq_f32(x_2, factor);
             const float32x4_t v_7 = vbslq_f32(vcgtq_f32(v_6, lowest), v_6, lowest);
-            const float32x4_t v_8 = vbslq_f32(vcltq_f32(v_7, highest), v_7, highest);
+            const float32x4_t v_8 = vminq_f32(v_7, highest);
             const int32x4_t v_9 = vcvtnq_s32_f32(v_8);
             const int32x4_t v_10 = vaddq_s32(v_9, zero_point);
             const float32x4_t v_11 = vmulq_f32(x_3, factor);
             const float32x4_t v_12 = vbslq_f32(vcgtq_f32(v_11, lowest), v_11, lowest);
-            const float32x4_t v_13 = vbslq_f32(vcltq_f32(v_12, highest), v_12, highest);
+            const float32x4_t v_13 = vminq_f32(v_12, highest);
             const int32x4_t v_14 = vcvtnq_s32_f32(v_13);
             const int32x4_t v_15 = vaddq_s32(v_14, zero_point);
             const float32x4_t v_16 = vmulq_f32(x_4, factor);
             const float32x4_t v_17 = vbslq_f32(vcgtq_f32(v_16, lowest), v_16, lowest);
-            const float32x4_t v_18 = vbslq_f32(vcltq_f32(v_17, highest), v_17, highest);
+            const float32x4_t v_18 = vminq_f32(v_17, highest);
             const int32x4_t v_19 = vcvtnq_s32_f32(v_18);
             const int32x4_t v_20 = vaddq_s32(v_19, zero_point);
             const uint16x8_t v_21 =
@@ -262,7 +249,6 @@ void tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6(const tw_pack_args* args)
         for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
           const size_t count = blocks_at < 32 ? blocks_at : 32;
           const uint8x16_t magnitude = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fffffff));
-          const float32x4_t infinity = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x7f800000));
           const uint8_t* floats_at = floats;
           uint8_t* largest_at = largest;
           // range loop
@@ -279,35 +265,26 @@ void tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6(const tw_pack_args* args)
               const uint8x16_t x_4 =
                   vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(floats_at + 48)));
               const uint8x16_t v_2 = vandq_u8(x, magnitude);
-              const float32x4_t v_3 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_2), infinity),
-                  vreinterpretq_f32_u8(v_2), infinity);
-              const uint8x16_t v_4 = vandq_u8(x_2, magnitude);
-              const float32x4_t v_5 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_4), infinity),
-                  vreinterpretq_f32_u8(v_4), infinity);
-              const uint8x16_t v_6 = vandq_u8(x_3, magnitude);
-              const float32x4_t v_7 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_6), infinity),
-                  vreinterpretq_f32_u8(v_6), infinity);
-              const uint8x16_t v_8 = vandq_u8(x_4, magnitude);
-              const float32x4_t v_9 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_8), infinity),
-                  vreinterpretq_f32_u8(v_8), infinity);
-              const float32x4_t v_10 = vbslq_f32(vcgtq_f32(v_3, v_5), v_3, v_5);
-              const float32x4_t v_11 = vbslq_f32(vcgtq_f32(v_7, v_9), v_7, v_9);
-              const float32x4_t v_12 = vbslq_f32(vcgtq_f32(v_10, v_11), v_10, v_11);
-              v = vbslq_f32(vcgtq_f32(v_12, v), v_12, v);
+              const uint8x16_t v_3 = vandq_u8(x_2, magnitude);
+              const uint8x16_t v_4 = vandq_u8(x_3, magnitude);
+              const uint8x16_t v_5 = vandq_u8(x_4, magnitude);
+              const float32x4_t v_6 =
+                  vmaxq_f32(vreinterpretq_f32_u8(v_2), vreinterpretq_f32_u8(v_3));
+              const float32x4_t v_7 =
+                  vmaxq_f32(vreinterpretq_f32_u8(v_4), vreinterpretq_f32_u8(v_5));
+              const float32x4_t v_8 = vmaxq_f32(v_6, v_7);
+              v = vmaxq_f32(v_8, v);
               floats_at += 64;
             }
             const uint64x2_t v_2 = vzip1q_u64(vreinterpretq_u64_f32(v), vreinterpretq_u64_f32(v));
             const uint64x2_t v_3 = vzip2q_u64(vreinterpretq_u64_f32(v), vreinterpretq_u64_f32(v));
-            const uint32x4_t v_4 =
-                vreinterpretq_u32_f32(vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_2),
-                vreinterpretq_f32_u64(v_3)), vreinterpretq_f32_u64(v_2),
+            const uint32x4_t v_4 = vreinterpretq_u32_f32(vmaxq_f32(vreinterpretq_f32_u64(v_2),
                 vreinterpretq_f32_u64(v_3)));
             const uint64x2_t v_5 = vreinterpretq_u64_u32(vzip1q_u32(v_4, v_4));
             const uint64x2_t v_6 = vzip1q_u64(v_5, v_5);
             const uint64x2_t v_7 = vzip2q_u64(v_5, v_5);
-            const float32x4_t v_8 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_6),
-                vreinterpretq_f32_u64(v_7)), vreinterpretq_f32_u64(v_6),
-                vreinterpretq_f32_u64(v_7));
+            const float32x4_t v_8 =
+                vmaxq_f32(vreinterpretq_f32_u64(v_6), vreinterpretq_f32_u64(v_7));
             vst1q_s8((int8_t *)largest_at, vreinterpretq_s8_f32(v_8));
             largest_at += 4;
           }
@@ -369,22 +346,22 @@ void tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6(const tw_pack_args* args)
               const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 48)));
               const float32x4_t v_2 = vmulq_f32(x, factor);
               const float32x4_t v_3 = vbslq_f32(vcgtq_f32(v_2, lowest), v_2, lowest);
-              const float32x4_t v_4 = vbslq_f32(vcltq_f32(v_3, highest), v_3, highest);
+              const float32x4_t v_4 = vminq_f32(v_3, highest);
               const int32x4_t v_5 = vcvtnq_s32_f32(v_4);
               const int32x4_t v_6 = vaddq_s32(v_5, zero_point);
               const float32x4_t v_7 = vmulq_f32(x_2, factor);
               const float32x4_t v_8 = vbslq_f32(vcgtq_f32(v_7, lowest), v_7, lowest);
-              const float32x4_t v_9 = vbslq_f32(vcltq_f32(v_8, highest), v_8, highest);
+              const float32x4_t v_9 = vminq_f32(v_8, highest);
               const int32x4_t v_10 = vcvtnq_s32_f32(v_9);
               const int32x4_t v_11 = vaddq_s32(v_10, zero_point);
               const float32x4_t v_12 = vmulq_f32(x_3, factor);
               const float32x4_t v_13 = vbslq_f32(vcgtq_f32(v_12, lowest), v_12, lowest);
-              const float32x4_t v_14 = vbslq_f32(vcltq_f32(v_13, highest), v_13, highest);
+              const float32x4_t v_14 = vminq_f32(v_13, highest);
               const int32x4_t v_15 = vcvtnq_s32_f32(v_14);
               const int32x4_t v_16 = vaddq_s32(v_15, zero_point);
               const float32x4_t v_17 = vmulq_f32(x_4, factor);
               const float32x4_t v_18 = vbslq_f32(vcgtq_f32(v_17, lowest), v_17, lowest);
-              const float32x4_t v_19 = vbslq_f32(vcltq_f32(v_18, highest), v_18, highest);
+              const float32x4_t v_19 = vminq_f32(v_18, highest);
               const int32x4_t v_20 = vcvtnq_s32_f32(v_19);
               const int32x4_t v_21 = vaddq_s32(v_20, zero_point);
               const uint16x8_t v_22 =

@@ -87,7 +87,6 @@ void tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm(const tw_pack_args* args) {
         for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
           const size_t count = blocks_at < 32 ? blocks_at : 32;
           const uint8x16_t magnitude = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fffffff));
-          const float32x4_t infinity = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x7f800000));
           const uint8_t* floats_at = floats;
           uint8_t* largest_at = largest;
           // range loop
@@ -101,50 +100,33 @@ void tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm(const tw_pack_args* args) {
             const uint8x16_t x_7 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(floats_at + 96)));
             const uint8x16_t x_8 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(floats_at + 112)));
             const uint8x16_t v = vandq_u8(x, magnitude);
-            const float32x4_t v_2 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v), infinity),
-                vreinterpretq_f32_u8(v), infinity);
-            const uint8x16_t v_3 = vandq_u8(x_2, magnitude);
-            const float32x4_t v_4 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_3), infinity),
-                vreinterpretq_f32_u8(v_3), infinity);
-            const uint8x16_t v_5 = vandq_u8(x_3, magnitude);
-            const float32x4_t v_6 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_5), infinity),
-                vreinterpretq_f32_u8(v_5), infinity);
-            const uint8x16_t v_7 = vandq_u8(x_4, magnitude);
-            const float32x4_t v_8 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_7), infinity),
-                vreinterpretq_f32_u8(v_7), infinity);
-            const uint8x16_t v_9 = vandq_u8(x_5, magnitude);
-            const float32x4_t v_10 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_9), infinity),
-                vreinterpretq_f32_u8(v_9), infinity);
-            const uint8x16_t v_11 = vandq_u8(x_6, magnitude);
-            const float32x4_t v_12 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_11), infinity),
-                vreinterpretq_f32_u8(v_11), infinity);
-            const uint8x16_t v_13 = vandq_u8(x_7, magnitude);
-            const float32x4_t v_14 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_13), infinity),
-                vreinterpretq_f32_u8(v_13), infinity);
-            const uint8x16_t v_15 = vandq_u8(x_8, magnitude);
-            const float32x4_t v_16 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_15), infinity),
-                vreinterpretq_f32_u8(v_15), infinity);
-            const float32x4_t v_17 = vbslq_f32(vcgtq_f32(v_2, v_4), v_2, v_4);
-            const float32x4_t v_18 = vbslq_f32(vcgtq_f32(v_6, v_8), v_6, v_8);
-            const float32x4_t v_19 = vbslq_f32(vcgtq_f32(v_10, v_12), v_10, v_12);
-            const float32x4_t v_20 = vbslq_f32(vcgtq_f32(v_14, v_16), v_14, v_16);
-            const float32x4_t v_21 = vbslq_f32(vcgtq_f32(v_17, v_18), v_17, v_18);
-            const float32x4_t v_22 = vbslq_f32(vcgtq_f32(v_19, v_20), v_19, v_20);
-            const uint64x2_t v_23 =
-                vreinterpretq_u64_f32(vbslq_f32(vcgtq_f32(v_21, v_22), v_21, v_22));
-            const uint64x2_t v_24 = vzip1q_u64(v_23, v_23);
-            const uint64x2_t v_25 = vzip2q_u64(v_23, v_23);
-            const uint32x4_t v_26 =
-                vreinterpretq_u32_f32(vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_24),
-                vreinterpretq_f32_u64(v_25)), vreinterpretq_f32_u64(v_24),
-                vreinterpretq_f32_u64(v_25)));
-            const uint64x2_t v_27 = vreinterpretq_u64_u32(vzip1q_u32(v_26, v_26));
-            const uint64x2_t v_28 = vzip1q_u64(v_27, v_27);
-            const uint64x2_t v_29 = vzip2q_u64(v_27, v_27);
-            const float32x4_t v_30 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_28),
-                vreinterpretq_f32_u64(v_29)), vreinterpretq_f32_u64(v_28),
-                vreinterpretq_f32_u64(v_29));
-            vst1q_s8((int8_t *)largest_at, vreinterpretq_s8_f32(v_30));
+            const uint8x16_t v_2 = vandq_u8(x_2, magnitude);
+            const uint8x16_t v_3 = vandq_u8(x_3, magnitude);
+            const uint8x16_t v_4 = vandq_u8(x_4, magnitude);
+            const uint8x16_t v_5 = vandq_u8(x_5, magnitude);
+            const uint8x16_t v_6 = vandq_u8(x_6, magnitude);
+            const uint8x16_t v_7 = vandq_u8(x_7, magnitude);
+            const uint8x16_t v_8 = vandq_u8(x_8, magnitude);
+            const float32x4_t v_9 = vmaxq_f32(vreinterpretq_f32_u8(v), vreinterpretq_f32_u8(v_2));
+            const float32x4_t v_10 =
+                vmaxq_f32(vreinterpretq_f32_u8(v_3), vreinterpretq_f32_u8(v_4));
+            const float32x4_t v_11 =
+                vmaxq_f32(vreinterpretq_f32_u8(v_5), vreinterpretq_f32_u8(v_6));
+            const float32x4_t v_12 =
+                vmaxq_f32(vreinterpretq_f32_u8(v_7), vreinterpretq_f32_u8(v_8));
+            const float32x4_t v_13 = vmaxq_f32(v_9, v_10);
+            const float32x4_t v_14 = vmaxq_f32(v_11, v_12);
+            const uint64x2_t v_15 = vreinterpretq_u64_f32(vmaxq_f32(v_13, v_14));
+            const uint64x2_t v_16 = vzip1q_u64(v_15, v_15);
+            const uint64x2_t v_17 = vzip2q_u64(v_15, v_15);
+            const uint32x4_t v_18 = vreinterpretq_u32_f32(vmaxq_f32(vreinterpretq_f32_u64(v_16),
+                vreinterpretq_f32_u64(v_17)));
+            const uint64x2_t v_19 = vreinterpretq_u64_u32(vzip1q_u32(v_18, v_18));
+            const uint64x2_t v_20 = vzip1q_u64(v_19, v_19);
+            const uint64x2_t v_21 = vzip2q_u64(v_19, v_19);
+            const float32x4_t v_22 =
+                vmaxq_f32(vreinterpretq_f32_u64(v_20), vreinterpretq_f32_u64(v_21));
+            vst1q_s8((int8_t *)largest_at, vreinterpretq_s8_f32(v_22));
             floats_at += 128;
             largest_at += 4;
           }
@@ -206,42 +188,42 @@ void tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm(const tw_pack_args* args) {
             const float32x4_t x_8 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 112)));
             const float32x4_t v = vmulq_f32(x, factor);
             const float32x4_t v_2 = vbslq_f32(vcgtq_f32(v, lowest), v, lowest);
-            const float32x4_t v_3 = vbslq_f32(vcltq_f32(v_2, highest), v_2, highest);
+            const float32x4_t v_3 = vminq_f32(v_2, highest);
             const int32x4_t v_4 = vcvtnq_s32_f32(v_3);
             const int32x4_t v_5 = vaddq_s32(v_4, zero_point);
             const float32x4_t v_6 = vmulq_f32(x_2, factor);
             const float32x4_t v_7 = vbslq_f32(vcgtq_f32(v_6, lowest), v_6, lowest);
-            const float32x4_t v_8 = vbslq_f32(vcltq_f32(v_7, highest), v_7, highest);
+            const float32x4_t v_8 = vminq_f32(v_7, highest);
             const int32x4_t v_9 = vcvtnq_s32_f32(v_8);
             const int32x4_t v_10 = vaddq_s32(v_9, zero_point);
             const float32x4_t v_11 = vmulq_f32(x_3, factor);
             const float32x4_t v_12 = vbslq_f32(vcgtq_f32(v_11, lowest), v_11, lowest);
-            const float32x4_t v_13 = vbslq_f32(vcltq_f32(v_12, highest), v_12, highest);
+            const float32x4_t v_13 = vminq_f32(v_12, highest);
             const int32x4_t v_14 = vcvtnq_s32_f32(v_13);
             const int32x4_t v_15 = vaddq_s32(v_14, zero_point);
             const float32x4_t v_16 = vmulq_f32(x_4, factor);
             const float32x4_t v_17 = vbslq_f32(vcgtq_f32(v_16, lowest), v_16, lowest);
-            const float32x4_t v_18 = vbslq_f32(vcltq_f32(v_17, highest), v_17, highest);
+            const float32x4_t v_18 = vminq_f32(v_17, highest);
             const int32x4_t v_19 = vcvtnq_s32_f32(v_18);
             const int32x4_t v_20 = vaddq_s32(v_19, zero_point);
             const float32x4_t v_21 = vmulq_f32(x_5, factor);
             const float32x4_t v_22 = vbslq_f32(vcgtq_f32(v_21, lowest), v_21, lowest);
-            const float32x4_t v_23 = vbslq_f32(vcltq_f32(v_22, highest), v_22, highest);
+            const float32x4_t v_23 = vminq_f32(v_22, highest);
             const int32x4_t v_24 = vcvtnq_s32_f32(v_23);
             const int32x4_t v_25 = vaddq_s32(v_24, zero_point);
             const float32x4_t v_26 = vmulq_f32(x_6, factor);
             const float32x4_t v_27 = vbslq_f32(vcgtq_f32(v_26, lowest), v_26, lowest);
-            const float32x4_t v_28 = vbslq_f32(vcltq_f32(v_27, highest), v_27, highest);
+            const float32x4_t v_28 = vminq_f32(v_27, highest);
             const int32x4_t v_29 = vcvtnq_s32_f32(v_28);
             const int32x4_t v_30 = vaddq_s32(v_29, zero_point);
             const float32x4_t v_31 = vmulq_f32(x_7, factor);
             const float32x4_t v_32 = vbslq_f32(vcgtq_f32(v_31, lowest), v_31, lowest);
-            const float32x4_t v_33 = vbslq_f32(vcltq_f32(v_32, highest), v_32, highest);
+            const float32x4_t v_33 = vminq_f32(v_32, highest);
             const int32x4_t v_34 = vcvtnq_s32_f32(v_33);
             const int32x4_t v_35 = vaddq_s32(v_34, zero_point);
             const float32x4_t v_36 = vmulq_f32(x_8, factor);
             const float32x4_t v_37 = vbslq_f32(vcgtq_f32(v_36, lowest), v_36, lowest);
-            const float32x4_t v_38 = vbslq_f32(vcltq_f32(v_37, highest), v_37, highest);
+            const float32x4_t v_38 = vminq_f32(v_37, highest);
             const int32x4_t v_39 = vcvtnq_s32_f32(v_38);
             const int32x4_t v_40 = vaddq_s32(v_39, zero_point);
             const uint16x8_t v_41 =
@@ -332,7 +314,6 @@ void tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm(const tw_pack_args* args) {
         for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
           const size_t count = blocks_at < 32 ? blocks_at : 32;
           const uint8x16_t magnitude = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fffffff));
-          const float32x4_t infinity = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x7f800000));
           const uint8_t* floats_at = floats;
           uint8_t* largest_at = largest;
           // range loop
@@ -357,51 +338,36 @@ void tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm(const tw_pack_args* args) {
               const uint8x16_t x_8 =
                   vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(floats_at + 112)));
               const uint8x16_t v_2 = vandq_u8(x, magnitude);
-              const float32x4_t v_3 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_2), infinity),
-                  vreinterpretq_f32_u8(v_2), infinity);
-              const uint8x16_t v_4 = vandq_u8(x_2, magnitude);
-              const float32x4_t v_5 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_4), infinity),
-                  vreinterpretq_f32_u8(v_4), infinity);
-              const uint8x16_t v_6 = vandq_u8(x_3, magnitude);
-              const float32x4_t v_7 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_6), infinity),
-                  vreinterpretq_f32_u8(v_6), infinity);
-              const uint8x16_t v_8 = vandq_u8(x_4, magnitude);
-              const float32x4_t v_9 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_8), infinity),
-                  vreinterpretq_f32_u8(v_8), infinity);
-              const uint8x16_t v_10 = vandq_u8(x_5, magnitude);
-              const float32x4_t v_11 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_10), infinity),
-                  vreinterpretq_f32_u8(v_10), infinity);
-              const uint8x16_t v_12 = vandq_u8(x_6, magnitude);
-              const float32x4_t v_13 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_12), infinity),
-                  vreinterpretq_f32_u8(v_12), infinity);
-              const uint8x16_t v_14 = vandq_u8(x_7, magnitude);
-              const float32x4_t v_15 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_14), infinity),
-                  vreinterpretq_f32_u8(v_14), infinity);
-              const uint8x16_t v_16 = vandq_u8(x_8, magnitude);
-              const float32x4_t v_17 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_16), infinity),
-                  vreinterpretq_f32_u8(v_16), infinity);
-              const float32x4_t v_18 = vbslq_f32(vcgtq_f32(v_3, v_5), v_3, v_5);
-              const float32x4_t v_19 = vbslq_f32(vcgtq_f32(v_7, v_9), v_7, v_9);
-              const float32x4_t v_20 = vbslq_f32(vcgtq_f32(v_11, v_13), v_11, v_13);
-              const float32x4_t v_21 = vbslq_f32(vcgtq_f32(v_15, v_17), v_15, v_17);
-              const float32x4_t v_22 = vbslq_f32(vcgtq_f32(v_18, v_19), v_18, v_19);
-              const float32x4_t v_23 = vbslq_f32(vcgtq_f32(v_20, v_21), v_20, v_21);
-              const float32x4_t v_24 = vbslq_f32(vcgtq_f32(v_22, v_23), v_22, v_23);
-              v = vbslq_f32(vcgtq_f32(v_24, v), v_24, v);
+              const uint8x16_t v_3 = vandq_u8(x_2, magnitude);
+              const uint8x16_t v_4 = vandq_u8(x_3, magnitude);
+              const uint8x16_t v_5 = vandq_u8(x_4, magnitude);
+              const uint8x16_t v_6 = vandq_u8(x_5, magnitude);
+              const uint8x16_t v_7 = vandq_u8(x_6, magnitude);
+              const uint8x16_t v_8 = vandq_u8(x_7, magnitude);
+              const uint8x16_t v_9 = vandq_u8(x_8, magnitude);
+              const float32x4_t v_10 =
+                  vmaxq_f32(vreinterpretq_f32_u8(v_2), vreinterpretq_f32_u8(v_3));
+              const float32x4_t v_11 =
+                  vmaxq_f32(vreinterpretq_f32_u8(v_4), vreinterpretq_f32_u8(v_5));
+              const float32x4_t v_12 =
+                  vmaxq_f32(vreinterpretq_f32_u8(v_6), vreinterpretq_f32_u8(v_7));
+              const float32x4_t v_13 =
+                  vmaxq_f32(vreinterpretq_f32_u8(v_8), vreinterpretq_f32_u8(v_9));
+              const float32x4_t v_14 = vmaxq_f32(v_10, v_11);
+              const float32x4_t v_15 = vmaxq_f32(v_12, v_13);
+              const float32x4_t v_16 = vmaxq_f32(v_14, v_15);
+              v = vmaxq_f32(v_16, v);
               floats_at += 128;
             }
             const uint64x2_t v_2 = vzip1q_u64(vreinterpretq_u64_f32(v), vreinterpretq_u64_f32(v));
             const uint64x2_t v_3 = vzip2q_u64(vreinterpretq_u64_f32(v), vreinterpretq_u64_f32(v));
-            const uint32x4_t v_4 =
-                vreinterpretq_u32_f32(vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_2),
-                vreinterpretq_f32_u64(v_3)), vreinterpretq_f32_u64(v_2),
+            const uint32x4_t v_4 = vreinterpretq_u32_f32(vmaxq_f32(vreinterpretq_f32_u64(v_2),
                 vreinterpretq_f32_u64(v_3)));
             const uint64x2_t v_5 = vreinterpretq_u64_u32(vzip1q_u32(v_4, v_4));
             const uint64x2_t v_6 = vzip1q_u64(v_5, v_5);
             const uint64x2_t v_7 = vzip2q_u64(v_5, v_5);
-            const float32x4_t v_8 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_6),
-                vreinterpretq_f32_u64(v_7)), vreinterpretq_f32_u64(v_6),
-                vreinterpretq_f32_u64(v_7));
+            const float32x4_t v_8 =
+                vmaxq_f32(vreinterpretq_f32_u64(v_6), vreinterpretq_f32_u64(v_7));
             vst1q_s8((int8_t *)largest_at, vreinterpretq_s8_f32(v_8));
             largest_at += 4;
           }
@@ -468,42 +434,42 @@ void tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm(const tw_pack_args* args) {
                   vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 112)));
               const float32x4_t v_2 = vmulq_f32(x, factor);
               const float32x4_t v_3 = vbslq_f32(vcgtq_f32(v_2, lowest), v_2, lowest);
-              const float32x4_t v_4 = vbslq_f32(vcltq_f32(v_3, highest), v_3, highest);
+              const float32x4_t v_4 = vminq_f32(v_3, highest);
               const int32x4_t v_5 = vcvtnq_s32_f32(v_4);
               const int32x4_t v_6 = vaddq_s32(v_5, zero_point);
               const float32x4_t v_7 = vmulq_f32(x_2, factor);
               const float32x4_t v_8 = vbslq_f32(vcgtq_f32(v_7, lowest), v_7, lowest);
-              const float32x4_t v_9 = vbslq_f32(vcltq_f32(v_8, highest), v_8, highest);
+              const float32x4_t v_9 = vminq_f32(v_8, highest);
               const int32x4_t v_10 = vcvtnq_s32_f32(v_9);
               const int32x4_t v_11 = vaddq_s32(v_10, zero_point);
               const float32x4_t v_12 = vmulq_f32(x_3, factor);
               const float32x4_t v_13 = vbslq_f32(vcgtq_f32(v_12, lowest), v_12, lowest);
-              const float32x4_t v_14 = vbslq_f32(vcltq_f32(v_13, highest), v_13, highest);
+              const float32x4_t v_14 = vminq_f32(v_13, highest);
               const int32x4_t v_15 = vcvtnq_s32_f32(v_14);
               const int32x4_t v_16 = vaddq_s32(v_15, zero_point);
               const float32x4_t v_17 = vmulq_f32(x_4, factor);
               const float32x4_t v_18 = vbslq_f32(vcgtq_f32(v_17, lowest), v_17, lowest);
-              const float32x4_t v_19 = vbslq_f32(vcltq_f32(v_18, highest), v_18, highest);
+              const float32x4_t v_19 = vminq_f32(v_18, highest);
               const int32x4_t v_20 = vcvtnq_s32_f32(v_19);
               const int32x4_t v_21 = vaddq_s32(v_20, zero_point);
               const float32x4_t v_22 = vmulq_f32(x_5, factor);
               const float32x4_t v_23 = vbslq_f32(vcgtq_f32(v_22, lowest), v_22, lowest);
-              const float32x4_t v_24 = vbslq_f32(vcltq_f32(v_23, highest), v_23, highest);
+              const float32x4_t v_24 = vminq_f32(v_23, highest);
               const int32x4_t v_25 = vcvtnq_s32_f32(v_24);
               const int32x4_t v_26 = vaddq_s32(v_25, zero_point);
               const float32x4_t v_27 = vmulq_f32(x_6, factor);
               const float32x4_t v_28 = vbslq_f32(vcgtq_f32(v_27, lowest), v_27, lowest);
-              const float32x4_t v_29 = vbslq_f32(vcltq_f32(v_28, highest), v_28, highest);
+              const float32x4_t v_29 = vminq_f32(v_28, highest);
               const int32x4_t v_30 = vcvtnq_s32_f32(v_29);
               const int32x4_t v_31 = vaddq_s32(v_30, zero_point);
               const float32x4_t v_32 = vmulq_f32(x_7, factor);
               const float32x4_t v_33 = vbslq_f32(vcgtq_f32(v_32, lowest), v_32, lowest);
-              const float32x4_t v_34 = vbslq_f32(vcltq_f32(v_33, highest), v_33, highest);
+              const float32x4_t v_34 = vminq_f32(v_33, highest);
               const int32x4_t v_35 = vcvtnq_s32_f32(v_34);
               const int32x4_t v_36 = vaddq_s32(v_35, zero_point);
               const float32x4_t v_37 = vmulq_f32(x_8, factor);
               const float32x4_t v_38 = vbslq_f32(vcgtq_f32(v_37, lowest), v_37, lowest);
-              const float32x4_t v_39 = vbslq_f32(vcltq_f32(v_38, highest), v_38, highest);
+              const float32x4_t v_39 = vminq_f32(v_38, highest);
               const int32x4_t v_40 = vcvtnq_s32_f32(v_39);
               const int32x4_t v_41 = vaddq_s32(v_40, zero_point);
               const uint16x8_t v_42 =

@@ -546,8 +546,7 @@ L(k_rest_2_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -569,8 +568,7 @@ L(k_rest_2_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -593,8 +591,7 @@ L(k_rest_2_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -616,8 +613,7 @@ L(k_rest_2_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -638,8 +634,7 @@ L(k_rest_2_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -659,8 +654,7 @@ L(k_rest_2_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -681,8 +675,7 @@ L(k_rest_2_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -702,8 +695,7 @@ L(k_rest_2_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -724,8 +716,7 @@ L(k_rest_2_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -746,8 +737,7 @@ L(k_rest_2_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -767,8 +757,7 @@ L(k_rest_2_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -787,8 +776,7 @@ L(k_rest_2_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -808,8 +796,7 @@ L(k_rest_2_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -828,8 +815,7 @@ L(k_rest_2_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -849,8 +835,7 @@ L(k_rest_2_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -869,8 +854,7 @@ L(k_rest_2_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z0.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z0.s, z1.s
+  fmin z0.s, p7/m, z0.s, z1.s                            // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z2.s                                   // code

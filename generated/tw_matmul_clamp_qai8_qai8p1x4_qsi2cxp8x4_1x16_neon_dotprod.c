@@ -181,7 +181,7 @@ void tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args* a
         float32x4_t real = vcvtq_f32_s32(sum);
         float32x4_t out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         int32x4_t whole = vcvtnq_s32_f32(out);
         int32x4_t code = vaddq_s32(whole, zero);
         const int8x8_t out_0_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -190,7 +190,7 @@ void tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args* a
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_0_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -199,7 +199,7 @@ void tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args* a
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_2);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_0_2 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -208,7 +208,7 @@ void tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args* a
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_3);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_0_3 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -259,7 +259,7 @@ void tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args* a
         float32x4_t real = vcvtq_f32_s32(sum);
         float32x4_t out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         int32x4_t whole = vcvtnq_s32_f32(out);
         int32x4_t code = vaddq_s32(whole, zero);
         const int8x8_t out_0_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -267,7 +267,7 @@ void tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args* a
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_0_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -275,7 +275,7 @@ void tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args* a
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_2);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_0_2 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -283,7 +283,7 @@ void tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args* a
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_3);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_0_3 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));

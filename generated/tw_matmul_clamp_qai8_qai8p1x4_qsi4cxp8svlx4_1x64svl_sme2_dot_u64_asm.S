@@ -699,8 +699,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -721,8 +720,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -744,8 +742,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -766,8 +763,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -787,8 +783,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -807,8 +802,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -828,8 +822,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -848,8 +841,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -869,8 +861,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -890,8 +881,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -911,8 +901,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -931,8 +920,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -952,8 +940,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -972,8 +959,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -993,8 +979,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -1013,8 +998,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z0.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z0.s, z1.s
+  fmin z0.s, p7/m, z0.s, z1.s                            // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z2.s                                   // code

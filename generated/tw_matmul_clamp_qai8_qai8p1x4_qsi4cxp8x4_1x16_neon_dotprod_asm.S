@@ -189,8 +189,7 @@ L(k_done):
   fmul v0.4s, v0.4s, v3.4s                               // out
   fcmgt v3.4s, v0.4s, v6.4s                              // out
   bsl v3.16b, v0.16b, v6.16b
-  fcmgt v0.4s, v7.4s, v3.4s                              // out
-  bsl v0.16b, v3.16b, v7.16b
+  fmin v0.4s, v3.4s, v7.4s                               // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v16.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_0
@@ -201,8 +200,7 @@ L(k_done):
   fmul v0.4s, v0.4s, v2.4s                               // out
   fcmgt v2.4s, v0.4s, v6.4s                              // out
   bsl v2.16b, v0.16b, v6.16b
-  fcmgt v0.4s, v7.4s, v2.4s                              // out
-  bsl v0.16b, v2.16b, v7.16b
+  fmin v0.4s, v2.4s, v7.4s                               // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v16.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_1
@@ -213,8 +211,7 @@ L(k_done):
   fmul v0.4s, v0.4s, v5.4s                               // out
   fcmgt v1.4s, v0.4s, v6.4s                              // out
   bsl v1.16b, v0.16b, v6.16b
-  fcmgt v0.4s, v7.4s, v1.4s                              // out
-  bsl v0.16b, v1.16b, v7.16b
+  fmin v0.4s, v1.4s, v7.4s                               // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v16.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_2
@@ -225,8 +222,7 @@ L(k_done):
   fmul v0.4s, v0.4s, v4.4s                               // out
   fcmgt v1.4s, v0.4s, v6.4s                              // out
   bsl v1.16b, v0.16b, v6.16b
-  fcmgt v0.4s, v7.4s, v1.4s                              // out
-  bsl v0.16b, v1.16b, v7.16b
+  fmin v0.4s, v1.4s, v7.4s                               // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v16.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_3
@@ -344,8 +340,7 @@ L(if_else):
   fmul v0.4s, v0.4s, v3.4s                               // out
   fcmgt v3.4s, v0.4s, v6.4s                              // out
   bsl v3.16b, v0.16b, v6.16b
-  fcmgt v0.4s, v7.4s, v3.4s                              // out
-  bsl v0.16b, v3.16b, v7.16b
+  fmin v0.4s, v3.4s, v7.4s                               // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v16.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_0
@@ -355,8 +350,7 @@ L(if_else):
   fmul v2.4s, v3.4s, v2.4s                               // out
   fcmgt v3.4s, v2.4s, v6.4s                              // out
   bsl v3.16b, v2.16b, v6.16b
-  fcmgt v2.4s, v7.4s, v3.4s                              // out
-  bsl v2.16b, v3.16b, v7.16b
+  fmin v2.4s, v3.4s, v7.4s                               // out
   fcvtns v2.4s, v2.4s                                    // whole
   add v2.4s, v2.4s, v16.4s                               // code
   sqxtn v2.4h, v2.4s                                     // out_0_1
@@ -366,8 +360,7 @@ L(if_else):
   fmul v1.4s, v1.4s, v5.4s                               // out
   fcmgt v3.4s, v1.4s, v6.4s                              // out
   bsl v3.16b, v1.16b, v6.16b
-  fcmgt v1.4s, v7.4s, v3.4s                              // out
-  bsl v1.16b, v3.16b, v7.16b
+  fmin v1.4s, v3.4s, v7.4s                               // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v16.4s                               // code
   sqxtn v1.4h, v1.4s                                     // out_0_2
@@ -377,8 +370,7 @@ L(if_else):
   fmul v3.4s, v3.4s, v4.4s                               // out
   fcmgt v4.4s, v3.4s, v6.4s                              // out
   bsl v4.16b, v3.16b, v6.16b
-  fcmgt v3.4s, v7.4s, v4.4s                              // out
-  bsl v3.16b, v4.16b, v7.16b
+  fmin v3.4s, v4.4s, v7.4s                               // out
   fcvtns v3.4s, v3.4s                                    // whole
   add v3.4s, v3.4s, v16.4s                               // code
   sqxtn v3.4h, v3.4s                                     // out_0_3

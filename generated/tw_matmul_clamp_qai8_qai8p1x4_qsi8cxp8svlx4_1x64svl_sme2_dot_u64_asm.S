@@ -724,8 +724,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -746,8 +745,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -769,8 +767,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -791,8 +788,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -812,8 +808,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -832,8 +827,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -853,8 +847,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -873,8 +866,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -894,8 +886,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -915,8 +906,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -936,8 +926,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -956,8 +945,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -977,8 +965,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -997,8 +984,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -1018,8 +1004,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z3.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z3.s                           // out
-  sel z3.s, p6, z3.s, z1.s
+  fmin z3.s, p7/m, z3.s, z1.s                            // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z2.s                                   // code
@@ -1038,8 +1023,7 @@ L(k_rest_done):
   fmul z3.s, z3.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z3.s, z0.s                           // out
   sel z0.s, p6, z3.s, z0.s
-  fcmgt p6.s, p7/z, z1.s, z0.s                           // out
-  sel z0.s, p6, z0.s, z1.s
+  fmin z0.s, p7/m, z0.s, z1.s                            // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z2.s                                   // code

@@ -262,8 +262,7 @@ L(k_done):
   fmul z0.s, z0.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z16.s                          // out
   sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z17.s
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z18.s                                  // code
@@ -275,8 +274,7 @@ L(k_done):
   fmul z0.s, z0.s, z5.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z16.s                          // out
   sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z17.s
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z18.s                                  // code
@@ -288,8 +286,7 @@ L(k_done):
   fmul z0.s, z0.s, z6.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z16.s                          // out
   sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z17.s
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z18.s                                  // code
@@ -301,8 +298,7 @@ L(k_done):
   fmul z0.s, z0.s, z7.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z16.s                          // out
   sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z17.s
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z18.s                                  // code
@@ -342,8 +338,7 @@ L(if_else):
   fmul z0.s, z0.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z16.s                          // out
   sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z17.s
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z18.s                                  // code
@@ -355,8 +350,7 @@ L(if_else):
   fmul z0.s, z0.s, z5.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z16.s                          // out
   sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z17.s
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z18.s                                  // code
@@ -368,8 +362,7 @@ L(if_else):
   fmul z0.s, z0.s, z6.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z16.s                          // out
   sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z17.s
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z18.s                                  // code
@@ -381,8 +374,7 @@ L(if_else):
   fmul z0.s, z0.s, z7.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z16.s                          // out
   sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z17.s
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z18.s                                  // code

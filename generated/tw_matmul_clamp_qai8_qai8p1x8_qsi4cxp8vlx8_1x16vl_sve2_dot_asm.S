@@ -241,8 +241,7 @@ L(k_done):
   fmul z1.s, z1.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z1.s, z16.s                          // out
   sel z1.s, p6, z1.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z1.s                          // out
-  sel z1.s, p6, z1.s, z17.s
+  fmin z1.s, p7/m, z1.s, z17.s                           // out
   frintn z1.s, p7/m, z1.s                                // whole
   fcvtzs z1.s, p7/m, z1.s
   add z1.s, z1.s, z18.s                                  // code
@@ -254,8 +253,7 @@ L(k_done):
   fmul z1.s, z1.s, z5.s                                  // out
   fcmgt p6.s, p7/z, z1.s, z16.s                          // out
   sel z1.s, p6, z1.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z1.s                          // out
-  sel z1.s, p6, z1.s, z17.s
+  fmin z1.s, p7/m, z1.s, z17.s                           // out
   frintn z1.s, p7/m, z1.s                                // whole
   fcvtzs z1.s, p7/m, z1.s
   add z1.s, z1.s, z18.s                                  // code
@@ -267,8 +265,7 @@ L(k_done):
   fmul z1.s, z1.s, z6.s                                  // out
   fcmgt p6.s, p7/z, z1.s, z16.s                          // out
   sel z1.s, p6, z1.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z1.s                          // out
-  sel z1.s, p6, z1.s, z17.s
+  fmin z1.s, p7/m, z1.s, z17.s                           // out
   frintn z1.s, p7/m, z1.s                                // whole
   fcvtzs z1.s, p7/m, z1.s
   add z1.s, z1.s, z18.s                                  // code
@@ -280,8 +277,7 @@ L(k_done):
   fmul z0.s, z0.s, z7.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z16.s                          // out
   sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z17.s
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z18.s                                  // code
@@ -321,8 +317,7 @@ L(if_else):
   fmul z1.s, z1.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z1.s, z16.s                          // out
   sel z1.s, p6, z1.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z1.s                          // out
-  sel z1.s, p6, z1.s, z17.s
+  fmin z1.s, p7/m, z1.s, z17.s                           // out
   frintn z1.s, p7/m, z1.s                                // whole
   fcvtzs z1.s, p7/m, z1.s
   add z1.s, z1.s, z18.s                                  // code
@@ -334,8 +329,7 @@ L(if_else):
   fmul z1.s, z1.s, z5.s                                  // out
   fcmgt p6.s, p7/z, z1.s, z16.s                          // out
   sel z1.s, p6, z1.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z1.s                          // out
-  sel z1.s, p6, z1.s, z17.s
+  fmin z1.s, p7/m, z1.s, z17.s                           // out
   frintn z1.s, p7/m, z1.s                                // whole
   fcvtzs z1.s, p7/m, z1.s
   add z1.s, z1.s, z18.s                                  // code
@@ -347,8 +341,7 @@ L(if_else):
   fmul z1.s, z1.s, z6.s                                  // out
   fcmgt p6.s, p7/z, z1.s, z16.s                          // out
   sel z1.s, p6, z1.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z1.s                          // out
-  sel z1.s, p6, z1.s, z17.s
+  fmin z1.s, p7/m, z1.s, z17.s                           // out
   frintn z1.s, p7/m, z1.s                                // whole
   fcvtzs z1.s, p7/m, z1.s
   add z1.s, z1.s, z18.s                                  // code
@@ -360,8 +353,7 @@ L(if_else):
   fmul z0.s, z0.s, z7.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z16.s                          // out
   sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z17.s
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z18.s                                  // code

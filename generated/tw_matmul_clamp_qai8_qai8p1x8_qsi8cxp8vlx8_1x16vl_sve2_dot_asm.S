@@ -228,8 +228,7 @@ L(k_done):
   fmul z0.s, z0.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z16.s                          // out
   sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z17.s
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z18.s                                  // code
@@ -241,8 +240,7 @@ L(k_done):
   fmul z0.s, z0.s, z5.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z16.s                          // out
   sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z17.s
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z18.s                                  // code
@@ -254,8 +252,7 @@ L(k_done):
   fmul z0.s, z0.s, z6.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z16.s                          // out
   sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z17.s
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z18.s                                  // code
@@ -267,8 +264,7 @@ L(k_done):
   fmul z0.s, z0.s, z7.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z16.s                          // out
   sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z17.s
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z18.s                                  // code
@@ -308,8 +304,7 @@ L(if_else):
   fmul z0.s, z0.s, z4.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z16.s                          // out
   sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z17.s
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z18.s                                  // code
@@ -321,8 +316,7 @@ L(if_else):
   fmul z0.s, z0.s, z5.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z16.s                          // out
   sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z17.s
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z18.s                                  // code
@@ -334,8 +328,7 @@ L(if_else):
   fmul z0.s, z0.s, z6.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z16.s                          // out
   sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z17.s
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z18.s                                  // code
@@ -347,8 +340,7 @@ L(if_else):
   fmul z0.s, z0.s, z7.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z16.s                          // out
   sel z0.s, p6, z0.s, z16.s
-  fcmgt p6.s, p7/z, z17.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z17.s
+  fmin z0.s, p7/m, z0.s, z17.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z18.s                                  // code

@@ -228,8 +228,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v1.4s                               // out
   fcmgt v16.4s, v7.4s, v2.4s                             // out
   bsl v16.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v3.16b
+  fmin v7.4s, v16.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_3_0
@@ -240,8 +239,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v0.4s                               // out
   fcmgt v16.4s, v7.4s, v2.4s                             // out
   bsl v16.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v3.16b
+  fmin v7.4s, v16.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_3_1
@@ -252,8 +250,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v1.4s                               // out
   fcmgt v16.4s, v7.4s, v2.4s                             // out
   bsl v16.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v3.16b
+  fmin v7.4s, v16.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_2_0
@@ -264,8 +261,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v0.4s                               // out
   fcmgt v16.4s, v7.4s, v2.4s                             // out
   bsl v16.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v3.16b
+  fmin v7.4s, v16.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_2_1
@@ -276,8 +272,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v1.4s                               // out
   fcmgt v16.4s, v7.4s, v2.4s                             // out
   bsl v16.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v3.16b
+  fmin v7.4s, v16.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_1_0
@@ -288,8 +283,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v0.4s                               // out
   fcmgt v16.4s, v7.4s, v2.4s                             // out
   bsl v16.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v3.16b
+  fmin v7.4s, v16.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_1_1
@@ -300,8 +294,7 @@ L(k_done):
   fmul v1.4s, v6.4s, v1.4s                               // out
   fcmgt v6.4s, v1.4s, v2.4s                              // out
   bsl v6.16b, v1.16b, v2.16b
-  fcmgt v1.4s, v3.4s, v6.4s                              // out
-  bsl v1.16b, v6.16b, v3.16b
+  fmin v1.4s, v6.4s, v3.4s                               // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v4.4s                                // code
   sqxtn v1.4h, v1.4s                                     // out_0_0
@@ -312,8 +305,7 @@ L(k_done):
   fmul v0.4s, v1.4s, v0.4s                               // out
   fcmgt v1.4s, v0.4s, v2.4s                              // out
   bsl v1.16b, v0.16b, v2.16b
-  fcmgt v0.4s, v3.4s, v1.4s                              // out
-  bsl v0.16b, v1.16b, v3.16b
+  fmin v0.4s, v1.4s, v3.4s                               // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v4.4s                                // code
   sqxtn v0.4h, v0.4s                                     // out_0_1
@@ -379,8 +371,7 @@ L(if_else):
   fmul v7.4s, v7.4s, v1.4s                               // out
   fcmgt v16.4s, v7.4s, v2.4s                             // out
   bsl v16.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v16.4s                             // out
-  bsl v7.16b, v16.16b, v3.16b
+  fmin v7.4s, v16.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_3_0
@@ -390,8 +381,7 @@ L(if_else):
   fmul v16.4s, v16.4s, v0.4s                             // out
   fcmgt v23.4s, v16.4s, v2.4s                            // out
   bsl v23.16b, v16.16b, v2.16b
-  fcmgt v16.4s, v3.4s, v23.4s                            // out
-  bsl v16.16b, v23.16b, v3.16b
+  fmin v16.4s, v23.4s, v3.4s                             // out
   fcvtns v16.4s, v16.4s                                  // whole
   add v16.4s, v16.4s, v4.4s                              // code
   sqxtn v16.4h, v16.4s                                   // out_3_1
@@ -401,8 +391,7 @@ L(if_else):
   fmul v21.4s, v21.4s, v1.4s                             // out
   fcmgt v23.4s, v21.4s, v2.4s                            // out
   bsl v23.16b, v21.16b, v2.16b
-  fcmgt v21.4s, v3.4s, v23.4s                            // out
-  bsl v21.16b, v23.16b, v3.16b
+  fmin v21.4s, v23.4s, v3.4s                             // out
   fcvtns v21.4s, v21.4s                                  // whole
   add v21.4s, v21.4s, v4.4s                              // code
   sqxtn v21.4h, v21.4s                                   // out_2_0
@@ -412,8 +401,7 @@ L(if_else):
   fmul v22.4s, v22.4s, v0.4s                             // out
   fcmgt v23.4s, v22.4s, v2.4s                            // out
   bsl v23.16b, v22.16b, v2.16b
-  fcmgt v22.4s, v3.4s, v23.4s                            // out
-  bsl v22.16b, v23.16b, v3.16b
+  fmin v22.4s, v23.4s, v3.4s                             // out
   fcvtns v22.4s, v22.4s                                  // whole
   add v22.4s, v22.4s, v4.4s                              // code
   sqxtn v22.4h, v22.4s                                   // out_2_1
@@ -423,8 +411,7 @@ L(if_else):
   fmul v19.4s, v19.4s, v1.4s                             // out
   fcmgt v23.4s, v19.4s, v2.4s                            // out
   bsl v23.16b, v19.16b, v2.16b
-  fcmgt v19.4s, v3.4s, v23.4s                            // out
-  bsl v19.16b, v23.16b, v3.16b
+  fmin v19.4s, v23.4s, v3.4s                             // out
   fcvtns v19.4s, v19.4s                                  // whole
   add v19.4s, v19.4s, v4.4s                              // code
   sqxtn v19.4h, v19.4s                                   // out_1_0
@@ -434,8 +421,7 @@ L(if_else):
   fmul v20.4s, v20.4s, v0.4s                             // out
   fcmgt v23.4s, v20.4s, v2.4s                            // out
   bsl v23.16b, v20.16b, v2.16b
-  fcmgt v20.4s, v3.4s, v23.4s                            // out
-  bsl v20.16b, v23.16b, v3.16b
+  fmin v20.4s, v23.4s, v3.4s                             // out
   fcvtns v20.4s, v20.4s                                  // whole
   add v20.4s, v20.4s, v4.4s                              // code
   sqxtn v20.4h, v20.4s                                   // out_1_1
@@ -445,8 +431,7 @@ L(if_else):
   fmul v1.4s, v5.4s, v1.4s                               // out
   fcmgt v5.4s, v1.4s, v2.4s                              // out
   bsl v5.16b, v1.16b, v2.16b
-  fcmgt v1.4s, v3.4s, v5.4s                              // out
-  bsl v1.16b, v5.16b, v3.16b
+  fmin v1.4s, v5.4s, v3.4s                               // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v4.4s                                // code
   sqxtn v1.4h, v1.4s                                     // out_0_0
@@ -456,8 +441,7 @@ L(if_else):
   fmul v0.4s, v5.4s, v0.4s                               // out
   fcmgt v5.4s, v0.4s, v2.4s                              // out
   bsl v5.16b, v0.16b, v2.16b
-  fcmgt v0.4s, v3.4s, v5.4s                              // out
-  bsl v0.16b, v5.16b, v3.16b
+  fmin v0.4s, v5.4s, v3.4s                               // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v4.4s                                // code
   sqxtn v0.4h, v0.4s                                     // out_0_1

@@ -274,7 +274,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         float32x4_t real = vcvtq_f32_s32(sum);
         float32x4_t out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         int32x4_t whole = vcvtnq_s32_f32(out);
         int32x4_t code = vaddq_s32(whole, zero);
         const int8x8_t out_7_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -283,7 +283,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_7_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -292,7 +292,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_6_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -301,7 +301,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_6_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -310,7 +310,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_5_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -319,7 +319,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_5_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -328,7 +328,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_4_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -337,7 +337,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_4_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -346,7 +346,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_3_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -355,7 +355,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_3_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -364,7 +364,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_2_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -373,7 +373,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_2_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -382,7 +382,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_1_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -391,7 +391,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_1_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -400,7 +400,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_0_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -409,7 +409,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_0_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -440,7 +440,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         float32x4_t real = vcvtq_f32_s32(sum);
         float32x4_t out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         int32x4_t whole = vcvtnq_s32_f32(out);
         int32x4_t code = vaddq_s32(whole, zero);
         const int8x8_t out_7_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -448,7 +448,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_7_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -456,7 +456,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_6_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -464,7 +464,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_6_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -472,7 +472,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_5_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -480,7 +480,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_5_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -488,7 +488,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_4_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -496,7 +496,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_4_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -504,7 +504,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_3_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -512,7 +512,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_3_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -520,7 +520,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_2_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -528,7 +528,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_2_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -536,7 +536,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_1_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -544,7 +544,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_1_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -552,7 +552,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_0_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -560,7 +560,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_0_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));

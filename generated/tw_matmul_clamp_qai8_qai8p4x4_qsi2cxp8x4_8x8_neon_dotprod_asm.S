@@ -365,8 +365,7 @@ L(k_done):
   fmul v23.4s, v23.4s, v25.4s                            // out
   fcmgt v31.4s, v23.4s, v26.4s                           // out
   bsl v31.16b, v23.16b, v26.16b
-  fcmgt v23.4s, v27.4s, v31.4s                           // out
-  bsl v23.16b, v31.16b, v27.16b
+  fmin v23.4s, v31.4s, v27.4s                            // out
   fcvtns v23.4s, v23.4s                                  // whole
   add v23.4s, v23.4s, v28.4s                             // code
   sqxtn v23.4h, v23.4s                                   // out_7_0
@@ -377,8 +376,7 @@ L(k_done):
   fmul v23.4s, v23.4s, v0.4s                             // out
   fcmgt v24.4s, v23.4s, v26.4s                           // out
   bsl v24.16b, v23.16b, v26.16b
-  fcmgt v23.4s, v27.4s, v24.4s                           // out
-  bsl v23.16b, v24.16b, v27.16b
+  fmin v23.4s, v24.4s, v27.4s                            // out
   fcvtns v23.4s, v23.4s                                  // whole
   add v23.4s, v23.4s, v28.4s                             // code
   sqxtn v23.4h, v23.4s                                   // out_7_1
@@ -389,8 +387,7 @@ L(k_done):
   fmul v21.4s, v21.4s, v25.4s                            // out
   fcmgt v23.4s, v21.4s, v26.4s                           // out
   bsl v23.16b, v21.16b, v26.16b
-  fcmgt v21.4s, v27.4s, v23.4s                           // out
-  bsl v21.16b, v23.16b, v27.16b
+  fmin v21.4s, v23.4s, v27.4s                            // out
   fcvtns v21.4s, v21.4s                                  // whole
   add v21.4s, v21.4s, v28.4s                             // code
   sqxtn v21.4h, v21.4s                                   // out_6_0
@@ -401,8 +398,7 @@ L(k_done):
   fmul v21.4s, v21.4s, v0.4s                             // out
   fcmgt v22.4s, v21.4s, v26.4s                           // out
   bsl v22.16b, v21.16b, v26.16b
-  fcmgt v21.4s, v27.4s, v22.4s                           // out
-  bsl v21.16b, v22.16b, v27.16b
+  fmin v21.4s, v22.4s, v27.4s                            // out
   fcvtns v21.4s, v21.4s                                  // whole
   add v21.4s, v21.4s, v28.4s                             // code
   sqxtn v21.4h, v21.4s                                   // out_6_1
@@ -413,8 +409,7 @@ L(k_done):
   fmul v19.4s, v19.4s, v25.4s                            // out
   fcmgt v21.4s, v19.4s, v26.4s                           // out
   bsl v21.16b, v19.16b, v26.16b
-  fcmgt v19.4s, v27.4s, v21.4s                           // out
-  bsl v19.16b, v21.16b, v27.16b
+  fmin v19.4s, v21.4s, v27.4s                            // out
   fcvtns v19.4s, v19.4s                                  // whole
   add v19.4s, v19.4s, v28.4s                             // code
   sqxtn v19.4h, v19.4s                                   // out_5_0
@@ -425,8 +420,7 @@ L(k_done):
   fmul v19.4s, v19.4s, v0.4s                             // out
   fcmgt v20.4s, v19.4s, v26.4s                           // out
   bsl v20.16b, v19.16b, v26.16b
-  fcmgt v19.4s, v27.4s, v20.4s                           // out
-  bsl v19.16b, v20.16b, v27.16b
+  fmin v19.4s, v20.4s, v27.4s                            // out
   fcvtns v19.4s, v19.4s                                  // whole
   add v19.4s, v19.4s, v28.4s                             // code
   sqxtn v19.4h, v19.4s                                   // out_5_1
@@ -437,8 +431,7 @@ L(k_done):
   fmul v17.4s, v17.4s, v25.4s                            // out
   fcmgt v19.4s, v17.4s, v26.4s                           // out
   bsl v19.16b, v17.16b, v26.16b
-  fcmgt v17.4s, v27.4s, v19.4s                           // out
-  bsl v17.16b, v19.16b, v27.16b
+  fmin v17.4s, v19.4s, v27.4s                            // out
   fcvtns v17.4s, v17.4s                                  // whole
   add v17.4s, v17.4s, v28.4s                             // code
   sqxtn v17.4h, v17.4s                                   // out_4_0
@@ -449,8 +442,7 @@ L(k_done):
   fmul v17.4s, v17.4s, v0.4s                             // out
   fcmgt v18.4s, v17.4s, v26.4s                           // out
   bsl v18.16b, v17.16b, v26.16b
-  fcmgt v17.4s, v27.4s, v18.4s                           // out
-  bsl v17.16b, v18.16b, v27.16b
+  fmin v17.4s, v18.4s, v27.4s                            // out
   fcvtns v17.4s, v17.4s                                  // whole
   add v17.4s, v17.4s, v28.4s                             // code
   sqxtn v17.4h, v17.4s                                   // out_4_1
@@ -461,8 +453,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v25.4s                              // out
   fcmgt v17.4s, v7.4s, v26.4s                            // out
   bsl v17.16b, v7.16b, v26.16b
-  fcmgt v7.4s, v27.4s, v17.4s                            // out
-  bsl v7.16b, v17.16b, v27.16b
+  fmin v7.4s, v17.4s, v27.4s                             // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v28.4s                               // code
   sqxtn v7.4h, v7.4s                                     // out_3_0
@@ -473,8 +464,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v0.4s                               // out
   fcmgt v16.4s, v7.4s, v26.4s                            // out
   bsl v16.16b, v7.16b, v26.16b
-  fcmgt v7.4s, v27.4s, v16.4s                            // out
-  bsl v7.16b, v16.16b, v27.16b
+  fmin v7.4s, v16.4s, v27.4s                             // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v28.4s                               // code
   sqxtn v7.4h, v7.4s                                     // out_3_1
@@ -485,8 +475,7 @@ L(k_done):
   fmul v5.4s, v5.4s, v25.4s                              // out
   fcmgt v7.4s, v5.4s, v26.4s                             // out
   bsl v7.16b, v5.16b, v26.16b
-  fcmgt v5.4s, v27.4s, v7.4s                             // out
-  bsl v5.16b, v7.16b, v27.16b
+  fmin v5.4s, v7.4s, v27.4s                              // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v28.4s                               // code
   sqxtn v5.4h, v5.4s                                     // out_2_0
@@ -497,8 +486,7 @@ L(k_done):
   fmul v5.4s, v5.4s, v0.4s                               // out
   fcmgt v6.4s, v5.4s, v26.4s                             // out
   bsl v6.16b, v5.16b, v26.16b
-  fcmgt v5.4s, v27.4s, v6.4s                             // out
-  bsl v5.16b, v6.16b, v27.16b
+  fmin v5.4s, v6.4s, v27.4s                              // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v28.4s                               // code
   sqxtn v5.4h, v5.4s                                     // out_2_1
@@ -509,8 +497,7 @@ L(k_done):
   fmul v3.4s, v3.4s, v25.4s                              // out
   fcmgt v5.4s, v3.4s, v26.4s                             // out
   bsl v5.16b, v3.16b, v26.16b
-  fcmgt v3.4s, v27.4s, v5.4s                             // out
-  bsl v3.16b, v5.16b, v27.16b
+  fmin v3.4s, v5.4s, v27.4s                              // out
   fcvtns v3.4s, v3.4s                                    // whole
   add v3.4s, v3.4s, v28.4s                               // code
   sqxtn v3.4h, v3.4s                                     // out_1_0
@@ -521,8 +508,7 @@ L(k_done):
   fmul v3.4s, v3.4s, v0.4s                               // out
   fcmgt v4.4s, v3.4s, v26.4s                             // out
   bsl v4.16b, v3.16b, v26.16b
-  fcmgt v3.4s, v27.4s, v4.4s                             // out
-  bsl v3.16b, v4.16b, v27.16b
+  fmin v3.4s, v4.4s, v27.4s                              // out
   fcvtns v3.4s, v3.4s                                    // whole
   add v3.4s, v3.4s, v28.4s                               // code
   sqxtn v3.4h, v3.4s                                     // out_1_1
@@ -533,8 +519,7 @@ L(k_done):
   fmul v1.4s, v1.4s, v25.4s                              // out
   fcmgt v3.4s, v1.4s, v26.4s                             // out
   bsl v3.16b, v1.16b, v26.16b
-  fcmgt v1.4s, v27.4s, v3.4s                             // out
-  bsl v1.16b, v3.16b, v27.16b
+  fmin v1.4s, v3.4s, v27.4s                              // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v28.4s                               // code
   sqxtn v1.4h, v1.4s                                     // out_0_0
@@ -545,8 +530,7 @@ L(k_done):
   fmul v0.4s, v1.4s, v0.4s                               // out
   fcmgt v1.4s, v0.4s, v26.4s                             // out
   bsl v1.16b, v0.16b, v26.16b
-  fcmgt v0.4s, v27.4s, v1.4s                             // out
-  bsl v0.16b, v1.16b, v27.16b
+  fmin v0.4s, v1.4s, v27.4s                              // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v28.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_1
@@ -612,8 +596,7 @@ L(if_else):
   fmul v23.4s, v23.4s, v25.4s                            // out
   fcmgt v31.4s, v23.4s, v26.4s                           // out
   bsl v31.16b, v23.16b, v26.16b
-  fcmgt v23.4s, v27.4s, v31.4s                           // out
-  bsl v23.16b, v31.16b, v27.16b
+  fmin v23.4s, v31.4s, v27.4s                            // out
   fcvtns v23.4s, v23.4s                                  // whole
   add v23.4s, v23.4s, v28.4s                             // code
   sqxtn v23.4h, v23.4s                                   // out_7_0
@@ -623,8 +606,7 @@ L(if_else):
   fmul v24.4s, v24.4s, v0.4s                             // out
   fcmgt v31.4s, v24.4s, v26.4s                           // out
   bsl v31.16b, v24.16b, v26.16b
-  fcmgt v24.4s, v27.4s, v31.4s                           // out
-  bsl v24.16b, v31.16b, v27.16b
+  fmin v24.4s, v31.4s, v27.4s                            // out
   fcvtns v24.4s, v24.4s                                  // whole
   add v24.4s, v24.4s, v28.4s                             // code
   sqxtn v24.4h, v24.4s                                   // out_7_1
@@ -634,8 +616,7 @@ L(if_else):
   fmul v21.4s, v21.4s, v25.4s                            // out
   fcmgt v31.4s, v21.4s, v26.4s                           // out
   bsl v31.16b, v21.16b, v26.16b
-  fcmgt v21.4s, v27.4s, v31.4s                           // out
-  bsl v21.16b, v31.16b, v27.16b
+  fmin v21.4s, v31.4s, v27.4s                            // out
   fcvtns v21.4s, v21.4s                                  // whole
   add v21.4s, v21.4s, v28.4s                             // code
   sqxtn v21.4h, v21.4s                                   // out_6_0
@@ -645,8 +626,7 @@ L(if_else):
   fmul v22.4s, v22.4s, v0.4s                             // out
   fcmgt v31.4s, v22.4s, v26.4s                           // out
   bsl v31.16b, v22.16b, v26.16b
-  fcmgt v22.4s, v27.4s, v31.4s                           // out
-  bsl v22.16b, v31.16b, v27.16b
+  fmin v22.4s, v31.4s, v27.4s                            // out
   fcvtns v22.4s, v22.4s                                  // whole
   add v22.4s, v22.4s, v28.4s                             // code
   sqxtn v22.4h, v22.4s                                   // out_6_1
@@ -656,8 +636,7 @@ L(if_else):
   fmul v19.4s, v19.4s, v25.4s                            // out
   fcmgt v31.4s, v19.4s, v26.4s                           // out
   bsl v31.16b, v19.16b, v26.16b
-  fcmgt v19.4s, v27.4s, v31.4s                           // out
-  bsl v19.16b, v31.16b, v27.16b
+  fmin v19.4s, v31.4s, v27.4s                            // out
   fcvtns v19.4s, v19.4s                                  // whole
   add v19.4s, v19.4s, v28.4s                             // code
   sqxtn v19.4h, v19.4s                                   // out_5_0
@@ -667,8 +646,7 @@ L(if_else):
   fmul v20.4s, v20.4s, v0.4s                             // out
   fcmgt v31.4s, v20.4s, v26.4s                           // out
   bsl v31.16b, v20.16b, v26.16b
-  fcmgt v20.4s, v27.4s, v31.4s                           // out
-  bsl v20.16b, v31.16b, v27.16b
+  fmin v20.4s, v31.4s, v27.4s                            // out
   fcvtns v20.4s, v20.4s                                  // whole
   add v20.4s, v20.4s, v28.4s                             // code
   sqxtn v20.4h, v20.4s                                   // out_5_1
@@ -678,8 +656,7 @@ L(if_else):
   fmul v17.4s, v17.4s, v25.4s                            // out
   fcmgt v31.4s, v17.4s, v26.4s                           // out
   bsl v31.16b, v17.16b, v26.16b
-  fcmgt v17.4s, v27.4s, v31.4s                           // out
-  bsl v17.16b, v31.16b, v27.16b
+  fmin v17.4s, v31.4s, v27.4s                            // out
   fcvtns v17.4s, v17.4s                                  // whole
   add v17.4s, v17.4s, v28.4s                             // code
   sqxtn v17.4h, v17.4s                                   // out_4_0
@@ -689,8 +666,7 @@ L(if_else):
   fmul v18.4s, v18.4s, v0.4s                             // out
   fcmgt v31.4s, v18.4s, v26.4s                           // out
   bsl v31.16b, v18.16b, v26.16b
-  fcmgt v18.4s, v27.4s, v31.4s                           // out
-  bsl v18.16b, v31.16b, v27.16b
+  fmin v18.4s, v31.4s, v27.4s                            // out
   fcvtns v18.4s, v18.4s                                  // whole
   add v18.4s, v18.4s, v28.4s                             // code
   sqxtn v18.4h, v18.4s                                   // out_4_1
@@ -700,8 +676,7 @@ L(if_else):
   fmul v7.4s, v7.4s, v25.4s                              // out
   fcmgt v31.4s, v7.4s, v26.4s                            // out
   bsl v31.16b, v7.16b, v26.16b
-  fcmgt v7.4s, v27.4s, v31.4s                            // out
-  bsl v7.16b, v31.16b, v27.16b
+  fmin v7.4s, v31.4s, v27.4s                             // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v28.4s                               // code
   sqxtn v7.4h, v7.4s                                     // out_3_0
@@ -711,8 +686,7 @@ L(if_else):
   fmul v16.4s, v16.4s, v0.4s                             // out
   fcmgt v31.4s, v16.4s, v26.4s                           // out
   bsl v31.16b, v16.16b, v26.16b
-  fcmgt v16.4s, v27.4s, v31.4s                           // out
-  bsl v16.16b, v31.16b, v27.16b
+  fmin v16.4s, v31.4s, v27.4s                            // out
   fcvtns v16.4s, v16.4s                                  // whole
   add v16.4s, v16.4s, v28.4s                             // code
   sqxtn v16.4h, v16.4s                                   // out_3_1
@@ -722,8 +696,7 @@ L(if_else):
   fmul v5.4s, v5.4s, v25.4s                              // out
   fcmgt v31.4s, v5.4s, v26.4s                            // out
   bsl v31.16b, v5.16b, v26.16b
-  fcmgt v5.4s, v27.4s, v31.4s                            // out
-  bsl v5.16b, v31.16b, v27.16b
+  fmin v5.4s, v31.4s, v27.4s                             // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v28.4s                               // code
   sqxtn v5.4h, v5.4s                                     // out_2_0
@@ -733,8 +706,7 @@ L(if_else):
   fmul v6.4s, v6.4s, v0.4s                               // out
   fcmgt v31.4s, v6.4s, v26.4s                            // out
   bsl v31.16b, v6.16b, v26.16b
-  fcmgt v6.4s, v27.4s, v31.4s                            // out
-  bsl v6.16b, v31.16b, v27.16b
+  fmin v6.4s, v31.4s, v27.4s                             // out
   fcvtns v6.4s, v6.4s                                    // whole
   add v6.4s, v6.4s, v28.4s                               // code
   sqxtn v6.4h, v6.4s                                     // out_2_1
@@ -744,8 +716,7 @@ L(if_else):
   fmul v3.4s, v3.4s, v25.4s                              // out
   fcmgt v31.4s, v3.4s, v26.4s                            // out
   bsl v31.16b, v3.16b, v26.16b
-  fcmgt v3.4s, v27.4s, v31.4s                            // out
-  bsl v3.16b, v31.16b, v27.16b
+  fmin v3.4s, v31.4s, v27.4s                             // out
   fcvtns v3.4s, v3.4s                                    // whole
   add v3.4s, v3.4s, v28.4s                               // code
   sqxtn v3.4h, v3.4s                                     // out_1_0
@@ -755,8 +726,7 @@ L(if_else):
   fmul v4.4s, v4.4s, v0.4s                               // out
   fcmgt v31.4s, v4.4s, v26.4s                            // out
   bsl v31.16b, v4.16b, v26.16b
-  fcmgt v4.4s, v27.4s, v31.4s                            // out
-  bsl v4.16b, v31.16b, v27.16b
+  fmin v4.4s, v31.4s, v27.4s                             // out
   fcvtns v4.4s, v4.4s                                    // whole
   add v4.4s, v4.4s, v28.4s                               // code
   sqxtn v4.4h, v4.4s                                     // out_1_1
@@ -766,8 +736,7 @@ L(if_else):
   fmul v1.4s, v1.4s, v25.4s                              // out
   fcmgt v25.4s, v1.4s, v26.4s                            // out
   bsl v25.16b, v1.16b, v26.16b
-  fcmgt v1.4s, v27.4s, v25.4s                            // out
-  bsl v1.16b, v25.16b, v27.16b
+  fmin v1.4s, v25.4s, v27.4s                             // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v28.4s                               // code
   sqxtn v1.4h, v1.4s                                     // out_0_0
@@ -777,8 +746,7 @@ L(if_else):
   fmul v0.4s, v2.4s, v0.4s                               // out
   fcmgt v2.4s, v0.4s, v26.4s                             // out
   bsl v2.16b, v0.16b, v26.16b
-  fcmgt v0.4s, v27.4s, v2.4s                             // out
-  bsl v0.16b, v2.16b, v27.16b
+  fmin v0.4s, v2.4s, v27.4s                              // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v28.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_1

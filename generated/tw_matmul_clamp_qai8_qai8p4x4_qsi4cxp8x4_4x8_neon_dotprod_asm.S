@@ -226,8 +226,7 @@ L(k_done):
   fmul v3.4s, v3.4s, v5.4s                               // out
   fcmgt v19.4s, v3.4s, v6.4s                             // out
   bsl v19.16b, v3.16b, v6.16b
-  fcmgt v3.4s, v7.4s, v19.4s                             // out
-  bsl v3.16b, v19.16b, v7.16b
+  fmin v3.4s, v19.4s, v7.4s                              // out
   fcvtns v3.4s, v3.4s                                    // whole
   add v3.4s, v3.4s, v16.4s                               // code
   sqxtn v3.4h, v3.4s                                     // out_3_0
@@ -238,8 +237,7 @@ L(k_done):
   fmul v3.4s, v3.4s, v4.4s                               // out
   fcmgt v19.4s, v3.4s, v6.4s                             // out
   bsl v19.16b, v3.16b, v6.16b
-  fcmgt v3.4s, v7.4s, v19.4s                             // out
-  bsl v3.16b, v19.16b, v7.16b
+  fmin v3.4s, v19.4s, v7.4s                              // out
   fcvtns v3.4s, v3.4s                                    // whole
   add v3.4s, v3.4s, v16.4s                               // code
   sqxtn v3.4h, v3.4s                                     // out_3_1
@@ -250,8 +248,7 @@ L(k_done):
   fmul v2.4s, v2.4s, v5.4s                               // out
   fcmgt v3.4s, v2.4s, v6.4s                              // out
   bsl v3.16b, v2.16b, v6.16b
-  fcmgt v2.4s, v7.4s, v3.4s                              // out
-  bsl v2.16b, v3.16b, v7.16b
+  fmin v2.4s, v3.4s, v7.4s                               // out
   fcvtns v2.4s, v2.4s                                    // whole
   add v2.4s, v2.4s, v16.4s                               // code
   sqxtn v2.4h, v2.4s                                     // out_2_0
@@ -262,8 +259,7 @@ L(k_done):
   fmul v2.4s, v2.4s, v4.4s                               // out
   fcmgt v3.4s, v2.4s, v6.4s                              // out
   bsl v3.16b, v2.16b, v6.16b
-  fcmgt v2.4s, v7.4s, v3.4s                              // out
-  bsl v2.16b, v3.16b, v7.16b
+  fmin v2.4s, v3.4s, v7.4s                               // out
   fcvtns v2.4s, v2.4s                                    // whole
   add v2.4s, v2.4s, v16.4s                               // code
   sqxtn v2.4h, v2.4s                                     // out_2_1
@@ -274,8 +270,7 @@ L(k_done):
   fmul v1.4s, v1.4s, v5.4s                               // out
   fcmgt v2.4s, v1.4s, v6.4s                              // out
   bsl v2.16b, v1.16b, v6.16b
-  fcmgt v1.4s, v7.4s, v2.4s                              // out
-  bsl v1.16b, v2.16b, v7.16b
+  fmin v1.4s, v2.4s, v7.4s                               // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v16.4s                               // code
   sqxtn v1.4h, v1.4s                                     // out_1_0
@@ -286,8 +281,7 @@ L(k_done):
   fmul v1.4s, v1.4s, v4.4s                               // out
   fcmgt v2.4s, v1.4s, v6.4s                              // out
   bsl v2.16b, v1.16b, v6.16b
-  fcmgt v1.4s, v7.4s, v2.4s                              // out
-  bsl v1.16b, v2.16b, v7.16b
+  fmin v1.4s, v2.4s, v7.4s                               // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v16.4s                               // code
   sqxtn v1.4h, v1.4s                                     // out_1_1
@@ -298,8 +292,7 @@ L(k_done):
   fmul v0.4s, v0.4s, v5.4s                               // out
   fcmgt v1.4s, v0.4s, v6.4s                              // out
   bsl v1.16b, v0.16b, v6.16b
-  fcmgt v0.4s, v7.4s, v1.4s                              // out
-  bsl v0.16b, v1.16b, v7.16b
+  fmin v0.4s, v1.4s, v7.4s                               // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v16.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_0
@@ -310,8 +303,7 @@ L(k_done):
   fmul v0.4s, v0.4s, v4.4s                               // out
   fcmgt v1.4s, v0.4s, v6.4s                              // out
   bsl v1.16b, v0.16b, v6.16b
-  fcmgt v0.4s, v7.4s, v1.4s                              // out
-  bsl v0.16b, v1.16b, v7.16b
+  fmin v0.4s, v1.4s, v7.4s                               // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v16.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_1
@@ -377,8 +369,7 @@ L(if_else):
   fmul v3.4s, v3.4s, v5.4s                               // out
   fcmgt v19.4s, v3.4s, v6.4s                             // out
   bsl v19.16b, v3.16b, v6.16b
-  fcmgt v3.4s, v7.4s, v19.4s                             // out
-  bsl v3.16b, v19.16b, v7.16b
+  fmin v3.4s, v19.4s, v7.4s                              // out
   fcvtns v3.4s, v3.4s                                    // whole
   add v3.4s, v3.4s, v16.4s                               // code
   sqxtn v3.4h, v3.4s                                     // out_3_0
@@ -388,8 +379,7 @@ L(if_else):
   fmul v19.4s, v19.4s, v4.4s                             // out
   fcmgt v20.4s, v19.4s, v6.4s                            // out
   bsl v20.16b, v19.16b, v6.16b
-  fcmgt v19.4s, v7.4s, v20.4s                            // out
-  bsl v19.16b, v20.16b, v7.16b
+  fmin v19.4s, v20.4s, v7.4s                             // out
   fcvtns v19.4s, v19.4s                                  // whole
   add v19.4s, v19.4s, v16.4s                             // code
   sqxtn v19.4h, v19.4s                                   // out_3_1
@@ -399,8 +389,7 @@ L(if_else):
   fmul v2.4s, v2.4s, v5.4s                               // out
   fcmgt v20.4s, v2.4s, v6.4s                             // out
   bsl v20.16b, v2.16b, v6.16b
-  fcmgt v2.4s, v7.4s, v20.4s                             // out
-  bsl v2.16b, v20.16b, v7.16b
+  fmin v2.4s, v20.4s, v7.4s                              // out
   fcvtns v2.4s, v2.4s                                    // whole
   add v2.4s, v2.4s, v16.4s                               // code
   sqxtn v2.4h, v2.4s                                     // out_2_0
@@ -410,8 +399,7 @@ L(if_else):
   fmul v20.4s, v20.4s, v4.4s                             // out
   fcmgt v23.4s, v20.4s, v6.4s                            // out
   bsl v23.16b, v20.16b, v6.16b
-  fcmgt v20.4s, v7.4s, v23.4s                            // out
-  bsl v20.16b, v23.16b, v7.16b
+  fmin v20.4s, v23.4s, v7.4s                             // out
   fcvtns v20.4s, v20.4s                                  // whole
   add v20.4s, v20.4s, v16.4s                             // code
   sqxtn v20.4h, v20.4s                                   // out_2_1
@@ -421,8 +409,7 @@ L(if_else):
   fmul v1.4s, v1.4s, v5.4s                               // out
   fcmgt v23.4s, v1.4s, v6.4s                             // out
   bsl v23.16b, v1.16b, v6.16b
-  fcmgt v1.4s, v7.4s, v23.4s                             // out
-  bsl v1.16b, v23.16b, v7.16b
+  fmin v1.4s, v23.4s, v7.4s                              // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v16.4s                               // code
   sqxtn v1.4h, v1.4s                                     // out_1_0
@@ -432,8 +419,7 @@ L(if_else):
   fmul v22.4s, v22.4s, v4.4s                             // out
   fcmgt v23.4s, v22.4s, v6.4s                            // out
   bsl v23.16b, v22.16b, v6.16b
-  fcmgt v22.4s, v7.4s, v23.4s                            // out
-  bsl v22.16b, v23.16b, v7.16b
+  fmin v22.4s, v23.4s, v7.4s                             // out
   fcvtns v22.4s, v22.4s                                  // whole
   add v22.4s, v22.4s, v16.4s                             // code
   sqxtn v22.4h, v22.4s                                   // out_1_1
@@ -443,8 +429,7 @@ L(if_else):
   fmul v0.4s, v0.4s, v5.4s                               // out
   fcmgt v5.4s, v0.4s, v6.4s                              // out
   bsl v5.16b, v0.16b, v6.16b
-  fcmgt v0.4s, v7.4s, v5.4s                              // out
-  bsl v0.16b, v5.16b, v7.16b
+  fmin v0.4s, v5.4s, v7.4s                               // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v16.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_0
@@ -454,8 +439,7 @@ L(if_else):
   fmul v4.4s, v5.4s, v4.4s                               // out
   fcmgt v5.4s, v4.4s, v6.4s                              // out
   bsl v5.16b, v4.16b, v6.16b
-  fcmgt v4.4s, v7.4s, v5.4s                              // out
-  bsl v4.16b, v5.16b, v7.16b
+  fmin v4.4s, v5.4s, v7.4s                               // out
   fcvtns v4.4s, v4.4s                                    // whole
   add v4.4s, v4.4s, v16.4s                               // code
   sqxtn v4.4h, v4.4s                                     // out_0_1

@@ -378,8 +378,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v18.4s                              // out
   fcmgt v24.4s, v7.4s, v19.4s                            // out
   bsl v24.16b, v7.16b, v19.16b
-  fcmgt v7.4s, v20.4s, v24.4s                            // out
-  bsl v7.16b, v24.16b, v20.16b
+  fmin v7.4s, v24.4s, v20.4s                             // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v21.4s                               // code
   sqxtn v7.4h, v7.4s                                     // out_7_0
@@ -390,8 +389,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v17.4s                              // out
   fcmgt v16.4s, v7.4s, v19.4s                            // out
   bsl v16.16b, v7.16b, v19.16b
-  fcmgt v7.4s, v20.4s, v16.4s                            // out
-  bsl v7.16b, v16.16b, v20.16b
+  fmin v7.4s, v16.4s, v20.4s                             // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v21.4s                               // code
   sqxtn v7.4h, v7.4s                                     // out_7_1
@@ -402,8 +400,7 @@ L(k_done):
   fmul v6.4s, v6.4s, v18.4s                              // out
   fcmgt v7.4s, v6.4s, v19.4s                             // out
   bsl v7.16b, v6.16b, v19.16b
-  fcmgt v6.4s, v20.4s, v7.4s                             // out
-  bsl v6.16b, v7.16b, v20.16b
+  fmin v6.4s, v7.4s, v20.4s                              // out
   fcvtns v6.4s, v6.4s                                    // whole
   add v6.4s, v6.4s, v21.4s                               // code
   sqxtn v6.4h, v6.4s                                     // out_6_0
@@ -414,8 +411,7 @@ L(k_done):
   fmul v6.4s, v6.4s, v17.4s                              // out
   fcmgt v7.4s, v6.4s, v19.4s                             // out
   bsl v7.16b, v6.16b, v19.16b
-  fcmgt v6.4s, v20.4s, v7.4s                             // out
-  bsl v6.16b, v7.16b, v20.16b
+  fmin v6.4s, v7.4s, v20.4s                              // out
   fcvtns v6.4s, v6.4s                                    // whole
   add v6.4s, v6.4s, v21.4s                               // code
   sqxtn v6.4h, v6.4s                                     // out_6_1
@@ -426,8 +422,7 @@ L(k_done):
   fmul v5.4s, v5.4s, v18.4s                              // out
   fcmgt v6.4s, v5.4s, v19.4s                             // out
   bsl v6.16b, v5.16b, v19.16b
-  fcmgt v5.4s, v20.4s, v6.4s                             // out
-  bsl v5.16b, v6.16b, v20.16b
+  fmin v5.4s, v6.4s, v20.4s                              // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v21.4s                               // code
   sqxtn v5.4h, v5.4s                                     // out_5_0
@@ -438,8 +433,7 @@ L(k_done):
   fmul v5.4s, v5.4s, v17.4s                              // out
   fcmgt v6.4s, v5.4s, v19.4s                             // out
   bsl v6.16b, v5.16b, v19.16b
-  fcmgt v5.4s, v20.4s, v6.4s                             // out
-  bsl v5.16b, v6.16b, v20.16b
+  fmin v5.4s, v6.4s, v20.4s                              // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v21.4s                               // code
   sqxtn v5.4h, v5.4s                                     // out_5_1
@@ -450,8 +444,7 @@ L(k_done):
   fmul v4.4s, v4.4s, v18.4s                              // out
   fcmgt v5.4s, v4.4s, v19.4s                             // out
   bsl v5.16b, v4.16b, v19.16b
-  fcmgt v4.4s, v20.4s, v5.4s                             // out
-  bsl v4.16b, v5.16b, v20.16b
+  fmin v4.4s, v5.4s, v20.4s                              // out
   fcvtns v4.4s, v4.4s                                    // whole
   add v4.4s, v4.4s, v21.4s                               // code
   sqxtn v4.4h, v4.4s                                     // out_4_0
@@ -462,8 +455,7 @@ L(k_done):
   fmul v4.4s, v4.4s, v17.4s                              // out
   fcmgt v5.4s, v4.4s, v19.4s                             // out
   bsl v5.16b, v4.16b, v19.16b
-  fcmgt v4.4s, v20.4s, v5.4s                             // out
-  bsl v4.16b, v5.16b, v20.16b
+  fmin v4.4s, v5.4s, v20.4s                              // out
   fcvtns v4.4s, v4.4s                                    // whole
   add v4.4s, v4.4s, v21.4s                               // code
   sqxtn v4.4h, v4.4s                                     // out_4_1
@@ -474,8 +466,7 @@ L(k_done):
   fmul v3.4s, v3.4s, v18.4s                              // out
   fcmgt v4.4s, v3.4s, v19.4s                             // out
   bsl v4.16b, v3.16b, v19.16b
-  fcmgt v3.4s, v20.4s, v4.4s                             // out
-  bsl v3.16b, v4.16b, v20.16b
+  fmin v3.4s, v4.4s, v20.4s                              // out
   fcvtns v3.4s, v3.4s                                    // whole
   add v3.4s, v3.4s, v21.4s                               // code
   sqxtn v3.4h, v3.4s                                     // out_3_0
@@ -486,8 +477,7 @@ L(k_done):
   fmul v3.4s, v3.4s, v17.4s                              // out
   fcmgt v4.4s, v3.4s, v19.4s                             // out
   bsl v4.16b, v3.16b, v19.16b
-  fcmgt v3.4s, v20.4s, v4.4s                             // out
-  bsl v3.16b, v4.16b, v20.16b
+  fmin v3.4s, v4.4s, v20.4s                              // out
   fcvtns v3.4s, v3.4s                                    // whole
   add v3.4s, v3.4s, v21.4s                               // code
   sqxtn v3.4h, v3.4s                                     // out_3_1
@@ -498,8 +488,7 @@ L(k_done):
   fmul v2.4s, v2.4s, v18.4s                              // out
   fcmgt v3.4s, v2.4s, v19.4s                             // out
   bsl v3.16b, v2.16b, v19.16b
-  fcmgt v2.4s, v20.4s, v3.4s                             // out
-  bsl v2.16b, v3.16b, v20.16b
+  fmin v2.4s, v3.4s, v20.4s                              // out
   fcvtns v2.4s, v2.4s                                    // whole
   add v2.4s, v2.4s, v21.4s                               // code
   sqxtn v2.4h, v2.4s                                     // out_2_0
@@ -510,8 +499,7 @@ L(k_done):
   fmul v2.4s, v2.4s, v17.4s                              // out
   fcmgt v3.4s, v2.4s, v19.4s                             // out
   bsl v3.16b, v2.16b, v19.16b
-  fcmgt v2.4s, v20.4s, v3.4s                             // out
-  bsl v2.16b, v3.16b, v20.16b
+  fmin v2.4s, v3.4s, v20.4s                              // out
   fcvtns v2.4s, v2.4s                                    // whole
   add v2.4s, v2.4s, v21.4s                               // code
   sqxtn v2.4h, v2.4s                                     // out_2_1
@@ -522,8 +510,7 @@ L(k_done):
   fmul v1.4s, v1.4s, v18.4s                              // out
   fcmgt v2.4s, v1.4s, v19.4s                             // out
   bsl v2.16b, v1.16b, v19.16b
-  fcmgt v1.4s, v20.4s, v2.4s                             // out
-  bsl v1.16b, v2.16b, v20.16b
+  fmin v1.4s, v2.4s, v20.4s                              // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v21.4s                               // code
   sqxtn v1.4h, v1.4s                                     // out_1_0
@@ -534,8 +521,7 @@ L(k_done):
   fmul v1.4s, v1.4s, v17.4s                              // out
   fcmgt v2.4s, v1.4s, v19.4s                             // out
   bsl v2.16b, v1.16b, v19.16b
-  fcmgt v1.4s, v20.4s, v2.4s                             // out
-  bsl v1.16b, v2.16b, v20.16b
+  fmin v1.4s, v2.4s, v20.4s                              // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v21.4s                               // code
   sqxtn v1.4h, v1.4s                                     // out_1_1
@@ -546,8 +532,7 @@ L(k_done):
   fmul v0.4s, v0.4s, v18.4s                              // out
   fcmgt v1.4s, v0.4s, v19.4s                             // out
   bsl v1.16b, v0.16b, v19.16b
-  fcmgt v0.4s, v20.4s, v1.4s                             // out
-  bsl v0.16b, v1.16b, v20.16b
+  fmin v0.4s, v1.4s, v20.4s                              // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v21.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_0
@@ -558,8 +543,7 @@ L(k_done):
   fmul v0.4s, v0.4s, v17.4s                              // out
   fcmgt v1.4s, v0.4s, v19.4s                             // out
   bsl v1.16b, v0.16b, v19.16b
-  fcmgt v0.4s, v20.4s, v1.4s                             // out
-  bsl v0.16b, v1.16b, v20.16b
+  fmin v0.4s, v1.4s, v20.4s                              // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v21.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_1
@@ -625,8 +609,7 @@ L(if_else):
   fmul v7.4s, v7.4s, v18.4s                              // out
   fcmgt v24.4s, v7.4s, v19.4s                            // out
   bsl v24.16b, v7.16b, v19.16b
-  fcmgt v7.4s, v20.4s, v24.4s                            // out
-  bsl v7.16b, v24.16b, v20.16b
+  fmin v7.4s, v24.4s, v20.4s                             // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v21.4s                               // code
   sqxtn v7.4h, v7.4s                                     // out_7_0
@@ -636,8 +619,7 @@ L(if_else):
   fmul v16.4s, v16.4s, v17.4s                            // out
   fcmgt v24.4s, v16.4s, v19.4s                           // out
   bsl v24.16b, v16.16b, v19.16b
-  fcmgt v16.4s, v20.4s, v24.4s                           // out
-  bsl v16.16b, v24.16b, v20.16b
+  fmin v16.4s, v24.4s, v20.4s                            // out
   fcvtns v16.4s, v16.4s                                  // whole
   add v16.4s, v16.4s, v21.4s                             // code
   sqxtn v16.4h, v16.4s                                   // out_7_1
@@ -647,8 +629,7 @@ L(if_else):
   fmul v6.4s, v6.4s, v18.4s                              // out
   fcmgt v24.4s, v6.4s, v19.4s                            // out
   bsl v24.16b, v6.16b, v19.16b
-  fcmgt v6.4s, v20.4s, v24.4s                            // out
-  bsl v6.16b, v24.16b, v20.16b
+  fmin v6.4s, v24.4s, v20.4s                             // out
   fcvtns v6.4s, v6.4s                                    // whole
   add v6.4s, v6.4s, v21.4s                               // code
   sqxtn v6.4h, v6.4s                                     // out_6_0
@@ -658,8 +639,7 @@ L(if_else):
   fmul v24.4s, v24.4s, v17.4s                            // out
   fcmgt v25.4s, v24.4s, v19.4s                           // out
   bsl v25.16b, v24.16b, v19.16b
-  fcmgt v24.4s, v20.4s, v25.4s                           // out
-  bsl v24.16b, v25.16b, v20.16b
+  fmin v24.4s, v25.4s, v20.4s                            // out
   fcvtns v24.4s, v24.4s                                  // whole
   add v24.4s, v24.4s, v21.4s                             // code
   sqxtn v24.4h, v24.4s                                   // out_6_1
@@ -669,8 +649,7 @@ L(if_else):
   fmul v5.4s, v5.4s, v18.4s                              // out
   fcmgt v25.4s, v5.4s, v19.4s                            // out
   bsl v25.16b, v5.16b, v19.16b
-  fcmgt v5.4s, v20.4s, v25.4s                            // out
-  bsl v5.16b, v25.16b, v20.16b
+  fmin v5.4s, v25.4s, v20.4s                             // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v21.4s                               // code
   sqxtn v5.4h, v5.4s                                     // out_5_0
@@ -680,8 +659,7 @@ L(if_else):
   fmul v25.4s, v25.4s, v17.4s                            // out
   fcmgt v31.4s, v25.4s, v19.4s                           // out
   bsl v31.16b, v25.16b, v19.16b
-  fcmgt v25.4s, v20.4s, v31.4s                           // out
-  bsl v25.16b, v31.16b, v20.16b
+  fmin v25.4s, v31.4s, v20.4s                            // out
   fcvtns v25.4s, v25.4s                                  // whole
   add v25.4s, v25.4s, v21.4s                             // code
   sqxtn v25.4h, v25.4s                                   // out_5_1
@@ -691,8 +669,7 @@ L(if_else):
   fmul v4.4s, v4.4s, v18.4s                              // out
   fcmgt v31.4s, v4.4s, v19.4s                            // out
   bsl v31.16b, v4.16b, v19.16b
-  fcmgt v4.4s, v20.4s, v31.4s                            // out
-  bsl v4.16b, v31.16b, v20.16b
+  fmin v4.4s, v31.4s, v20.4s                             // out
   fcvtns v4.4s, v4.4s                                    // whole
   add v4.4s, v4.4s, v21.4s                               // code
   sqxtn v4.4h, v4.4s                                     // out_4_0
@@ -702,8 +679,7 @@ L(if_else):
   fmul v30.4s, v30.4s, v17.4s                            // out
   fcmgt v31.4s, v30.4s, v19.4s                           // out
   bsl v31.16b, v30.16b, v19.16b
-  fcmgt v30.4s, v20.4s, v31.4s                           // out
-  bsl v30.16b, v31.16b, v20.16b
+  fmin v30.4s, v31.4s, v20.4s                            // out
   fcvtns v30.4s, v30.4s                                  // whole
   add v30.4s, v30.4s, v21.4s                             // code
   sqxtn v30.4h, v30.4s                                   // out_4_1
@@ -713,8 +689,7 @@ L(if_else):
   fmul v3.4s, v3.4s, v18.4s                              // out
   fcmgt v31.4s, v3.4s, v19.4s                            // out
   bsl v31.16b, v3.16b, v19.16b
-  fcmgt v3.4s, v20.4s, v31.4s                            // out
-  bsl v3.16b, v31.16b, v20.16b
+  fmin v3.4s, v31.4s, v20.4s                             // out
   fcvtns v3.4s, v3.4s                                    // whole
   add v3.4s, v3.4s, v21.4s                               // code
   sqxtn v3.4h, v3.4s                                     // out_3_0
@@ -724,8 +699,7 @@ L(if_else):
   fmul v29.4s, v29.4s, v17.4s                            // out
   fcmgt v31.4s, v29.4s, v19.4s                           // out
   bsl v31.16b, v29.16b, v19.16b
-  fcmgt v29.4s, v20.4s, v31.4s                           // out
-  bsl v29.16b, v31.16b, v20.16b
+  fmin v29.4s, v31.4s, v20.4s                            // out
   fcvtns v29.4s, v29.4s                                  // whole
   add v29.4s, v29.4s, v21.4s                             // code
   sqxtn v29.4h, v29.4s                                   // out_3_1
@@ -735,8 +709,7 @@ L(if_else):
   fmul v2.4s, v2.4s, v18.4s                              // out
   fcmgt v31.4s, v2.4s, v19.4s                            // out
   bsl v31.16b, v2.16b, v19.16b
-  fcmgt v2.4s, v20.4s, v31.4s                            // out
-  bsl v2.16b, v31.16b, v20.16b
+  fmin v2.4s, v31.4s, v20.4s                             // out
   fcvtns v2.4s, v2.4s                                    // whole
   add v2.4s, v2.4s, v21.4s                               // code
   sqxtn v2.4h, v2.4s                                     // out_2_0
@@ -746,8 +719,7 @@ L(if_else):
   fmul v28.4s, v28.4s, v17.4s                            // out
   fcmgt v31.4s, v28.4s, v19.4s                           // out
   bsl v31.16b, v28.16b, v19.16b
-  fcmgt v28.4s, v20.4s, v31.4s                           // out
-  bsl v28.16b, v31.16b, v20.16b
+  fmin v28.4s, v31.4s, v20.4s                            // out
   fcvtns v28.4s, v28.4s                                  // whole
   add v28.4s, v28.4s, v21.4s                             // code
   sqxtn v28.4h, v28.4s                                   // out_2_1
@@ -757,8 +729,7 @@ L(if_else):
   fmul v1.4s, v1.4s, v18.4s                              // out
   fcmgt v31.4s, v1.4s, v19.4s                            // out
   bsl v31.16b, v1.16b, v19.16b
-  fcmgt v1.4s, v20.4s, v31.4s                            // out
-  bsl v1.16b, v31.16b, v20.16b
+  fmin v1.4s, v31.4s, v20.4s                             // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v21.4s                               // code
   sqxtn v1.4h, v1.4s                                     // out_1_0
@@ -768,8 +739,7 @@ L(if_else):
   fmul v27.4s, v27.4s, v17.4s                            // out
   fcmgt v31.4s, v27.4s, v19.4s                           // out
   bsl v31.16b, v27.16b, v19.16b
-  fcmgt v27.4s, v20.4s, v31.4s                           // out
-  bsl v27.16b, v31.16b, v20.16b
+  fmin v27.4s, v31.4s, v20.4s                            // out
   fcvtns v27.4s, v27.4s                                  // whole
   add v27.4s, v27.4s, v21.4s                             // code
   sqxtn v27.4h, v27.4s                                   // out_1_1
@@ -779,8 +749,7 @@ L(if_else):
   fmul v0.4s, v0.4s, v18.4s                              // out
   fcmgt v18.4s, v0.4s, v19.4s                            // out
   bsl v18.16b, v0.16b, v19.16b
-  fcmgt v0.4s, v20.4s, v18.4s                            // out
-  bsl v0.16b, v18.16b, v20.16b
+  fmin v0.4s, v18.4s, v20.4s                             // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v21.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_0
@@ -790,8 +759,7 @@ L(if_else):
   fmul v17.4s, v18.4s, v17.4s                            // out
   fcmgt v18.4s, v17.4s, v19.4s                           // out
   bsl v18.16b, v17.16b, v19.16b
-  fcmgt v17.4s, v20.4s, v18.4s                           // out
-  bsl v17.16b, v18.16b, v20.16b
+  fmin v17.4s, v18.4s, v20.4s                            // out
   fcvtns v17.4s, v17.4s                                  // whole
   add v17.4s, v17.4s, v21.4s                             // code
   sqxtn v17.4h, v17.4s                                   // out_0_1

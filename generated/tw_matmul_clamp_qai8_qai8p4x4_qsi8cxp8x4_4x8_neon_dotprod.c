@@ -172,7 +172,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod(const tw_args* ar
         float32x4_t real = vcvtq_f32_s32(sum);
         float32x4_t out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         int32x4_t whole = vcvtnq_s32_f32(out);
         int32x4_t code = vaddq_s32(whole, zero);
         const int8x8_t out_3_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -181,7 +181,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_3_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -190,7 +190,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_2_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -199,7 +199,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_2_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -208,7 +208,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_1_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -217,7 +217,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_1_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -226,7 +226,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_0_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -235,7 +235,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_0_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -266,7 +266,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod(const tw_args* ar
         float32x4_t real = vcvtq_f32_s32(sum);
         float32x4_t out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         int32x4_t whole = vcvtnq_s32_f32(out);
         int32x4_t code = vaddq_s32(whole, zero);
         const int8x8_t out_3_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -274,7 +274,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_3_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -282,7 +282,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_2_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -290,7 +290,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_2_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -298,7 +298,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_1_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -306,7 +306,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_1_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -314,7 +314,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_0_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -322,7 +322,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_0_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));

@@ -196,8 +196,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v1.4s                               // out
   fcmgt v22.4s, v7.4s, v2.4s                             // out
   bsl v22.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v22.4s                             // out
-  bsl v7.16b, v22.16b, v3.16b
+  fmin v7.4s, v22.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_3_0
@@ -208,8 +207,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v0.4s                               // out
   fcmgt v22.4s, v7.4s, v2.4s                             // out
   bsl v22.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v22.4s                             // out
-  bsl v7.16b, v22.16b, v3.16b
+  fmin v7.4s, v22.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_3_1
@@ -220,8 +218,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v1.4s                               // out
   fcmgt v20.4s, v7.4s, v2.4s                             // out
   bsl v20.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v20.4s                             // out
-  bsl v7.16b, v20.16b, v3.16b
+  fmin v7.4s, v20.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_2_0
@@ -232,8 +229,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v0.4s                               // out
   fcmgt v20.4s, v7.4s, v2.4s                             // out
   bsl v20.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v20.4s                             // out
-  bsl v7.16b, v20.16b, v3.16b
+  fmin v7.4s, v20.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_2_1
@@ -244,8 +240,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v1.4s                               // out
   fcmgt v18.4s, v7.4s, v2.4s                             // out
   bsl v18.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v18.4s                             // out
-  bsl v7.16b, v18.16b, v3.16b
+  fmin v7.4s, v18.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_1_0
@@ -256,8 +251,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v0.4s                               // out
   fcmgt v18.4s, v7.4s, v2.4s                             // out
   bsl v18.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v18.4s                             // out
-  bsl v7.16b, v18.16b, v3.16b
+  fmin v7.4s, v18.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_1_1
@@ -268,8 +262,7 @@ L(k_done):
   fmul v1.4s, v6.4s, v1.4s                               // out
   fcmgt v6.4s, v1.4s, v2.4s                              // out
   bsl v6.16b, v1.16b, v2.16b
-  fcmgt v1.4s, v3.4s, v6.4s                              // out
-  bsl v1.16b, v6.16b, v3.16b
+  fmin v1.4s, v6.4s, v3.4s                               // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v4.4s                                // code
   sqxtn v1.4h, v1.4s                                     // out_0_0
@@ -280,8 +273,7 @@ L(k_done):
   fmul v0.4s, v1.4s, v0.4s                               // out
   fcmgt v1.4s, v0.4s, v2.4s                              // out
   bsl v1.16b, v0.16b, v2.16b
-  fcmgt v0.4s, v3.4s, v1.4s                              // out
-  bsl v0.16b, v1.16b, v3.16b
+  fmin v0.4s, v1.4s, v3.4s                               // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v4.4s                                // code
   sqxtn v0.4h, v0.4s                                     // out_0_1
@@ -347,8 +339,7 @@ L(if_else):
   fmul v7.4s, v7.4s, v1.4s                               // out
   fcmgt v22.4s, v7.4s, v2.4s                             // out
   bsl v22.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v22.4s                             // out
-  bsl v7.16b, v22.16b, v3.16b
+  fmin v7.4s, v22.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_3_0
@@ -358,8 +349,7 @@ L(if_else):
   fmul v22.4s, v22.4s, v0.4s                             // out
   fcmgt v23.4s, v22.4s, v2.4s                            // out
   bsl v23.16b, v22.16b, v2.16b
-  fcmgt v22.4s, v3.4s, v23.4s                            // out
-  bsl v22.16b, v23.16b, v3.16b
+  fmin v22.4s, v23.4s, v3.4s                             // out
   fcvtns v22.4s, v22.4s                                  // whole
   add v22.4s, v22.4s, v4.4s                              // code
   sqxtn v22.4h, v22.4s                                   // out_3_1
@@ -369,8 +359,7 @@ L(if_else):
   fmul v20.4s, v20.4s, v1.4s                             // out
   fcmgt v23.4s, v20.4s, v2.4s                            // out
   bsl v23.16b, v20.16b, v2.16b
-  fcmgt v20.4s, v3.4s, v23.4s                            // out
-  bsl v20.16b, v23.16b, v3.16b
+  fmin v20.4s, v23.4s, v3.4s                             // out
   fcvtns v20.4s, v20.4s                                  // whole
   add v20.4s, v20.4s, v4.4s                              // code
   sqxtn v20.4h, v20.4s                                   // out_2_0
@@ -380,8 +369,7 @@ L(if_else):
   fmul v21.4s, v21.4s, v0.4s                             // out
   fcmgt v23.4s, v21.4s, v2.4s                            // out
   bsl v23.16b, v21.16b, v2.16b
-  fcmgt v21.4s, v3.4s, v23.4s                            // out
-  bsl v21.16b, v23.16b, v3.16b
+  fmin v21.4s, v23.4s, v3.4s                             // out
   fcvtns v21.4s, v21.4s                                  // whole
   add v21.4s, v21.4s, v4.4s                              // code
   sqxtn v21.4h, v21.4s                                   // out_2_1
@@ -391,8 +379,7 @@ L(if_else):
   fmul v18.4s, v18.4s, v1.4s                             // out
   fcmgt v23.4s, v18.4s, v2.4s                            // out
   bsl v23.16b, v18.16b, v2.16b
-  fcmgt v18.4s, v3.4s, v23.4s                            // out
-  bsl v18.16b, v23.16b, v3.16b
+  fmin v18.4s, v23.4s, v3.4s                             // out
   fcvtns v18.4s, v18.4s                                  // whole
   add v18.4s, v18.4s, v4.4s                              // code
   sqxtn v18.4h, v18.4s                                   // out_1_0
@@ -402,8 +389,7 @@ L(if_else):
   fmul v19.4s, v19.4s, v0.4s                             // out
   fcmgt v23.4s, v19.4s, v2.4s                            // out
   bsl v23.16b, v19.16b, v2.16b
-  fcmgt v19.4s, v3.4s, v23.4s                            // out
-  bsl v19.16b, v23.16b, v3.16b
+  fmin v19.4s, v23.4s, v3.4s                             // out
   fcvtns v19.4s, v19.4s                                  // whole
   add v19.4s, v19.4s, v4.4s                              // code
   sqxtn v19.4h, v19.4s                                   // out_1_1
@@ -413,8 +399,7 @@ L(if_else):
   fmul v1.4s, v5.4s, v1.4s                               // out
   fcmgt v5.4s, v1.4s, v2.4s                              // out
   bsl v5.16b, v1.16b, v2.16b
-  fcmgt v1.4s, v3.4s, v5.4s                              // out
-  bsl v1.16b, v5.16b, v3.16b
+  fmin v1.4s, v5.4s, v3.4s                               // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v4.4s                                // code
   sqxtn v1.4h, v1.4s                                     // out_0_0
@@ -424,8 +409,7 @@ L(if_else):
   fmul v0.4s, v5.4s, v0.4s                               // out
   fcmgt v5.4s, v0.4s, v2.4s                              // out
   bsl v5.16b, v0.16b, v2.16b
-  fcmgt v0.4s, v3.4s, v5.4s                              // out
-  bsl v0.16b, v5.16b, v3.16b
+  fmin v0.4s, v5.4s, v3.4s                               // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v4.4s                                // code
   sqxtn v0.4h, v0.4s                                     // out_0_1

@@ -258,7 +258,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         float32x4_t real = vcvtq_f32_s32(sum);
         float32x4_t out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         int32x4_t whole = vcvtnq_s32_f32(out);
         int32x4_t code = vaddq_s32(whole, zero);
         const int8x8_t out_7_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -267,7 +267,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_7_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -276,7 +276,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_6_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -285,7 +285,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_6_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -294,7 +294,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_5_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -303,7 +303,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_5_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -312,7 +312,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_4_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -321,7 +321,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_4_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -330,7 +330,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_3_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -339,7 +339,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_3_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -348,7 +348,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_2_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -357,7 +357,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_2_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -366,7 +366,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_1_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -375,7 +375,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_1_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -384,7 +384,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_0_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -393,7 +393,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_0_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -424,7 +424,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         float32x4_t real = vcvtq_f32_s32(sum);
         float32x4_t out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         int32x4_t whole = vcvtnq_s32_f32(out);
         int32x4_t code = vaddq_s32(whole, zero);
         const int8x8_t out_7_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -432,7 +432,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_7_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -440,7 +440,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_6_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -448,7 +448,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_6_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -456,7 +456,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_5_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -464,7 +464,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_5_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -472,7 +472,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_4_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -480,7 +480,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_4_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -488,7 +488,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_3_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -496,7 +496,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_3_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -504,7 +504,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_2_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -512,7 +512,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_2_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -520,7 +520,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_1_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -528,7 +528,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_1_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -536,7 +536,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_0_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -544,7 +544,7 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args* ar
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_0_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));

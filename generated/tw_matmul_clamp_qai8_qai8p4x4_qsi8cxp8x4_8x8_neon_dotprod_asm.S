@@ -320,8 +320,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v1.4s                               // out
   fcmgt v30.4s, v7.4s, v2.4s                             // out
   bsl v30.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v30.4s                             // out
-  bsl v7.16b, v30.16b, v3.16b
+  fmin v7.4s, v30.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_7_0
@@ -332,8 +331,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v0.4s                               // out
   fcmgt v30.4s, v7.4s, v2.4s                             // out
   bsl v30.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v30.4s                             // out
-  bsl v7.16b, v30.16b, v3.16b
+  fmin v7.4s, v30.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_7_1
@@ -344,8 +342,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v1.4s                               // out
   fcmgt v28.4s, v7.4s, v2.4s                             // out
   bsl v28.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v28.4s                             // out
-  bsl v7.16b, v28.16b, v3.16b
+  fmin v7.4s, v28.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_6_0
@@ -356,8 +353,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v0.4s                               // out
   fcmgt v28.4s, v7.4s, v2.4s                             // out
   bsl v28.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v28.4s                             // out
-  bsl v7.16b, v28.16b, v3.16b
+  fmin v7.4s, v28.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_6_1
@@ -368,8 +364,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v1.4s                               // out
   fcmgt v26.4s, v7.4s, v2.4s                             // out
   bsl v26.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v26.4s                             // out
-  bsl v7.16b, v26.16b, v3.16b
+  fmin v7.4s, v26.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_5_0
@@ -380,8 +375,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v0.4s                               // out
   fcmgt v26.4s, v7.4s, v2.4s                             // out
   bsl v26.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v26.4s                             // out
-  bsl v7.16b, v26.16b, v3.16b
+  fmin v7.4s, v26.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_5_1
@@ -392,8 +386,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v1.4s                               // out
   fcmgt v24.4s, v7.4s, v2.4s                             // out
   bsl v24.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v24.4s                             // out
-  bsl v7.16b, v24.16b, v3.16b
+  fmin v7.4s, v24.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_4_0
@@ -404,8 +397,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v0.4s                               // out
   fcmgt v24.4s, v7.4s, v2.4s                             // out
   bsl v24.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v24.4s                             // out
-  bsl v7.16b, v24.16b, v3.16b
+  fmin v7.4s, v24.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_4_1
@@ -416,8 +408,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v1.4s                               // out
   fcmgt v22.4s, v7.4s, v2.4s                             // out
   bsl v22.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v22.4s                             // out
-  bsl v7.16b, v22.16b, v3.16b
+  fmin v7.4s, v22.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_3_0
@@ -428,8 +419,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v0.4s                               // out
   fcmgt v22.4s, v7.4s, v2.4s                             // out
   bsl v22.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v22.4s                             // out
-  bsl v7.16b, v22.16b, v3.16b
+  fmin v7.4s, v22.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_3_1
@@ -440,8 +430,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v1.4s                               // out
   fcmgt v20.4s, v7.4s, v2.4s                             // out
   bsl v20.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v20.4s                             // out
-  bsl v7.16b, v20.16b, v3.16b
+  fmin v7.4s, v20.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_2_0
@@ -452,8 +441,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v0.4s                               // out
   fcmgt v20.4s, v7.4s, v2.4s                             // out
   bsl v20.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v20.4s                             // out
-  bsl v7.16b, v20.16b, v3.16b
+  fmin v7.4s, v20.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_2_1
@@ -464,8 +452,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v1.4s                               // out
   fcmgt v18.4s, v7.4s, v2.4s                             // out
   bsl v18.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v18.4s                             // out
-  bsl v7.16b, v18.16b, v3.16b
+  fmin v7.4s, v18.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_1_0
@@ -476,8 +463,7 @@ L(k_done):
   fmul v7.4s, v7.4s, v0.4s                               // out
   fcmgt v18.4s, v7.4s, v2.4s                             // out
   bsl v18.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v18.4s                             // out
-  bsl v7.16b, v18.16b, v3.16b
+  fmin v7.4s, v18.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_1_1
@@ -488,8 +474,7 @@ L(k_done):
   fmul v1.4s, v6.4s, v1.4s                               // out
   fcmgt v6.4s, v1.4s, v2.4s                              // out
   bsl v6.16b, v1.16b, v2.16b
-  fcmgt v1.4s, v3.4s, v6.4s                              // out
-  bsl v1.16b, v6.16b, v3.16b
+  fmin v1.4s, v6.4s, v3.4s                               // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v4.4s                                // code
   sqxtn v1.4h, v1.4s                                     // out_0_0
@@ -500,8 +485,7 @@ L(k_done):
   fmul v0.4s, v1.4s, v0.4s                               // out
   fcmgt v1.4s, v0.4s, v2.4s                              // out
   bsl v1.16b, v0.16b, v2.16b
-  fcmgt v0.4s, v3.4s, v1.4s                              // out
-  bsl v0.16b, v1.16b, v3.16b
+  fmin v0.4s, v1.4s, v3.4s                               // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v4.4s                                // code
   sqxtn v0.4h, v0.4s                                     // out_0_1
@@ -567,8 +551,7 @@ L(if_else):
   fmul v7.4s, v7.4s, v1.4s                               // out
   fcmgt v30.4s, v7.4s, v2.4s                             // out
   bsl v30.16b, v7.16b, v2.16b
-  fcmgt v7.4s, v3.4s, v30.4s                             // out
-  bsl v7.16b, v30.16b, v3.16b
+  fmin v7.4s, v30.4s, v3.4s                              // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v4.4s                                // code
   sqxtn v7.4h, v7.4s                                     // out_7_0
@@ -578,8 +561,7 @@ L(if_else):
   fmul v30.4s, v30.4s, v0.4s                             // out
   fcmgt v31.4s, v30.4s, v2.4s                            // out
   bsl v31.16b, v30.16b, v2.16b
-  fcmgt v30.4s, v3.4s, v31.4s                            // out
-  bsl v30.16b, v31.16b, v3.16b
+  fmin v30.4s, v31.4s, v3.4s                             // out
   fcvtns v30.4s, v30.4s                                  // whole
   add v30.4s, v30.4s, v4.4s                              // code
   sqxtn v30.4h, v30.4s                                   // out_7_1
@@ -589,8 +571,7 @@ L(if_else):
   fmul v28.4s, v28.4s, v1.4s                             // out
   fcmgt v31.4s, v28.4s, v2.4s                            // out
   bsl v31.16b, v28.16b, v2.16b
-  fcmgt v28.4s, v3.4s, v31.4s                            // out
-  bsl v28.16b, v31.16b, v3.16b
+  fmin v28.4s, v31.4s, v3.4s                             // out
   fcvtns v28.4s, v28.4s                                  // whole
   add v28.4s, v28.4s, v4.4s                              // code
   sqxtn v28.4h, v28.4s                                   // out_6_0
@@ -600,8 +581,7 @@ L(if_else):
   fmul v29.4s, v29.4s, v0.4s                             // out
   fcmgt v31.4s, v29.4s, v2.4s                            // out
   bsl v31.16b, v29.16b, v2.16b
-  fcmgt v29.4s, v3.4s, v31.4s                            // out
-  bsl v29.16b, v31.16b, v3.16b
+  fmin v29.4s, v31.4s, v3.4s                             // out
   fcvtns v29.4s, v29.4s                                  // whole
   add v29.4s, v29.4s, v4.4s                              // code
   sqxtn v29.4h, v29.4s                                   // out_6_1
@@ -611,8 +591,7 @@ L(if_else):
   fmul v26.4s, v26.4s, v1.4s                             // out
   fcmgt v31.4s, v26.4s, v2.4s                            // out
   bsl v31.16b, v26.16b, v2.16b
-  fcmgt v26.4s, v3.4s, v31.4s                            // out
-  bsl v26.16b, v31.16b, v3.16b
+  fmin v26.4s, v31.4s, v3.4s                             // out
   fcvtns v26.4s, v26.4s                                  // whole
   add v26.4s, v26.4s, v4.4s                              // code
   sqxtn v26.4h, v26.4s                                   // out_5_0
@@ -622,8 +601,7 @@ L(if_else):
   fmul v27.4s, v27.4s, v0.4s                             // out
   fcmgt v31.4s, v27.4s, v2.4s                            // out
   bsl v31.16b, v27.16b, v2.16b
-  fcmgt v27.4s, v3.4s, v31.4s                            // out
-  bsl v27.16b, v31.16b, v3.16b
+  fmin v27.4s, v31.4s, v3.4s                             // out
   fcvtns v27.4s, v27.4s                                  // whole
   add v27.4s, v27.4s, v4.4s                              // code
   sqxtn v27.4h, v27.4s                                   // out_5_1
@@ -633,8 +611,7 @@ L(if_else):
   fmul v24.4s, v24.4s, v1.4s                             // out
   fcmgt v31.4s, v24.4s, v2.4s                            // out
   bsl v31.16b, v24.16b, v2.16b
-  fcmgt v24.4s, v3.4s, v31.4s                            // out
-  bsl v24.16b, v31.16b, v3.16b
+  fmin v24.4s, v31.4s, v3.4s                             // out
   fcvtns v24.4s, v24.4s                                  // whole
   add v24.4s, v24.4s, v4.4s                              // code
   sqxtn v24.4h, v24.4s                                   // out_4_0
@@ -644,8 +621,7 @@ L(if_else):
   fmul v25.4s, v25.4s, v0.4s                             // out
   fcmgt v31.4s, v25.4s, v2.4s                            // out
   bsl v31.16b, v25.16b, v2.16b
-  fcmgt v25.4s, v3.4s, v31.4s                            // out
-  bsl v25.16b, v31.16b, v3.16b
+  fmin v25.4s, v31.4s, v3.4s                             // out
   fcvtns v25.4s, v25.4s                                  // whole
   add v25.4s, v25.4s, v4.4s                              // code
   sqxtn v25.4h, v25.4s                                   // out_4_1
@@ -655,8 +631,7 @@ L(if_else):
   fmul v22.4s, v22.4s, v1.4s                             // out
   fcmgt v31.4s, v22.4s, v2.4s                            // out
   bsl v31.16b, v22.16b, v2.16b
-  fcmgt v22.4s, v3.4s, v31.4s                            // out
-  bsl v22.16b, v31.16b, v3.16b
+  fmin v22.4s, v31.4s, v3.4s                             // out
   fcvtns v22.4s, v22.4s                                  // whole
   add v22.4s, v22.4s, v4.4s                              // code
   sqxtn v22.4h, v22.4s                                   // out_3_0
@@ -666,8 +641,7 @@ L(if_else):
   fmul v23.4s, v23.4s, v0.4s                             // out
   fcmgt v31.4s, v23.4s, v2.4s                            // out
   bsl v31.16b, v23.16b, v2.16b
-  fcmgt v23.4s, v3.4s, v31.4s                            // out
-  bsl v23.16b, v31.16b, v3.16b
+  fmin v23.4s, v31.4s, v3.4s                             // out
   fcvtns v23.4s, v23.4s                                  // whole
   add v23.4s, v23.4s, v4.4s                              // code
   sqxtn v23.4h, v23.4s                                   // out_3_1
@@ -677,8 +651,7 @@ L(if_else):
   fmul v20.4s, v20.4s, v1.4s                             // out
   fcmgt v31.4s, v20.4s, v2.4s                            // out
   bsl v31.16b, v20.16b, v2.16b
-  fcmgt v20.4s, v3.4s, v31.4s                            // out
-  bsl v20.16b, v31.16b, v3.16b
+  fmin v20.4s, v31.4s, v3.4s                             // out
   fcvtns v20.4s, v20.4s                                  // whole
   add v20.4s, v20.4s, v4.4s                              // code
   sqxtn v20.4h, v20.4s                                   // out_2_0
@@ -688,8 +661,7 @@ L(if_else):
   fmul v21.4s, v21.4s, v0.4s                             // out
   fcmgt v31.4s, v21.4s, v2.4s                            // out
   bsl v31.16b, v21.16b, v2.16b
-  fcmgt v21.4s, v3.4s, v31.4s                            // out
-  bsl v21.16b, v31.16b, v3.16b
+  fmin v21.4s, v31.4s, v3.4s                             // out
   fcvtns v21.4s, v21.4s                                  // whole
   add v21.4s, v21.4s, v4.4s                              // code
   sqxtn v21.4h, v21.4s                                   // out_2_1
@@ -699,8 +671,7 @@ L(if_else):
   fmul v18.4s, v18.4s, v1.4s                             // out
   fcmgt v31.4s, v18.4s, v2.4s                            // out
   bsl v31.16b, v18.16b, v2.16b
-  fcmgt v18.4s, v3.4s, v31.4s                            // out
-  bsl v18.16b, v31.16b, v3.16b
+  fmin v18.4s, v31.4s, v3.4s                             // out
   fcvtns v18.4s, v18.4s                                  // whole
   add v18.4s, v18.4s, v4.4s                              // code
   sqxtn v18.4h, v18.4s                                   // out_1_0
@@ -710,8 +681,7 @@ L(if_else):
   fmul v19.4s, v19.4s, v0.4s                             // out
   fcmgt v31.4s, v19.4s, v2.4s                            // out
   bsl v31.16b, v19.16b, v2.16b
-  fcmgt v19.4s, v3.4s, v31.4s                            // out
-  bsl v19.16b, v31.16b, v3.16b
+  fmin v19.4s, v31.4s, v3.4s                             // out
   fcvtns v19.4s, v19.4s                                  // whole
   add v19.4s, v19.4s, v4.4s                              // code
   sqxtn v19.4h, v19.4s                                   // out_1_1
@@ -721,8 +691,7 @@ L(if_else):
   fmul v1.4s, v5.4s, v1.4s                               // out
   fcmgt v5.4s, v1.4s, v2.4s                              // out
   bsl v5.16b, v1.16b, v2.16b
-  fcmgt v1.4s, v3.4s, v5.4s                              // out
-  bsl v1.16b, v5.16b, v3.16b
+  fmin v1.4s, v5.4s, v3.4s                               // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v4.4s                                // code
   sqxtn v1.4h, v1.4s                                     // out_0_0
@@ -732,8 +701,7 @@ L(if_else):
   fmul v0.4s, v5.4s, v0.4s                               // out
   fcmgt v5.4s, v0.4s, v2.4s                              // out
   bsl v5.16b, v0.16b, v2.16b
-  fcmgt v0.4s, v3.4s, v5.4s                              // out
-  bsl v0.16b, v5.16b, v3.16b
+  fmin v0.4s, v5.4s, v3.4s                               // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v4.4s                                // code
   sqxtn v0.4h, v0.4s                                     // out_0_1

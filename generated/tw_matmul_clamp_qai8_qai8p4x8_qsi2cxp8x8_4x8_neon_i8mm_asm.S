@@ -231,8 +231,7 @@ L(k_done):
   fmul v5.4s, v5.4s, v17.4s                              // out
   fcmgt v23.4s, v5.4s, v18.4s                            // out
   bsl v23.16b, v5.16b, v18.16b
-  fcmgt v5.4s, v19.4s, v23.4s                            // out
-  bsl v5.16b, v23.16b, v19.16b
+  fmin v5.4s, v23.4s, v19.4s                             // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v20.4s                               // code
   sqxtn v5.4h, v5.4s                                     // out_3_0
@@ -243,8 +242,7 @@ L(k_done):
   fmul v5.4s, v5.4s, v16.4s                              // out
   fcmgt v7.4s, v5.4s, v18.4s                             // out
   bsl v7.16b, v5.16b, v18.16b
-  fcmgt v5.4s, v19.4s, v7.4s                             // out
-  bsl v5.16b, v7.16b, v19.16b
+  fmin v5.4s, v7.4s, v19.4s                              // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v20.4s                               // code
   sqxtn v5.4h, v5.4s                                     // out_3_1
@@ -255,8 +253,7 @@ L(k_done):
   fmul v4.4s, v4.4s, v17.4s                              // out
   fcmgt v5.4s, v4.4s, v18.4s                             // out
   bsl v5.16b, v4.16b, v18.16b
-  fcmgt v4.4s, v19.4s, v5.4s                             // out
-  bsl v4.16b, v5.16b, v19.16b
+  fmin v4.4s, v5.4s, v19.4s                              // out
   fcvtns v4.4s, v4.4s                                    // whole
   add v4.4s, v4.4s, v20.4s                               // code
   sqxtn v4.4h, v4.4s                                     // out_2_0
@@ -267,8 +264,7 @@ L(k_done):
   fmul v4.4s, v4.4s, v16.4s                              // out
   fcmgt v5.4s, v4.4s, v18.4s                             // out
   bsl v5.16b, v4.16b, v18.16b
-  fcmgt v4.4s, v19.4s, v5.4s                             // out
-  bsl v4.16b, v5.16b, v19.16b
+  fmin v4.4s, v5.4s, v19.4s                              // out
   fcvtns v4.4s, v4.4s                                    // whole
   add v4.4s, v4.4s, v20.4s                               // code
   sqxtn v4.4h, v4.4s                                     // out_2_1
@@ -279,8 +275,7 @@ L(k_done):
   fmul v1.4s, v1.4s, v17.4s                              // out
   fcmgt v4.4s, v1.4s, v18.4s                             // out
   bsl v4.16b, v1.16b, v18.16b
-  fcmgt v1.4s, v19.4s, v4.4s                             // out
-  bsl v1.16b, v4.16b, v19.16b
+  fmin v1.4s, v4.4s, v19.4s                              // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v20.4s                               // code
   sqxtn v1.4h, v1.4s                                     // out_1_0
@@ -291,8 +286,7 @@ L(k_done):
   fmul v1.4s, v1.4s, v16.4s                              // out
   fcmgt v3.4s, v1.4s, v18.4s                             // out
   bsl v3.16b, v1.16b, v18.16b
-  fcmgt v1.4s, v19.4s, v3.4s                             // out
-  bsl v1.16b, v3.16b, v19.16b
+  fmin v1.4s, v3.4s, v19.4s                              // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v20.4s                               // code
   sqxtn v1.4h, v1.4s                                     // out_1_1
@@ -303,8 +297,7 @@ L(k_done):
   fmul v0.4s, v0.4s, v17.4s                              // out
   fcmgt v1.4s, v0.4s, v18.4s                             // out
   bsl v1.16b, v0.16b, v18.16b
-  fcmgt v0.4s, v19.4s, v1.4s                             // out
-  bsl v0.16b, v1.16b, v19.16b
+  fmin v0.4s, v1.4s, v19.4s                              // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v20.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_0
@@ -315,8 +308,7 @@ L(k_done):
   fmul v0.4s, v0.4s, v16.4s                              // out
   fcmgt v1.4s, v0.4s, v18.4s                             // out
   bsl v1.16b, v0.16b, v18.16b
-  fcmgt v0.4s, v19.4s, v1.4s                             // out
-  bsl v0.16b, v1.16b, v19.16b
+  fmin v0.4s, v1.4s, v19.4s                              // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v20.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_1
@@ -382,8 +374,7 @@ L(if_else):
   fmul v5.4s, v5.4s, v17.4s                              // out
   fcmgt v23.4s, v5.4s, v18.4s                            // out
   bsl v23.16b, v5.16b, v18.16b
-  fcmgt v5.4s, v19.4s, v23.4s                            // out
-  bsl v5.16b, v23.16b, v19.16b
+  fmin v5.4s, v23.4s, v19.4s                             // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v20.4s                               // code
   sqxtn v5.4h, v5.4s                                     // out_3_0
@@ -393,8 +384,7 @@ L(if_else):
   fmul v7.4s, v7.4s, v16.4s                              // out
   fcmgt v23.4s, v7.4s, v18.4s                            // out
   bsl v23.16b, v7.16b, v18.16b
-  fcmgt v7.4s, v19.4s, v23.4s                            // out
-  bsl v7.16b, v23.16b, v19.16b
+  fmin v7.4s, v23.4s, v19.4s                             // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v20.4s                               // code
   sqxtn v7.4h, v7.4s                                     // out_3_1
@@ -404,8 +394,7 @@ L(if_else):
   fmul v4.4s, v4.4s, v17.4s                              // out
   fcmgt v23.4s, v4.4s, v18.4s                            // out
   bsl v23.16b, v4.16b, v18.16b
-  fcmgt v4.4s, v19.4s, v23.4s                            // out
-  bsl v4.16b, v23.16b, v19.16b
+  fmin v4.4s, v23.4s, v19.4s                             // out
   fcvtns v4.4s, v4.4s                                    // whole
   add v4.4s, v4.4s, v20.4s                               // code
   sqxtn v4.4h, v4.4s                                     // out_2_0
@@ -415,8 +404,7 @@ L(if_else):
   fmul v6.4s, v6.4s, v16.4s                              // out
   fcmgt v23.4s, v6.4s, v18.4s                            // out
   bsl v23.16b, v6.16b, v18.16b
-  fcmgt v6.4s, v19.4s, v23.4s                            // out
-  bsl v6.16b, v23.16b, v19.16b
+  fmin v6.4s, v23.4s, v19.4s                             // out
   fcvtns v6.4s, v6.4s                                    // whole
   add v6.4s, v6.4s, v20.4s                               // code
   sqxtn v6.4h, v6.4s                                     // out_2_1
@@ -426,8 +414,7 @@ L(if_else):
   fmul v1.4s, v1.4s, v17.4s                              // out
   fcmgt v23.4s, v1.4s, v18.4s                            // out
   bsl v23.16b, v1.16b, v18.16b
-  fcmgt v1.4s, v19.4s, v23.4s                            // out
-  bsl v1.16b, v23.16b, v19.16b
+  fmin v1.4s, v23.4s, v19.4s                             // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v20.4s                               // code
   sqxtn v1.4h, v1.4s                                     // out_1_0
@@ -437,8 +424,7 @@ L(if_else):
   fmul v3.4s, v3.4s, v16.4s                              // out
   fcmgt v23.4s, v3.4s, v18.4s                            // out
   bsl v23.16b, v3.16b, v18.16b
-  fcmgt v3.4s, v19.4s, v23.4s                            // out
-  bsl v3.16b, v23.16b, v19.16b
+  fmin v3.4s, v23.4s, v19.4s                             // out
   fcvtns v3.4s, v3.4s                                    // whole
   add v3.4s, v3.4s, v20.4s                               // code
   sqxtn v3.4h, v3.4s                                     // out_1_1
@@ -448,8 +434,7 @@ L(if_else):
   fmul v0.4s, v0.4s, v17.4s                              // out
   fcmgt v17.4s, v0.4s, v18.4s                            // out
   bsl v17.16b, v0.16b, v18.16b
-  fcmgt v0.4s, v19.4s, v17.4s                            // out
-  bsl v0.16b, v17.16b, v19.16b
+  fmin v0.4s, v17.4s, v19.4s                             // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v20.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_0
@@ -459,8 +444,7 @@ L(if_else):
   fmul v2.4s, v2.4s, v16.4s                              // out
   fcmgt v16.4s, v2.4s, v18.4s                            // out
   bsl v16.16b, v2.16b, v18.16b
-  fcmgt v2.4s, v19.4s, v16.4s                            // out
-  bsl v2.16b, v16.16b, v19.16b
+  fmin v2.4s, v16.4s, v19.4s                             // out
   fcvtns v2.4s, v2.4s                                    // whole
   add v2.4s, v2.4s, v20.4s                               // code
   sqxtn v2.4h, v2.4s                                     // out_0_1

@@ -204,8 +204,7 @@ L(k_done):
   fmul v2.4s, v2.4s, v17.4s                              // out
   fcmgt v23.4s, v2.4s, v18.4s                            // out
   bsl v23.16b, v2.16b, v18.16b
-  fcmgt v2.4s, v19.4s, v23.4s                            // out
-  bsl v2.16b, v23.16b, v19.16b
+  fmin v2.4s, v23.4s, v19.4s                             // out
   fcvtns v2.4s, v2.4s                                    // whole
   add v2.4s, v2.4s, v20.4s                               // code
   sqxtn v2.4h, v2.4s                                     // out_3_0
@@ -216,8 +215,7 @@ L(k_done):
   fmul v2.4s, v2.4s, v16.4s                              // out
   fcmgt v3.4s, v2.4s, v18.4s                             // out
   bsl v3.16b, v2.16b, v18.16b
-  fcmgt v2.4s, v19.4s, v3.4s                             // out
-  bsl v2.16b, v3.16b, v19.16b
+  fmin v2.4s, v3.4s, v19.4s                              // out
   fcvtns v2.4s, v2.4s                                    // whole
   add v2.4s, v2.4s, v20.4s                               // code
   sqxtn v2.4h, v2.4s                                     // out_3_1
@@ -228,8 +226,7 @@ L(k_done):
   fmul v2.4s, v2.4s, v17.4s                              // out
   fcmgt v3.4s, v2.4s, v18.4s                             // out
   bsl v3.16b, v2.16b, v18.16b
-  fcmgt v2.4s, v19.4s, v3.4s                             // out
-  bsl v2.16b, v3.16b, v19.16b
+  fmin v2.4s, v3.4s, v19.4s                              // out
   fcvtns v2.4s, v2.4s                                    // whole
   add v2.4s, v2.4s, v20.4s                               // code
   sqxtn v2.4h, v2.4s                                     // out_2_0
@@ -240,8 +237,7 @@ L(k_done):
   fmul v2.4s, v2.4s, v16.4s                              // out
   fcmgt v3.4s, v2.4s, v18.4s                             // out
   bsl v3.16b, v2.16b, v18.16b
-  fcmgt v2.4s, v19.4s, v3.4s                             // out
-  bsl v2.16b, v3.16b, v19.16b
+  fmin v2.4s, v3.4s, v19.4s                              // out
   fcvtns v2.4s, v2.4s                                    // whole
   add v2.4s, v2.4s, v20.4s                               // code
   sqxtn v2.4h, v2.4s                                     // out_2_1
@@ -252,8 +248,7 @@ L(k_done):
   fmul v0.4s, v0.4s, v17.4s                              // out
   fcmgt v2.4s, v0.4s, v18.4s                             // out
   bsl v2.16b, v0.16b, v18.16b
-  fcmgt v0.4s, v19.4s, v2.4s                             // out
-  bsl v0.16b, v2.16b, v19.16b
+  fmin v0.4s, v2.4s, v19.4s                              // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v20.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_1_0
@@ -264,8 +259,7 @@ L(k_done):
   fmul v0.4s, v0.4s, v16.4s                              // out
   fcmgt v1.4s, v0.4s, v18.4s                             // out
   bsl v1.16b, v0.16b, v18.16b
-  fcmgt v0.4s, v19.4s, v1.4s                             // out
-  bsl v0.16b, v1.16b, v19.16b
+  fmin v0.4s, v1.4s, v19.4s                              // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v20.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_1_1
@@ -276,8 +270,7 @@ L(k_done):
   fmul v0.4s, v0.4s, v17.4s                              // out
   fcmgt v1.4s, v0.4s, v18.4s                             // out
   bsl v1.16b, v0.16b, v18.16b
-  fcmgt v0.4s, v19.4s, v1.4s                             // out
-  bsl v0.16b, v1.16b, v19.16b
+  fmin v0.4s, v1.4s, v19.4s                              // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v20.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_0
@@ -288,8 +281,7 @@ L(k_done):
   fmul v0.4s, v0.4s, v16.4s                              // out
   fcmgt v1.4s, v0.4s, v18.4s                             // out
   bsl v1.16b, v0.16b, v18.16b
-  fcmgt v0.4s, v19.4s, v1.4s                             // out
-  bsl v0.16b, v1.16b, v19.16b
+  fmin v0.4s, v1.4s, v19.4s                              // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v20.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_1
@@ -355,8 +347,7 @@ L(if_else):
   fmul v2.4s, v2.4s, v17.4s                              // out
   fcmgt v23.4s, v2.4s, v18.4s                            // out
   bsl v23.16b, v2.16b, v18.16b
-  fcmgt v2.4s, v19.4s, v23.4s                            // out
-  bsl v2.16b, v23.16b, v19.16b
+  fmin v2.4s, v23.4s, v19.4s                             // out
   fcvtns v2.4s, v2.4s                                    // whole
   add v2.4s, v2.4s, v20.4s                               // code
   sqxtn v2.4h, v2.4s                                     // out_3_0
@@ -366,8 +357,7 @@ L(if_else):
   fmul v3.4s, v3.4s, v16.4s                              // out
   fcmgt v23.4s, v3.4s, v18.4s                            // out
   bsl v23.16b, v3.16b, v18.16b
-  fcmgt v3.4s, v19.4s, v23.4s                            // out
-  bsl v3.16b, v23.16b, v19.16b
+  fmin v3.4s, v23.4s, v19.4s                             // out
   fcvtns v3.4s, v3.4s                                    // whole
   add v3.4s, v3.4s, v20.4s                               // code
   sqxtn v3.4h, v3.4s                                     // out_3_1
@@ -377,8 +367,7 @@ L(if_else):
   fmul v6.4s, v6.4s, v17.4s                              // out
   fcmgt v23.4s, v6.4s, v18.4s                            // out
   bsl v23.16b, v6.16b, v18.16b
-  fcmgt v6.4s, v19.4s, v23.4s                            // out
-  bsl v6.16b, v23.16b, v19.16b
+  fmin v6.4s, v23.4s, v19.4s                             // out
   fcvtns v6.4s, v6.4s                                    // whole
   add v6.4s, v6.4s, v20.4s                               // code
   sqxtn v6.4h, v6.4s                                     // out_2_0
@@ -388,8 +377,7 @@ L(if_else):
   fmul v7.4s, v7.4s, v16.4s                              // out
   fcmgt v23.4s, v7.4s, v18.4s                            // out
   bsl v23.16b, v7.16b, v18.16b
-  fcmgt v7.4s, v19.4s, v23.4s                            // out
-  bsl v7.16b, v23.16b, v19.16b
+  fmin v7.4s, v23.4s, v19.4s                             // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v20.4s                               // code
   sqxtn v7.4h, v7.4s                                     // out_2_1
@@ -399,8 +387,7 @@ L(if_else):
   fmul v0.4s, v0.4s, v17.4s                              // out
   fcmgt v23.4s, v0.4s, v18.4s                            // out
   bsl v23.16b, v0.16b, v18.16b
-  fcmgt v0.4s, v19.4s, v23.4s                            // out
-  bsl v0.16b, v23.16b, v19.16b
+  fmin v0.4s, v23.4s, v19.4s                             // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v20.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_1_0
@@ -410,8 +397,7 @@ L(if_else):
   fmul v1.4s, v1.4s, v16.4s                              // out
   fcmgt v23.4s, v1.4s, v18.4s                            // out
   bsl v23.16b, v1.16b, v18.16b
-  fcmgt v1.4s, v19.4s, v23.4s                            // out
-  bsl v1.16b, v23.16b, v19.16b
+  fmin v1.4s, v23.4s, v19.4s                             // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v20.4s                               // code
   sqxtn v1.4h, v1.4s                                     // out_1_1
@@ -421,8 +407,7 @@ L(if_else):
   fmul v4.4s, v4.4s, v17.4s                              // out
   fcmgt v17.4s, v4.4s, v18.4s                            // out
   bsl v17.16b, v4.16b, v18.16b
-  fcmgt v4.4s, v19.4s, v17.4s                            // out
-  bsl v4.16b, v17.16b, v19.16b
+  fmin v4.4s, v17.4s, v19.4s                             // out
   fcvtns v4.4s, v4.4s                                    // whole
   add v4.4s, v4.4s, v20.4s                               // code
   sqxtn v4.4h, v4.4s                                     // out_0_0
@@ -432,8 +417,7 @@ L(if_else):
   fmul v5.4s, v5.4s, v16.4s                              // out
   fcmgt v16.4s, v5.4s, v18.4s                            // out
   bsl v16.16b, v5.16b, v18.16b
-  fcmgt v5.4s, v19.4s, v16.4s                            // out
-  bsl v5.16b, v16.16b, v19.16b
+  fmin v5.4s, v16.4s, v19.4s                             // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v20.4s                               // code
   sqxtn v5.4h, v5.4s                                     // out_0_1

@@ -243,8 +243,7 @@ L(row):
   fmul z7.s, z7.s, z0.s                                  // out
   fcmgt p6.s, p7/z, z7.s, z2.s                           // out
   sel z7.s, p6, z7.s, z2.s
-  fcmgt p6.s, p7/z, z3.s, z7.s                           // out
-  sel z7.s, p6, z7.s, z3.s
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
   frintn z7.s, p7/m, z7.s                                // whole
   fcvtzs z7.s, p7/m, z7.s
   add z7.s, z7.s, z4.s                                   // code
@@ -257,8 +256,7 @@ L(row):
   fmul z7.s, z7.s, z1.s                                  // out
   fcmgt p6.s, p7/z, z7.s, z2.s                           // out
   sel z7.s, p6, z7.s, z2.s
-  fcmgt p6.s, p7/z, z3.s, z7.s                           // out
-  sel z7.s, p6, z7.s, z3.s
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
   frintn z7.s, p7/m, z7.s                                // whole
   fcvtzs z7.s, p7/m, z7.s
   add z7.s, z7.s, z4.s                                   // code
@@ -286,8 +284,7 @@ L(row_2):
   fmul z7.s, z7.s, z0.s                                  // out
   fcmgt p6.s, p7/z, z7.s, z2.s                           // out
   sel z7.s, p6, z7.s, z2.s
-  fcmgt p6.s, p7/z, z3.s, z7.s                           // out
-  sel z7.s, p6, z7.s, z3.s
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
   frintn z7.s, p7/m, z7.s                                // whole
   fcvtzs z7.s, p7/m, z7.s
   add z7.s, z7.s, z4.s                                   // code
@@ -300,8 +297,7 @@ L(row_2):
   fmul z7.s, z7.s, z1.s                                  // out
   fcmgt p6.s, p7/z, z7.s, z2.s                           // out
   sel z7.s, p6, z7.s, z2.s
-  fcmgt p6.s, p7/z, z3.s, z7.s                           // out
-  sel z7.s, p6, z7.s, z3.s
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
   frintn z7.s, p7/m, z7.s                                // whole
   fcvtzs z7.s, p7/m, z7.s
   add z7.s, z7.s, z4.s                                   // code

@@ -263,8 +263,7 @@ L(row):
   fmul z16.s, z16.s, z0.s                                // out
   fcmgt p6.s, p7/z, z16.s, z2.s                          // out
   sel z16.s, p6, z16.s, z2.s
-  fcmgt p6.s, p7/z, z3.s, z16.s                          // out
-  sel z16.s, p6, z16.s, z3.s
+  fmin z16.s, p7/m, z16.s, z3.s                          // out
   frintn z16.s, p7/m, z16.s                              // whole
   fcvtzs z16.s, p7/m, z16.s
   add z16.s, z16.s, z4.s                                 // code
@@ -278,8 +277,7 @@ L(row):
   fmul z7.s, z7.s, z1.s                                  // out
   fcmgt p6.s, p7/z, z7.s, z2.s                           // out
   sel z7.s, p6, z7.s, z2.s
-  fcmgt p6.s, p7/z, z3.s, z7.s                           // out
-  sel z7.s, p6, z7.s, z3.s
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
   frintn z7.s, p7/m, z7.s                                // whole
   fcvtzs z7.s, p7/m, z7.s
   add z7.s, z7.s, z4.s                                   // code
@@ -313,8 +311,7 @@ L(row_2):
   fmul z16.s, z16.s, z0.s                                // out
   fcmgt p6.s, p7/z, z16.s, z2.s                          // out
   sel z16.s, p6, z16.s, z2.s
-  fcmgt p6.s, p7/z, z3.s, z16.s                          // out
-  sel z16.s, p6, z16.s, z3.s
+  fmin z16.s, p7/m, z16.s, z3.s                          // out
   frintn z16.s, p7/m, z16.s                              // whole
   fcvtzs z16.s, p7/m, z16.s
   add z16.s, z16.s, z4.s                                 // code
@@ -328,8 +325,7 @@ L(row_2):
   fmul z7.s, z7.s, z1.s                                  // out
   fcmgt p6.s, p7/z, z7.s, z2.s                           // out
   sel z7.s, p6, z7.s, z2.s
-  fcmgt p6.s, p7/z, z3.s, z7.s                           // out
-  sel z7.s, p6, z7.s, z3.s
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
   frintn z7.s, p7/m, z7.s                                // whole
   fcvtzs z7.s, p7/m, z7.s
   add z7.s, z7.s, z4.s                                   // code

@@ -254,8 +254,7 @@ L(row):
   fmul z7.s, z7.s, z0.s                                  // out
   fcmgt p6.s, p7/z, z7.s, z2.s                           // out
   sel z7.s, p6, z7.s, z2.s
-  fcmgt p6.s, p7/z, z3.s, z7.s                           // out
-  sel z7.s, p6, z7.s, z3.s
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
   frintn z7.s, p7/m, z7.s                                // whole
   fcvtzs z7.s, p7/m, z7.s
   add z7.s, z7.s, z4.s                                   // code
@@ -268,8 +267,7 @@ L(row):
   fmul z7.s, z7.s, z1.s                                  // out
   fcmgt p6.s, p7/z, z7.s, z2.s                           // out
   sel z7.s, p6, z7.s, z2.s
-  fcmgt p6.s, p7/z, z3.s, z7.s                           // out
-  sel z7.s, p6, z7.s, z3.s
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
   frintn z7.s, p7/m, z7.s                                // whole
   fcvtzs z7.s, p7/m, z7.s
   add z7.s, z7.s, z4.s                                   // code
@@ -297,8 +295,7 @@ L(row_2):
   fmul z7.s, z7.s, z0.s                                  // out
   fcmgt p6.s, p7/z, z7.s, z2.s                           // out
   sel z7.s, p6, z7.s, z2.s
-  fcmgt p6.s, p7/z, z3.s, z7.s                           // out
-  sel z7.s, p6, z7.s, z3.s
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
   frintn z7.s, p7/m, z7.s                                // whole
   fcvtzs z7.s, p7/m, z7.s
   add z7.s, z7.s, z4.s                                   // code
@@ -311,8 +308,7 @@ L(row_2):
   fmul z7.s, z7.s, z1.s                                  // out
   fcmgt p6.s, p7/z, z7.s, z2.s                           // out
   sel z7.s, p6, z7.s, z2.s
-  fcmgt p6.s, p7/z, z3.s, z7.s                           // out
-  sel z7.s, p6, z7.s, z3.s
+  fmin z7.s, p7/m, z7.s, z3.s                            // out
   frintn z7.s, p7/m, z7.s                                // whole
   fcvtzs z7.s, p7/m, z7.s
   add z7.s, z7.s, z4.s                                   // code

@@ -328,8 +328,7 @@ L(k_done):
   fmul z16.s, z16.s, z24.s                               // out
   fcmgt p6.s, p7/z, z16.s, z26.s                         // out
   sel z16.s, p6, z16.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z16.s                         // out
-  sel z16.s, p6, z16.s, z27.s
+  fmin z16.s, p7/m, z16.s, z27.s                         // out
   frintn z16.s, p7/m, z16.s                              // whole
   fcvtzs z16.s, p7/m, z16.s
   add z16.s, z16.s, z28.s                                // code
@@ -341,8 +340,7 @@ L(k_done):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -354,8 +352,7 @@ L(k_done):
   fmul z0.s, z0.s, z24.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -367,8 +364,7 @@ L(k_done):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -380,8 +376,7 @@ L(k_done):
   fmul z0.s, z0.s, z24.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -393,8 +388,7 @@ L(k_done):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -406,8 +400,7 @@ L(k_done):
   fmul z0.s, z0.s, z24.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -419,8 +412,7 @@ L(k_done):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -432,8 +424,7 @@ L(k_done):
   fmul z0.s, z0.s, z24.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -445,8 +436,7 @@ L(k_done):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -458,8 +448,7 @@ L(k_done):
   fmul z0.s, z0.s, z24.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -471,8 +460,7 @@ L(k_done):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -484,8 +472,7 @@ L(k_done):
   fmul z0.s, z0.s, z24.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -497,8 +484,7 @@ L(k_done):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -510,8 +496,7 @@ L(k_done):
   fmul z0.s, z0.s, z24.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -523,8 +508,7 @@ L(k_done):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -549,8 +533,7 @@ L(if_else):
   fmul z16.s, z16.s, z24.s                               // out
   fcmgt p6.s, p7/z, z16.s, z26.s                         // out
   sel z16.s, p6, z16.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z16.s                         // out
-  sel z16.s, p6, z16.s, z27.s
+  fmin z16.s, p7/m, z16.s, z27.s                         // out
   frintn z16.s, p7/m, z16.s                              // whole
   fcvtzs z16.s, p7/m, z16.s
   add z16.s, z16.s, z28.s                                // code
@@ -562,8 +545,7 @@ L(if_else):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -575,8 +557,7 @@ L(if_else):
   fmul z0.s, z0.s, z24.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -588,8 +569,7 @@ L(if_else):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -601,8 +581,7 @@ L(if_else):
   fmul z0.s, z0.s, z24.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -614,8 +593,7 @@ L(if_else):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -627,8 +605,7 @@ L(if_else):
   fmul z0.s, z0.s, z24.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -640,8 +617,7 @@ L(if_else):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -653,8 +629,7 @@ L(if_else):
   fmul z0.s, z0.s, z24.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -666,8 +641,7 @@ L(if_else):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -679,8 +653,7 @@ L(if_else):
   fmul z0.s, z0.s, z24.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -692,8 +665,7 @@ L(if_else):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -705,8 +677,7 @@ L(if_else):
   fmul z0.s, z0.s, z24.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -718,8 +689,7 @@ L(if_else):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -731,8 +701,7 @@ L(if_else):
   fmul z0.s, z0.s, z24.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -744,8 +713,7 @@ L(if_else):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code

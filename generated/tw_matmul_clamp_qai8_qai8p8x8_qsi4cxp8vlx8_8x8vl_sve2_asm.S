@@ -320,8 +320,7 @@ L(k_done):
   fmul z16.s, z16.s, z23.s                               // out
   fcmgt p6.s, p7/z, z16.s, z26.s                         // out
   sel z16.s, p6, z16.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z16.s                         // out
-  sel z16.s, p6, z16.s, z27.s
+  fmin z16.s, p7/m, z16.s, z27.s                         // out
   frintn z16.s, p7/m, z16.s                              // whole
   fcvtzs z16.s, p7/m, z16.s
   add z16.s, z16.s, z28.s                                // code
@@ -333,8 +332,7 @@ L(k_done):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -346,8 +344,7 @@ L(k_done):
   fmul z0.s, z0.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -359,8 +356,7 @@ L(k_done):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -372,8 +368,7 @@ L(k_done):
   fmul z0.s, z0.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -385,8 +380,7 @@ L(k_done):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -398,8 +392,7 @@ L(k_done):
   fmul z0.s, z0.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -411,8 +404,7 @@ L(k_done):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -424,8 +416,7 @@ L(k_done):
   fmul z0.s, z0.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -437,8 +428,7 @@ L(k_done):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -450,8 +440,7 @@ L(k_done):
   fmul z0.s, z0.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -463,8 +452,7 @@ L(k_done):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -476,8 +464,7 @@ L(k_done):
   fmul z0.s, z0.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -489,8 +476,7 @@ L(k_done):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -502,8 +488,7 @@ L(k_done):
   fmul z0.s, z0.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -515,8 +500,7 @@ L(k_done):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -541,8 +525,7 @@ L(if_else):
   fmul z16.s, z16.s, z23.s                               // out
   fcmgt p6.s, p7/z, z16.s, z26.s                         // out
   sel z16.s, p6, z16.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z16.s                         // out
-  sel z16.s, p6, z16.s, z27.s
+  fmin z16.s, p7/m, z16.s, z27.s                         // out
   frintn z16.s, p7/m, z16.s                              // whole
   fcvtzs z16.s, p7/m, z16.s
   add z16.s, z16.s, z28.s                                // code
@@ -554,8 +537,7 @@ L(if_else):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -567,8 +549,7 @@ L(if_else):
   fmul z0.s, z0.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -580,8 +561,7 @@ L(if_else):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -593,8 +573,7 @@ L(if_else):
   fmul z0.s, z0.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -606,8 +585,7 @@ L(if_else):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -619,8 +597,7 @@ L(if_else):
   fmul z0.s, z0.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -632,8 +609,7 @@ L(if_else):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -645,8 +621,7 @@ L(if_else):
   fmul z0.s, z0.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -658,8 +633,7 @@ L(if_else):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -671,8 +645,7 @@ L(if_else):
   fmul z0.s, z0.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -684,8 +657,7 @@ L(if_else):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -697,8 +669,7 @@ L(if_else):
   fmul z0.s, z0.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -710,8 +681,7 @@ L(if_else):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -723,8 +693,7 @@ L(if_else):
   fmul z0.s, z0.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -736,8 +705,7 @@ L(if_else):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code

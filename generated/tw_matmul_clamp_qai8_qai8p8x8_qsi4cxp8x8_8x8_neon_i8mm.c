@@ -271,7 +271,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         float32x4_t real = vcvtq_f32_s32(sum);
         float32x4_t out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         int32x4_t whole = vcvtnq_s32_f32(out);
         int32x4_t code = vaddq_s32(whole, zero);
         const int8x8_t out_7_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -280,7 +280,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_7_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -289,7 +289,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_6_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -298,7 +298,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_6_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -307,7 +307,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_5_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -316,7 +316,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_5_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -325,7 +325,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_4_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -334,7 +334,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_4_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -343,7 +343,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_3_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -352,7 +352,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_3_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -361,7 +361,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_2_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -370,7 +370,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_2_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -379,7 +379,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_1_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -388,7 +388,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_1_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -397,7 +397,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_0_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -406,7 +406,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_0_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -437,7 +437,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         float32x4_t real = vcvtq_f32_s32(sum);
         float32x4_t out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         int32x4_t whole = vcvtnq_s32_f32(out);
         int32x4_t code = vaddq_s32(whole, zero);
         const int8x8_t out_7_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -445,7 +445,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_7_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -453,7 +453,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_6_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -461,7 +461,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_6_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -469,7 +469,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_5_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -477,7 +477,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_5_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -485,7 +485,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_4_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -493,7 +493,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_4_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -501,7 +501,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_3_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -509,7 +509,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_3_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -517,7 +517,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_2_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -525,7 +525,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_2_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -533,7 +533,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_1_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -541,7 +541,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_1_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -549,7 +549,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_0);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_0_0 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));
@@ -557,7 +557,7 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args)
         real = vcvtq_f32_s32(sum);
         out = vmulq_f32(real, scale_1);
         out = vbslq_f32(vcgtq_f32(out, lowest), out, lowest);
-        out = vbslq_f32(vcltq_f32(out, highest), out, highest);
+        out = vminq_f32(out, highest);
         whole = vcvtnq_s32_f32(out);
         code = vaddq_s32(whole, zero);
         const int8x8_t out_0_1 = vqmovn_s16(vcombine_s16(vqmovn_s32(code), vdup_n_s16(0)));

@@ -314,8 +314,7 @@ L(k_done):
   fmul v6.4s, v6.4s, v25.4s                              // out
   fcmgt v31.4s, v6.4s, v26.4s                            // out
   bsl v31.16b, v6.16b, v26.16b
-  fcmgt v6.4s, v27.4s, v31.4s                            // out
-  bsl v6.16b, v31.16b, v27.16b
+  fmin v6.4s, v31.4s, v27.4s                             // out
   fcvtns v6.4s, v6.4s                                    // whole
   add v6.4s, v6.4s, v28.4s                               // code
   sqxtn v6.4h, v6.4s                                     // out_7_0
@@ -326,8 +325,7 @@ L(k_done):
   fmul v6.4s, v6.4s, v24.4s                              // out
   fcmgt v7.4s, v6.4s, v26.4s                             // out
   bsl v7.16b, v6.16b, v26.16b
-  fcmgt v6.4s, v27.4s, v7.4s                             // out
-  bsl v6.16b, v7.16b, v27.16b
+  fmin v6.4s, v7.4s, v27.4s                              // out
   fcvtns v6.4s, v6.4s                                    // whole
   add v6.4s, v6.4s, v28.4s                               // code
   sqxtn v6.4h, v6.4s                                     // out_7_1
@@ -338,8 +336,7 @@ L(k_done):
   fmul v6.4s, v6.4s, v25.4s                              // out
   fcmgt v7.4s, v6.4s, v26.4s                             // out
   bsl v7.16b, v6.16b, v26.16b
-  fcmgt v6.4s, v27.4s, v7.4s                             // out
-  bsl v6.16b, v7.16b, v27.16b
+  fmin v6.4s, v7.4s, v27.4s                              // out
   fcvtns v6.4s, v6.4s                                    // whole
   add v6.4s, v6.4s, v28.4s                               // code
   sqxtn v6.4h, v6.4s                                     // out_6_0
@@ -350,8 +347,7 @@ L(k_done):
   fmul v6.4s, v6.4s, v24.4s                              // out
   fcmgt v7.4s, v6.4s, v26.4s                             // out
   bsl v7.16b, v6.16b, v26.16b
-  fcmgt v6.4s, v27.4s, v7.4s                             // out
-  bsl v6.16b, v7.16b, v27.16b
+  fmin v6.4s, v7.4s, v27.4s                              // out
   fcvtns v6.4s, v6.4s                                    // whole
   add v6.4s, v6.4s, v28.4s                               // code
   sqxtn v6.4h, v6.4s                                     // out_6_1
@@ -362,8 +358,7 @@ L(k_done):
   fmul v4.4s, v4.4s, v25.4s                              // out
   fcmgt v6.4s, v4.4s, v26.4s                             // out
   bsl v6.16b, v4.16b, v26.16b
-  fcmgt v4.4s, v27.4s, v6.4s                             // out
-  bsl v4.16b, v6.16b, v27.16b
+  fmin v4.4s, v6.4s, v27.4s                              // out
   fcvtns v4.4s, v4.4s                                    // whole
   add v4.4s, v4.4s, v28.4s                               // code
   sqxtn v4.4h, v4.4s                                     // out_5_0
@@ -374,8 +369,7 @@ L(k_done):
   fmul v4.4s, v4.4s, v24.4s                              // out
   fcmgt v5.4s, v4.4s, v26.4s                             // out
   bsl v5.16b, v4.16b, v26.16b
-  fcmgt v4.4s, v27.4s, v5.4s                             // out
-  bsl v4.16b, v5.16b, v27.16b
+  fmin v4.4s, v5.4s, v27.4s                              // out
   fcvtns v4.4s, v4.4s                                    // whole
   add v4.4s, v4.4s, v28.4s                               // code
   sqxtn v4.4h, v4.4s                                     // out_5_1
@@ -386,8 +380,7 @@ L(k_done):
   fmul v4.4s, v4.4s, v25.4s                              // out
   fcmgt v5.4s, v4.4s, v26.4s                             // out
   bsl v5.16b, v4.16b, v26.16b
-  fcmgt v4.4s, v27.4s, v5.4s                             // out
-  bsl v4.16b, v5.16b, v27.16b
+  fmin v4.4s, v5.4s, v27.4s                              // out
   fcvtns v4.4s, v4.4s                                    // whole
   add v4.4s, v4.4s, v28.4s                               // code
   sqxtn v4.4h, v4.4s                                     // out_4_0
@@ -398,8 +391,7 @@ L(k_done):
   fmul v4.4s, v4.4s, v24.4s                              // out
   fcmgt v5.4s, v4.4s, v26.4s                             // out
   bsl v5.16b, v4.16b, v26.16b
-  fcmgt v4.4s, v27.4s, v5.4s                             // out
-  bsl v4.16b, v5.16b, v27.16b
+  fmin v4.4s, v5.4s, v27.4s                              // out
   fcvtns v4.4s, v4.4s                                    // whole
   add v4.4s, v4.4s, v28.4s                               // code
   sqxtn v4.4h, v4.4s                                     // out_4_1
@@ -410,8 +402,7 @@ L(k_done):
   fmul v2.4s, v2.4s, v25.4s                              // out
   fcmgt v4.4s, v2.4s, v26.4s                             // out
   bsl v4.16b, v2.16b, v26.16b
-  fcmgt v2.4s, v27.4s, v4.4s                             // out
-  bsl v2.16b, v4.16b, v27.16b
+  fmin v2.4s, v4.4s, v27.4s                              // out
   fcvtns v2.4s, v2.4s                                    // whole
   add v2.4s, v2.4s, v28.4s                               // code
   sqxtn v2.4h, v2.4s                                     // out_3_0
@@ -422,8 +413,7 @@ L(k_done):
   fmul v2.4s, v2.4s, v24.4s                              // out
   fcmgt v3.4s, v2.4s, v26.4s                             // out
   bsl v3.16b, v2.16b, v26.16b
-  fcmgt v2.4s, v27.4s, v3.4s                             // out
-  bsl v2.16b, v3.16b, v27.16b
+  fmin v2.4s, v3.4s, v27.4s                              // out
   fcvtns v2.4s, v2.4s                                    // whole
   add v2.4s, v2.4s, v28.4s                               // code
   sqxtn v2.4h, v2.4s                                     // out_3_1
@@ -434,8 +424,7 @@ L(k_done):
   fmul v2.4s, v2.4s, v25.4s                              // out
   fcmgt v3.4s, v2.4s, v26.4s                             // out
   bsl v3.16b, v2.16b, v26.16b
-  fcmgt v2.4s, v27.4s, v3.4s                             // out
-  bsl v2.16b, v3.16b, v27.16b
+  fmin v2.4s, v3.4s, v27.4s                              // out
   fcvtns v2.4s, v2.4s                                    // whole
   add v2.4s, v2.4s, v28.4s                               // code
   sqxtn v2.4h, v2.4s                                     // out_2_0
@@ -446,8 +435,7 @@ L(k_done):
   fmul v2.4s, v2.4s, v24.4s                              // out
   fcmgt v3.4s, v2.4s, v26.4s                             // out
   bsl v3.16b, v2.16b, v26.16b
-  fcmgt v2.4s, v27.4s, v3.4s                             // out
-  bsl v2.16b, v3.16b, v27.16b
+  fmin v2.4s, v3.4s, v27.4s                              // out
   fcvtns v2.4s, v2.4s                                    // whole
   add v2.4s, v2.4s, v28.4s                               // code
   sqxtn v2.4h, v2.4s                                     // out_2_1
@@ -458,8 +446,7 @@ L(k_done):
   fmul v0.4s, v0.4s, v25.4s                              // out
   fcmgt v2.4s, v0.4s, v26.4s                             // out
   bsl v2.16b, v0.16b, v26.16b
-  fcmgt v0.4s, v27.4s, v2.4s                             // out
-  bsl v0.16b, v2.16b, v27.16b
+  fmin v0.4s, v2.4s, v27.4s                              // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v28.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_1_0
@@ -470,8 +457,7 @@ L(k_done):
   fmul v0.4s, v0.4s, v24.4s                              // out
   fcmgt v1.4s, v0.4s, v26.4s                             // out
   bsl v1.16b, v0.16b, v26.16b
-  fcmgt v0.4s, v27.4s, v1.4s                             // out
-  bsl v0.16b, v1.16b, v27.16b
+  fmin v0.4s, v1.4s, v27.4s                              // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v28.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_1_1
@@ -482,8 +468,7 @@ L(k_done):
   fmul v0.4s, v0.4s, v25.4s                              // out
   fcmgt v1.4s, v0.4s, v26.4s                             // out
   bsl v1.16b, v0.16b, v26.16b
-  fcmgt v0.4s, v27.4s, v1.4s                             // out
-  bsl v0.16b, v1.16b, v27.16b
+  fmin v0.4s, v1.4s, v27.4s                              // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v28.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_0
@@ -494,8 +479,7 @@ L(k_done):
   fmul v0.4s, v0.4s, v24.4s                              // out
   fcmgt v1.4s, v0.4s, v26.4s                             // out
   bsl v1.16b, v0.16b, v26.16b
-  fcmgt v0.4s, v27.4s, v1.4s                             // out
-  bsl v0.16b, v1.16b, v27.16b
+  fmin v0.4s, v1.4s, v27.4s                              // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v28.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_1
@@ -561,8 +545,7 @@ L(if_else):
   fmul v6.4s, v6.4s, v25.4s                              // out
   fcmgt v31.4s, v6.4s, v26.4s                            // out
   bsl v31.16b, v6.16b, v26.16b
-  fcmgt v6.4s, v27.4s, v31.4s                            // out
-  bsl v6.16b, v31.16b, v27.16b
+  fmin v6.4s, v31.4s, v27.4s                             // out
   fcvtns v6.4s, v6.4s                                    // whole
   add v6.4s, v6.4s, v28.4s                               // code
   sqxtn v6.4h, v6.4s                                     // out_7_0
@@ -572,8 +555,7 @@ L(if_else):
   fmul v7.4s, v7.4s, v24.4s                              // out
   fcmgt v31.4s, v7.4s, v26.4s                            // out
   bsl v31.16b, v7.16b, v26.16b
-  fcmgt v7.4s, v27.4s, v31.4s                            // out
-  bsl v7.16b, v31.16b, v27.16b
+  fmin v7.4s, v31.4s, v27.4s                             // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v28.4s                               // code
   sqxtn v7.4h, v7.4s                                     // out_7_1
@@ -583,8 +565,7 @@ L(if_else):
   fmul v22.4s, v22.4s, v25.4s                            // out
   fcmgt v31.4s, v22.4s, v26.4s                           // out
   bsl v31.16b, v22.16b, v26.16b
-  fcmgt v22.4s, v27.4s, v31.4s                           // out
-  bsl v22.16b, v31.16b, v27.16b
+  fmin v22.4s, v31.4s, v27.4s                            // out
   fcvtns v22.4s, v22.4s                                  // whole
   add v22.4s, v22.4s, v28.4s                             // code
   sqxtn v22.4h, v22.4s                                   // out_6_0
@@ -594,8 +575,7 @@ L(if_else):
   fmul v23.4s, v23.4s, v24.4s                            // out
   fcmgt v31.4s, v23.4s, v26.4s                           // out
   bsl v31.16b, v23.16b, v26.16b
-  fcmgt v23.4s, v27.4s, v31.4s                           // out
-  bsl v23.16b, v31.16b, v27.16b
+  fmin v23.4s, v31.4s, v27.4s                            // out
   fcvtns v23.4s, v23.4s                                  // whole
   add v23.4s, v23.4s, v28.4s                             // code
   sqxtn v23.4h, v23.4s                                   // out_6_1
@@ -605,8 +585,7 @@ L(if_else):
   fmul v4.4s, v4.4s, v25.4s                              // out
   fcmgt v31.4s, v4.4s, v26.4s                            // out
   bsl v31.16b, v4.16b, v26.16b
-  fcmgt v4.4s, v27.4s, v31.4s                            // out
-  bsl v4.16b, v31.16b, v27.16b
+  fmin v4.4s, v31.4s, v27.4s                             // out
   fcvtns v4.4s, v4.4s                                    // whole
   add v4.4s, v4.4s, v28.4s                               // code
   sqxtn v4.4h, v4.4s                                     // out_5_0
@@ -616,8 +595,7 @@ L(if_else):
   fmul v5.4s, v5.4s, v24.4s                              // out
   fcmgt v31.4s, v5.4s, v26.4s                            // out
   bsl v31.16b, v5.16b, v26.16b
-  fcmgt v5.4s, v27.4s, v31.4s                            // out
-  bsl v5.16b, v31.16b, v27.16b
+  fmin v5.4s, v31.4s, v27.4s                             // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v28.4s                               // code
   sqxtn v5.4h, v5.4s                                     // out_5_1
@@ -627,8 +605,7 @@ L(if_else):
   fmul v20.4s, v20.4s, v25.4s                            // out
   fcmgt v31.4s, v20.4s, v26.4s                           // out
   bsl v31.16b, v20.16b, v26.16b
-  fcmgt v20.4s, v27.4s, v31.4s                           // out
-  bsl v20.16b, v31.16b, v27.16b
+  fmin v20.4s, v31.4s, v27.4s                            // out
   fcvtns v20.4s, v20.4s                                  // whole
   add v20.4s, v20.4s, v28.4s                             // code
   sqxtn v20.4h, v20.4s                                   // out_4_0
@@ -638,8 +615,7 @@ L(if_else):
   fmul v21.4s, v21.4s, v24.4s                            // out
   fcmgt v31.4s, v21.4s, v26.4s                           // out
   bsl v31.16b, v21.16b, v26.16b
-  fcmgt v21.4s, v27.4s, v31.4s                           // out
-  bsl v21.16b, v31.16b, v27.16b
+  fmin v21.4s, v31.4s, v27.4s                            // out
   fcvtns v21.4s, v21.4s                                  // whole
   add v21.4s, v21.4s, v28.4s                             // code
   sqxtn v21.4h, v21.4s                                   // out_4_1
@@ -649,8 +625,7 @@ L(if_else):
   fmul v2.4s, v2.4s, v25.4s                              // out
   fcmgt v31.4s, v2.4s, v26.4s                            // out
   bsl v31.16b, v2.16b, v26.16b
-  fcmgt v2.4s, v27.4s, v31.4s                            // out
-  bsl v2.16b, v31.16b, v27.16b
+  fmin v2.4s, v31.4s, v27.4s                             // out
   fcvtns v2.4s, v2.4s                                    // whole
   add v2.4s, v2.4s, v28.4s                               // code
   sqxtn v2.4h, v2.4s                                     // out_3_0
@@ -660,8 +635,7 @@ L(if_else):
   fmul v3.4s, v3.4s, v24.4s                              // out
   fcmgt v31.4s, v3.4s, v26.4s                            // out
   bsl v31.16b, v3.16b, v26.16b
-  fcmgt v3.4s, v27.4s, v31.4s                            // out
-  bsl v3.16b, v31.16b, v27.16b
+  fmin v3.4s, v31.4s, v27.4s                             // out
   fcvtns v3.4s, v3.4s                                    // whole
   add v3.4s, v3.4s, v28.4s                               // code
   sqxtn v3.4h, v3.4s                                     // out_3_1
@@ -671,8 +645,7 @@ L(if_else):
   fmul v18.4s, v18.4s, v25.4s                            // out
   fcmgt v31.4s, v18.4s, v26.4s                           // out
   bsl v31.16b, v18.16b, v26.16b
-  fcmgt v18.4s, v27.4s, v31.4s                           // out
-  bsl v18.16b, v31.16b, v27.16b
+  fmin v18.4s, v31.4s, v27.4s                            // out
   fcvtns v18.4s, v18.4s                                  // whole
   add v18.4s, v18.4s, v28.4s                             // code
   sqxtn v18.4h, v18.4s                                   // out_2_0
@@ -682,8 +655,7 @@ L(if_else):
   fmul v19.4s, v19.4s, v24.4s                            // out
   fcmgt v31.4s, v19.4s, v26.4s                           // out
   bsl v31.16b, v19.16b, v26.16b
-  fcmgt v19.4s, v27.4s, v31.4s                           // out
-  bsl v19.16b, v31.16b, v27.16b
+  fmin v19.4s, v31.4s, v27.4s                            // out
   fcvtns v19.4s, v19.4s                                  // whole
   add v19.4s, v19.4s, v28.4s                             // code
   sqxtn v19.4h, v19.4s                                   // out_2_1
@@ -693,8 +665,7 @@ L(if_else):
   fmul v0.4s, v0.4s, v25.4s                              // out
   fcmgt v31.4s, v0.4s, v26.4s                            // out
   bsl v31.16b, v0.16b, v26.16b
-  fcmgt v0.4s, v27.4s, v31.4s                            // out
-  bsl v0.16b, v31.16b, v27.16b
+  fmin v0.4s, v31.4s, v27.4s                             // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v28.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_1_0
@@ -704,8 +675,7 @@ L(if_else):
   fmul v1.4s, v1.4s, v24.4s                              // out
   fcmgt v31.4s, v1.4s, v26.4s                            // out
   bsl v31.16b, v1.16b, v26.16b
-  fcmgt v1.4s, v27.4s, v31.4s                            // out
-  bsl v1.16b, v31.16b, v27.16b
+  fmin v1.4s, v31.4s, v27.4s                             // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v28.4s                               // code
   sqxtn v1.4h, v1.4s                                     // out_1_1
@@ -715,8 +685,7 @@ L(if_else):
   fmul v16.4s, v16.4s, v25.4s                            // out
   fcmgt v25.4s, v16.4s, v26.4s                           // out
   bsl v25.16b, v16.16b, v26.16b
-  fcmgt v16.4s, v27.4s, v25.4s                           // out
-  bsl v16.16b, v25.16b, v27.16b
+  fmin v16.4s, v25.4s, v27.4s                            // out
   fcvtns v16.4s, v16.4s                                  // whole
   add v16.4s, v16.4s, v28.4s                             // code
   sqxtn v16.4h, v16.4s                                   // out_0_0
@@ -726,8 +695,7 @@ L(if_else):
   fmul v17.4s, v17.4s, v24.4s                            // out
   fcmgt v24.4s, v17.4s, v26.4s                           // out
   bsl v24.16b, v17.16b, v26.16b
-  fcmgt v17.4s, v27.4s, v24.4s                           // out
-  bsl v17.16b, v24.16b, v27.16b
+  fmin v17.4s, v24.4s, v27.4s                            // out
   fcvtns v17.4s, v17.4s                                  // whole
   add v17.4s, v17.4s, v28.4s                             // code
   sqxtn v17.4h, v17.4s                                   // out_0_1

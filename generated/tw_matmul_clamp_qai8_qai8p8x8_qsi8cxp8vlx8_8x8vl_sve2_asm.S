@@ -279,8 +279,7 @@ L(k_done):
   fmul z20.s, z20.s, z23.s                               // out
   fcmgt p6.s, p7/z, z20.s, z26.s                         // out
   sel z20.s, p6, z20.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z20.s                         // out
-  sel z20.s, p6, z20.s, z27.s
+  fmin z20.s, p7/m, z20.s, z27.s                         // out
   frintn z20.s, p7/m, z20.s                              // whole
   fcvtzs z20.s, p7/m, z20.s
   add z20.s, z20.s, z28.s                                // code
@@ -292,8 +291,7 @@ L(k_done):
   fmul z20.s, z20.s, z25.s                               // out
   fcmgt p6.s, p7/z, z20.s, z26.s                         // out
   sel z20.s, p6, z20.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z20.s                         // out
-  sel z20.s, p6, z20.s, z27.s
+  fmin z20.s, p7/m, z20.s, z27.s                         // out
   frintn z20.s, p7/m, z20.s                              // whole
   fcvtzs z20.s, p7/m, z20.s
   add z20.s, z20.s, z28.s                                // code
@@ -305,8 +303,7 @@ L(k_done):
   fmul z19.s, z19.s, z23.s                               // out
   fcmgt p6.s, p7/z, z19.s, z26.s                         // out
   sel z19.s, p6, z19.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z19.s                         // out
-  sel z19.s, p6, z19.s, z27.s
+  fmin z19.s, p7/m, z19.s, z27.s                         // out
   frintn z19.s, p7/m, z19.s                              // whole
   fcvtzs z19.s, p7/m, z19.s
   add z19.s, z19.s, z28.s                                // code
@@ -318,8 +315,7 @@ L(k_done):
   fmul z19.s, z19.s, z25.s                               // out
   fcmgt p6.s, p7/z, z19.s, z26.s                         // out
   sel z19.s, p6, z19.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z19.s                         // out
-  sel z19.s, p6, z19.s, z27.s
+  fmin z19.s, p7/m, z19.s, z27.s                         // out
   frintn z19.s, p7/m, z19.s                              // whole
   fcvtzs z19.s, p7/m, z19.s
   add z19.s, z19.s, z28.s                                // code
@@ -331,8 +327,7 @@ L(k_done):
   fmul z16.s, z16.s, z23.s                               // out
   fcmgt p6.s, p7/z, z16.s, z26.s                         // out
   sel z16.s, p6, z16.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z16.s                         // out
-  sel z16.s, p6, z16.s, z27.s
+  fmin z16.s, p7/m, z16.s, z27.s                         // out
   frintn z16.s, p7/m, z16.s                              // whole
   fcvtzs z16.s, p7/m, z16.s
   add z16.s, z16.s, z28.s                                // code
@@ -344,8 +339,7 @@ L(k_done):
   fmul z16.s, z16.s, z25.s                               // out
   fcmgt p6.s, p7/z, z16.s, z26.s                         // out
   sel z16.s, p6, z16.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z16.s                         // out
-  sel z16.s, p6, z16.s, z27.s
+  fmin z16.s, p7/m, z16.s, z27.s                         // out
   frintn z16.s, p7/m, z16.s                              // whole
   fcvtzs z16.s, p7/m, z16.s
   add z16.s, z16.s, z28.s                                // code
@@ -357,8 +351,7 @@ L(k_done):
   fmul z7.s, z7.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z7.s, z26.s                          // out
   sel z7.s, p6, z7.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z7.s                          // out
-  sel z7.s, p6, z7.s, z27.s
+  fmin z7.s, p7/m, z7.s, z27.s                           // out
   frintn z7.s, p7/m, z7.s                                // whole
   fcvtzs z7.s, p7/m, z7.s
   add z7.s, z7.s, z28.s                                  // code
@@ -370,8 +363,7 @@ L(k_done):
   fmul z7.s, z7.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z7.s, z26.s                          // out
   sel z7.s, p6, z7.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z7.s                          // out
-  sel z7.s, p6, z7.s, z27.s
+  fmin z7.s, p7/m, z7.s, z27.s                           // out
   frintn z7.s, p7/m, z7.s                                // whole
   fcvtzs z7.s, p7/m, z7.s
   add z7.s, z7.s, z28.s                                  // code
@@ -383,8 +375,7 @@ L(k_done):
   fmul z4.s, z4.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z4.s, z26.s                          // out
   sel z4.s, p6, z4.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z4.s                          // out
-  sel z4.s, p6, z4.s, z27.s
+  fmin z4.s, p7/m, z4.s, z27.s                           // out
   frintn z4.s, p7/m, z4.s                                // whole
   fcvtzs z4.s, p7/m, z4.s
   add z4.s, z4.s, z28.s                                  // code
@@ -396,8 +387,7 @@ L(k_done):
   fmul z4.s, z4.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z4.s, z26.s                          // out
   sel z4.s, p6, z4.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z4.s                          // out
-  sel z4.s, p6, z4.s, z27.s
+  fmin z4.s, p7/m, z4.s, z27.s                           // out
   frintn z4.s, p7/m, z4.s                                // whole
   fcvtzs z4.s, p7/m, z4.s
   add z4.s, z4.s, z28.s                                  // code
@@ -409,8 +399,7 @@ L(k_done):
   fmul z3.s, z3.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z3.s, z26.s                          // out
   sel z3.s, p6, z3.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z3.s                          // out
-  sel z3.s, p6, z3.s, z27.s
+  fmin z3.s, p7/m, z3.s, z27.s                           // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z28.s                                  // code
@@ -422,8 +411,7 @@ L(k_done):
   fmul z3.s, z3.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z3.s, z26.s                          // out
   sel z3.s, p6, z3.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z3.s                          // out
-  sel z3.s, p6, z3.s, z27.s
+  fmin z3.s, p7/m, z3.s, z27.s                           // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z28.s                                  // code
@@ -435,8 +423,7 @@ L(k_done):
   fmul z0.s, z0.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -448,8 +435,7 @@ L(k_done):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -461,8 +447,7 @@ L(k_done):
   fmul z0.s, z0.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -474,8 +459,7 @@ L(k_done):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -500,8 +484,7 @@ L(if_else):
   fmul z20.s, z20.s, z23.s                               // out
   fcmgt p6.s, p7/z, z20.s, z26.s                         // out
   sel z20.s, p6, z20.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z20.s                         // out
-  sel z20.s, p6, z20.s, z27.s
+  fmin z20.s, p7/m, z20.s, z27.s                         // out
   frintn z20.s, p7/m, z20.s                              // whole
   fcvtzs z20.s, p7/m, z20.s
   add z20.s, z20.s, z28.s                                // code
@@ -513,8 +496,7 @@ L(if_else):
   fmul z20.s, z20.s, z25.s                               // out
   fcmgt p6.s, p7/z, z20.s, z26.s                         // out
   sel z20.s, p6, z20.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z20.s                         // out
-  sel z20.s, p6, z20.s, z27.s
+  fmin z20.s, p7/m, z20.s, z27.s                         // out
   frintn z20.s, p7/m, z20.s                              // whole
   fcvtzs z20.s, p7/m, z20.s
   add z20.s, z20.s, z28.s                                // code
@@ -526,8 +508,7 @@ L(if_else):
   fmul z19.s, z19.s, z23.s                               // out
   fcmgt p6.s, p7/z, z19.s, z26.s                         // out
   sel z19.s, p6, z19.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z19.s                         // out
-  sel z19.s, p6, z19.s, z27.s
+  fmin z19.s, p7/m, z19.s, z27.s                         // out
   frintn z19.s, p7/m, z19.s                              // whole
   fcvtzs z19.s, p7/m, z19.s
   add z19.s, z19.s, z28.s                                // code
@@ -539,8 +520,7 @@ L(if_else):
   fmul z19.s, z19.s, z25.s                               // out
   fcmgt p6.s, p7/z, z19.s, z26.s                         // out
   sel z19.s, p6, z19.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z19.s                         // out
-  sel z19.s, p6, z19.s, z27.s
+  fmin z19.s, p7/m, z19.s, z27.s                         // out
   frintn z19.s, p7/m, z19.s                              // whole
   fcvtzs z19.s, p7/m, z19.s
   add z19.s, z19.s, z28.s                                // code
@@ -552,8 +532,7 @@ L(if_else):
   fmul z16.s, z16.s, z23.s                               // out
   fcmgt p6.s, p7/z, z16.s, z26.s                         // out
   sel z16.s, p6, z16.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z16.s                         // out
-  sel z16.s, p6, z16.s, z27.s
+  fmin z16.s, p7/m, z16.s, z27.s                         // out
   frintn z16.s, p7/m, z16.s                              // whole
   fcvtzs z16.s, p7/m, z16.s
   add z16.s, z16.s, z28.s                                // code
@@ -565,8 +544,7 @@ L(if_else):
   fmul z16.s, z16.s, z25.s                               // out
   fcmgt p6.s, p7/z, z16.s, z26.s                         // out
   sel z16.s, p6, z16.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z16.s                         // out
-  sel z16.s, p6, z16.s, z27.s
+  fmin z16.s, p7/m, z16.s, z27.s                         // out
   frintn z16.s, p7/m, z16.s                              // whole
   fcvtzs z16.s, p7/m, z16.s
   add z16.s, z16.s, z28.s                                // code
@@ -578,8 +556,7 @@ L(if_else):
   fmul z7.s, z7.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z7.s, z26.s                          // out
   sel z7.s, p6, z7.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z7.s                          // out
-  sel z7.s, p6, z7.s, z27.s
+  fmin z7.s, p7/m, z7.s, z27.s                           // out
   frintn z7.s, p7/m, z7.s                                // whole
   fcvtzs z7.s, p7/m, z7.s
   add z7.s, z7.s, z28.s                                  // code
@@ -591,8 +568,7 @@ L(if_else):
   fmul z7.s, z7.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z7.s, z26.s                          // out
   sel z7.s, p6, z7.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z7.s                          // out
-  sel z7.s, p6, z7.s, z27.s
+  fmin z7.s, p7/m, z7.s, z27.s                           // out
   frintn z7.s, p7/m, z7.s                                // whole
   fcvtzs z7.s, p7/m, z7.s
   add z7.s, z7.s, z28.s                                  // code
@@ -604,8 +580,7 @@ L(if_else):
   fmul z4.s, z4.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z4.s, z26.s                          // out
   sel z4.s, p6, z4.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z4.s                          // out
-  sel z4.s, p6, z4.s, z27.s
+  fmin z4.s, p7/m, z4.s, z27.s                           // out
   frintn z4.s, p7/m, z4.s                                // whole
   fcvtzs z4.s, p7/m, z4.s
   add z4.s, z4.s, z28.s                                  // code
@@ -617,8 +592,7 @@ L(if_else):
   fmul z4.s, z4.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z4.s, z26.s                          // out
   sel z4.s, p6, z4.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z4.s                          // out
-  sel z4.s, p6, z4.s, z27.s
+  fmin z4.s, p7/m, z4.s, z27.s                           // out
   frintn z4.s, p7/m, z4.s                                // whole
   fcvtzs z4.s, p7/m, z4.s
   add z4.s, z4.s, z28.s                                  // code
@@ -630,8 +604,7 @@ L(if_else):
   fmul z3.s, z3.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z3.s, z26.s                          // out
   sel z3.s, p6, z3.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z3.s                          // out
-  sel z3.s, p6, z3.s, z27.s
+  fmin z3.s, p7/m, z3.s, z27.s                           // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z28.s                                  // code
@@ -643,8 +616,7 @@ L(if_else):
   fmul z3.s, z3.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z3.s, z26.s                          // out
   sel z3.s, p6, z3.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z3.s                          // out
-  sel z3.s, p6, z3.s, z27.s
+  fmin z3.s, p7/m, z3.s, z27.s                           // out
   frintn z3.s, p7/m, z3.s                                // whole
   fcvtzs z3.s, p7/m, z3.s
   add z3.s, z3.s, z28.s                                  // code
@@ -656,8 +628,7 @@ L(if_else):
   fmul z0.s, z0.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -669,8 +640,7 @@ L(if_else):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -682,8 +652,7 @@ L(if_else):
   fmul z0.s, z0.s, z23.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code
@@ -695,8 +664,7 @@ L(if_else):
   fmul z0.s, z0.s, z25.s                                 // out
   fcmgt p6.s, p7/z, z0.s, z26.s                          // out
   sel z0.s, p6, z0.s, z26.s
-  fcmgt p6.s, p7/z, z27.s, z0.s                          // out
-  sel z0.s, p6, z0.s, z27.s
+  fmin z0.s, p7/m, z0.s, z27.s                           // out
   frintn z0.s, p7/m, z0.s                                // whole
   fcvtzs z0.s, p7/m, z0.s
   add z0.s, z0.s, z28.s                                  // code

@@ -251,8 +251,7 @@ L(k_done):
   fmul v21.4s, v21.4s, v25.4s                            // out
   fcmgt v31.4s, v21.4s, v26.4s                           // out
   bsl v31.16b, v21.16b, v26.16b
-  fcmgt v21.4s, v27.4s, v31.4s                           // out
-  bsl v21.16b, v31.16b, v27.16b
+  fmin v21.4s, v31.4s, v27.4s                            // out
   fcvtns v21.4s, v21.4s                                  // whole
   add v21.4s, v21.4s, v28.4s                             // code
   sqxtn v21.4h, v21.4s                                   // out_7_0
@@ -263,8 +262,7 @@ L(k_done):
   fmul v21.4s, v21.4s, v24.4s                            // out
   fcmgt v23.4s, v21.4s, v26.4s                           // out
   bsl v23.16b, v21.16b, v26.16b
-  fcmgt v21.4s, v27.4s, v23.4s                           // out
-  bsl v21.16b, v23.16b, v27.16b
+  fmin v21.4s, v23.4s, v27.4s                            // out
   fcvtns v21.4s, v21.4s                                  // whole
   add v21.4s, v21.4s, v28.4s                             // code
   sqxtn v21.4h, v21.4s                                   // out_7_1
@@ -275,8 +273,7 @@ L(k_done):
   fmul v20.4s, v20.4s, v25.4s                            // out
   fcmgt v21.4s, v20.4s, v26.4s                           // out
   bsl v21.16b, v20.16b, v26.16b
-  fcmgt v20.4s, v27.4s, v21.4s                           // out
-  bsl v20.16b, v21.16b, v27.16b
+  fmin v20.4s, v21.4s, v27.4s                            // out
   fcvtns v20.4s, v20.4s                                  // whole
   add v20.4s, v20.4s, v28.4s                             // code
   sqxtn v20.4h, v20.4s                                   // out_6_0
@@ -287,8 +284,7 @@ L(k_done):
   fmul v20.4s, v20.4s, v24.4s                            // out
   fcmgt v21.4s, v20.4s, v26.4s                           // out
   bsl v21.16b, v20.16b, v26.16b
-  fcmgt v20.4s, v27.4s, v21.4s                           // out
-  bsl v20.16b, v21.16b, v27.16b
+  fmin v20.4s, v21.4s, v27.4s                            // out
   fcvtns v20.4s, v20.4s                                  // whole
   add v20.4s, v20.4s, v28.4s                             // code
   sqxtn v20.4h, v20.4s                                   // out_6_1
@@ -299,8 +295,7 @@ L(k_done):
   fmul v17.4s, v17.4s, v25.4s                            // out
   fcmgt v20.4s, v17.4s, v26.4s                           // out
   bsl v20.16b, v17.16b, v26.16b
-  fcmgt v17.4s, v27.4s, v20.4s                           // out
-  bsl v17.16b, v20.16b, v27.16b
+  fmin v17.4s, v20.4s, v27.4s                            // out
   fcvtns v17.4s, v17.4s                                  // whole
   add v17.4s, v17.4s, v28.4s                             // code
   sqxtn v17.4h, v17.4s                                   // out_5_0
@@ -311,8 +306,7 @@ L(k_done):
   fmul v17.4s, v17.4s, v24.4s                            // out
   fcmgt v19.4s, v17.4s, v26.4s                           // out
   bsl v19.16b, v17.16b, v26.16b
-  fcmgt v17.4s, v27.4s, v19.4s                           // out
-  bsl v17.16b, v19.16b, v27.16b
+  fmin v17.4s, v19.4s, v27.4s                            // out
   fcvtns v17.4s, v17.4s                                  // whole
   add v17.4s, v17.4s, v28.4s                             // code
   sqxtn v17.4h, v17.4s                                   // out_5_1
@@ -323,8 +317,7 @@ L(k_done):
   fmul v16.4s, v16.4s, v25.4s                            // out
   fcmgt v17.4s, v16.4s, v26.4s                           // out
   bsl v17.16b, v16.16b, v26.16b
-  fcmgt v16.4s, v27.4s, v17.4s                           // out
-  bsl v16.16b, v17.16b, v27.16b
+  fmin v16.4s, v17.4s, v27.4s                            // out
   fcvtns v16.4s, v16.4s                                  // whole
   add v16.4s, v16.4s, v28.4s                             // code
   sqxtn v16.4h, v16.4s                                   // out_4_0
@@ -335,8 +328,7 @@ L(k_done):
   fmul v16.4s, v16.4s, v24.4s                            // out
   fcmgt v17.4s, v16.4s, v26.4s                           // out
   bsl v17.16b, v16.16b, v26.16b
-  fcmgt v16.4s, v27.4s, v17.4s                           // out
-  bsl v16.16b, v17.16b, v27.16b
+  fmin v16.4s, v17.4s, v27.4s                            // out
   fcvtns v16.4s, v16.4s                                  // whole
   add v16.4s, v16.4s, v28.4s                             // code
   sqxtn v16.4h, v16.4s                                   // out_4_1
@@ -347,8 +339,7 @@ L(k_done):
   fmul v5.4s, v5.4s, v25.4s                              // out
   fcmgt v16.4s, v5.4s, v26.4s                            // out
   bsl v16.16b, v5.16b, v26.16b
-  fcmgt v5.4s, v27.4s, v16.4s                            // out
-  bsl v5.16b, v16.16b, v27.16b
+  fmin v5.4s, v16.4s, v27.4s                             // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v28.4s                               // code
   sqxtn v5.4h, v5.4s                                     // out_3_0
@@ -359,8 +350,7 @@ L(k_done):
   fmul v5.4s, v5.4s, v24.4s                              // out
   fcmgt v7.4s, v5.4s, v26.4s                             // out
   bsl v7.16b, v5.16b, v26.16b
-  fcmgt v5.4s, v27.4s, v7.4s                             // out
-  bsl v5.16b, v7.16b, v27.16b
+  fmin v5.4s, v7.4s, v27.4s                              // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v28.4s                               // code
   sqxtn v5.4h, v5.4s                                     // out_3_1
@@ -371,8 +361,7 @@ L(k_done):
   fmul v4.4s, v4.4s, v25.4s                              // out
   fcmgt v5.4s, v4.4s, v26.4s                             // out
   bsl v5.16b, v4.16b, v26.16b
-  fcmgt v4.4s, v27.4s, v5.4s                             // out
-  bsl v4.16b, v5.16b, v27.16b
+  fmin v4.4s, v5.4s, v27.4s                              // out
   fcvtns v4.4s, v4.4s                                    // whole
   add v4.4s, v4.4s, v28.4s                               // code
   sqxtn v4.4h, v4.4s                                     // out_2_0
@@ -383,8 +372,7 @@ L(k_done):
   fmul v4.4s, v4.4s, v24.4s                              // out
   fcmgt v5.4s, v4.4s, v26.4s                             // out
   bsl v5.16b, v4.16b, v26.16b
-  fcmgt v4.4s, v27.4s, v5.4s                             // out
-  bsl v4.16b, v5.16b, v27.16b
+  fmin v4.4s, v5.4s, v27.4s                              // out
   fcvtns v4.4s, v4.4s                                    // whole
   add v4.4s, v4.4s, v28.4s                               // code
   sqxtn v4.4h, v4.4s                                     // out_2_1
@@ -395,8 +383,7 @@ L(k_done):
   fmul v1.4s, v1.4s, v25.4s                              // out
   fcmgt v4.4s, v1.4s, v26.4s                             // out
   bsl v4.16b, v1.16b, v26.16b
-  fcmgt v1.4s, v27.4s, v4.4s                             // out
-  bsl v1.16b, v4.16b, v27.16b
+  fmin v1.4s, v4.4s, v27.4s                              // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v28.4s                               // code
   sqxtn v1.4h, v1.4s                                     // out_1_0
@@ -407,8 +394,7 @@ L(k_done):
   fmul v1.4s, v1.4s, v24.4s                              // out
   fcmgt v3.4s, v1.4s, v26.4s                             // out
   bsl v3.16b, v1.16b, v26.16b
-  fcmgt v1.4s, v27.4s, v3.4s                             // out
-  bsl v1.16b, v3.16b, v27.16b
+  fmin v1.4s, v3.4s, v27.4s                              // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v28.4s                               // code
   sqxtn v1.4h, v1.4s                                     // out_1_1
@@ -419,8 +405,7 @@ L(k_done):
   fmul v0.4s, v0.4s, v25.4s                              // out
   fcmgt v1.4s, v0.4s, v26.4s                             // out
   bsl v1.16b, v0.16b, v26.16b
-  fcmgt v0.4s, v27.4s, v1.4s                             // out
-  bsl v0.16b, v1.16b, v27.16b
+  fmin v0.4s, v1.4s, v27.4s                              // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v28.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_0
@@ -431,8 +416,7 @@ L(k_done):
   fmul v0.4s, v0.4s, v24.4s                              // out
   fcmgt v1.4s, v0.4s, v26.4s                             // out
   bsl v1.16b, v0.16b, v26.16b
-  fcmgt v0.4s, v27.4s, v1.4s                             // out
-  bsl v0.16b, v1.16b, v27.16b
+  fmin v0.4s, v1.4s, v27.4s                              // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v28.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_1
@@ -498,8 +482,7 @@ L(if_else):
   fmul v21.4s, v21.4s, v25.4s                            // out
   fcmgt v31.4s, v21.4s, v26.4s                           // out
   bsl v31.16b, v21.16b, v26.16b
-  fcmgt v21.4s, v27.4s, v31.4s                           // out
-  bsl v21.16b, v31.16b, v27.16b
+  fmin v21.4s, v31.4s, v27.4s                            // out
   fcvtns v21.4s, v21.4s                                  // whole
   add v21.4s, v21.4s, v28.4s                             // code
   sqxtn v21.4h, v21.4s                                   // out_7_0
@@ -509,8 +492,7 @@ L(if_else):
   fmul v23.4s, v23.4s, v24.4s                            // out
   fcmgt v31.4s, v23.4s, v26.4s                           // out
   bsl v31.16b, v23.16b, v26.16b
-  fcmgt v23.4s, v27.4s, v31.4s                           // out
-  bsl v23.16b, v31.16b, v27.16b
+  fmin v23.4s, v31.4s, v27.4s                            // out
   fcvtns v23.4s, v23.4s                                  // whole
   add v23.4s, v23.4s, v28.4s                             // code
   sqxtn v23.4h, v23.4s                                   // out_7_1
@@ -520,8 +502,7 @@ L(if_else):
   fmul v20.4s, v20.4s, v25.4s                            // out
   fcmgt v31.4s, v20.4s, v26.4s                           // out
   bsl v31.16b, v20.16b, v26.16b
-  fcmgt v20.4s, v27.4s, v31.4s                           // out
-  bsl v20.16b, v31.16b, v27.16b
+  fmin v20.4s, v31.4s, v27.4s                            // out
   fcvtns v20.4s, v20.4s                                  // whole
   add v20.4s, v20.4s, v28.4s                             // code
   sqxtn v20.4h, v20.4s                                   // out_6_0
@@ -531,8 +512,7 @@ L(if_else):
   fmul v22.4s, v22.4s, v24.4s                            // out
   fcmgt v31.4s, v22.4s, v26.4s                           // out
   bsl v31.16b, v22.16b, v26.16b
-  fcmgt v22.4s, v27.4s, v31.4s                           // out
-  bsl v22.16b, v31.16b, v27.16b
+  fmin v22.4s, v31.4s, v27.4s                            // out
   fcvtns v22.4s, v22.4s                                  // whole
   add v22.4s, v22.4s, v28.4s                             // code
   sqxtn v22.4h, v22.4s                                   // out_6_1
@@ -542,8 +522,7 @@ L(if_else):
   fmul v17.4s, v17.4s, v25.4s                            // out
   fcmgt v31.4s, v17.4s, v26.4s                           // out
   bsl v31.16b, v17.16b, v26.16b
-  fcmgt v17.4s, v27.4s, v31.4s                           // out
-  bsl v17.16b, v31.16b, v27.16b
+  fmin v17.4s, v31.4s, v27.4s                            // out
   fcvtns v17.4s, v17.4s                                  // whole
   add v17.4s, v17.4s, v28.4s                             // code
   sqxtn v17.4h, v17.4s                                   // out_5_0
@@ -553,8 +532,7 @@ L(if_else):
   fmul v19.4s, v19.4s, v24.4s                            // out
   fcmgt v31.4s, v19.4s, v26.4s                           // out
   bsl v31.16b, v19.16b, v26.16b
-  fcmgt v19.4s, v27.4s, v31.4s                           // out
-  bsl v19.16b, v31.16b, v27.16b
+  fmin v19.4s, v31.4s, v27.4s                            // out
   fcvtns v19.4s, v19.4s                                  // whole
   add v19.4s, v19.4s, v28.4s                             // code
   sqxtn v19.4h, v19.4s                                   // out_5_1
@@ -564,8 +542,7 @@ L(if_else):
   fmul v16.4s, v16.4s, v25.4s                            // out
   fcmgt v31.4s, v16.4s, v26.4s                           // out
   bsl v31.16b, v16.16b, v26.16b
-  fcmgt v16.4s, v27.4s, v31.4s                           // out
-  bsl v16.16b, v31.16b, v27.16b
+  fmin v16.4s, v31.4s, v27.4s                            // out
   fcvtns v16.4s, v16.4s                                  // whole
   add v16.4s, v16.4s, v28.4s                             // code
   sqxtn v16.4h, v16.4s                                   // out_4_0
@@ -575,8 +552,7 @@ L(if_else):
   fmul v18.4s, v18.4s, v24.4s                            // out
   fcmgt v31.4s, v18.4s, v26.4s                           // out
   bsl v31.16b, v18.16b, v26.16b
-  fcmgt v18.4s, v27.4s, v31.4s                           // out
-  bsl v18.16b, v31.16b, v27.16b
+  fmin v18.4s, v31.4s, v27.4s                            // out
   fcvtns v18.4s, v18.4s                                  // whole
   add v18.4s, v18.4s, v28.4s                             // code
   sqxtn v18.4h, v18.4s                                   // out_4_1
@@ -586,8 +562,7 @@ L(if_else):
   fmul v5.4s, v5.4s, v25.4s                              // out
   fcmgt v31.4s, v5.4s, v26.4s                            // out
   bsl v31.16b, v5.16b, v26.16b
-  fcmgt v5.4s, v27.4s, v31.4s                            // out
-  bsl v5.16b, v31.16b, v27.16b
+  fmin v5.4s, v31.4s, v27.4s                             // out
   fcvtns v5.4s, v5.4s                                    // whole
   add v5.4s, v5.4s, v28.4s                               // code
   sqxtn v5.4h, v5.4s                                     // out_3_0
@@ -597,8 +572,7 @@ L(if_else):
   fmul v7.4s, v7.4s, v24.4s                              // out
   fcmgt v31.4s, v7.4s, v26.4s                            // out
   bsl v31.16b, v7.16b, v26.16b
-  fcmgt v7.4s, v27.4s, v31.4s                            // out
-  bsl v7.16b, v31.16b, v27.16b
+  fmin v7.4s, v31.4s, v27.4s                             // out
   fcvtns v7.4s, v7.4s                                    // whole
   add v7.4s, v7.4s, v28.4s                               // code
   sqxtn v7.4h, v7.4s                                     // out_3_1
@@ -608,8 +582,7 @@ L(if_else):
   fmul v4.4s, v4.4s, v25.4s                              // out
   fcmgt v31.4s, v4.4s, v26.4s                            // out
   bsl v31.16b, v4.16b, v26.16b
-  fcmgt v4.4s, v27.4s, v31.4s                            // out
-  bsl v4.16b, v31.16b, v27.16b
+  fmin v4.4s, v31.4s, v27.4s                             // out
   fcvtns v4.4s, v4.4s                                    // whole
   add v4.4s, v4.4s, v28.4s                               // code
   sqxtn v4.4h, v4.4s                                     // out_2_0
@@ -619,8 +592,7 @@ L(if_else):
   fmul v6.4s, v6.4s, v24.4s                              // out
   fcmgt v31.4s, v6.4s, v26.4s                            // out
   bsl v31.16b, v6.16b, v26.16b
-  fcmgt v6.4s, v27.4s, v31.4s                            // out
-  bsl v6.16b, v31.16b, v27.16b
+  fmin v6.4s, v31.4s, v27.4s                             // out
   fcvtns v6.4s, v6.4s                                    // whole
   add v6.4s, v6.4s, v28.4s                               // code
   sqxtn v6.4h, v6.4s                                     // out_2_1
@@ -630,8 +602,7 @@ L(if_else):
   fmul v1.4s, v1.4s, v25.4s                              // out
   fcmgt v31.4s, v1.4s, v26.4s                            // out
   bsl v31.16b, v1.16b, v26.16b
-  fcmgt v1.4s, v27.4s, v31.4s                            // out
-  bsl v1.16b, v31.16b, v27.16b
+  fmin v1.4s, v31.4s, v27.4s                             // out
   fcvtns v1.4s, v1.4s                                    // whole
   add v1.4s, v1.4s, v28.4s                               // code
   sqxtn v1.4h, v1.4s                                     // out_1_0
@@ -641,8 +612,7 @@ L(if_else):
   fmul v3.4s, v3.4s, v24.4s                              // out
   fcmgt v31.4s, v3.4s, v26.4s                            // out
   bsl v31.16b, v3.16b, v26.16b
-  fcmgt v3.4s, v27.4s, v31.4s                            // out
-  bsl v3.16b, v31.16b, v27.16b
+  fmin v3.4s, v31.4s, v27.4s                             // out
   fcvtns v3.4s, v3.4s                                    // whole
   add v3.4s, v3.4s, v28.4s                               // code
   sqxtn v3.4h, v3.4s                                     // out_1_1
@@ -652,8 +622,7 @@ L(if_else):
   fmul v0.4s, v0.4s, v25.4s                              // out
   fcmgt v25.4s, v0.4s, v26.4s                            // out
   bsl v25.16b, v0.16b, v26.16b
-  fcmgt v0.4s, v27.4s, v25.4s                            // out
-  bsl v0.16b, v25.16b, v27.16b
+  fmin v0.4s, v25.4s, v27.4s                             // out
   fcvtns v0.4s, v0.4s                                    // whole
   add v0.4s, v0.4s, v28.4s                               // code
   sqxtn v0.4h, v0.4s                                     // out_0_0
@@ -663,8 +632,7 @@ L(if_else):
   fmul v2.4s, v2.4s, v24.4s                              // out
   fcmgt v24.4s, v2.4s, v26.4s                            // out
   bsl v24.16b, v2.16b, v26.16b
-  fcmgt v2.4s, v27.4s, v24.4s                            // out
-  bsl v2.16b, v24.16b, v27.16b
+  fmin v2.4s, v24.4s, v27.4s                             // out
   fcvtns v2.4s, v2.4s                                    // whole
   add v2.4s, v2.4s, v28.4s                               // code
   sqxtn v2.4h, v2.4s                                     // out_0_1

@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "lower/quantize.h"
 #include "lower/splat.h"
 #include "lower/widen.h"
 
@@ -52,7 +53,7 @@ Value OutputStage::clamp(Value out, const std::string& name) const {
 /// the lower one.
 Value OutputStage::to_code(Value out, const std::string& name) const {
   const Value above = b_.op(OpCode::fmax, {out, low_}, {}, "out", Role::operand);
-  const Value kept = b_.op(OpCode::fmin, {above, high_}, {}, "out", Role::operand);
+  const Value kept = b_.op(minimum_of_numbers(b_.isa()), {above, high_}, {}, "out", Role::operand);
   const Value whole = b_.op(OpCode::cvt_f32_i32, {kept}, {}, "whole", Role::operand);
   const Value code = b_.op(OpCode::add, {whole, zero_}, {.bits = 32}, "code", Role::operand);
   return b_.op(OpCode::narrow_32_8, {code}, {}, name, Role::operand);

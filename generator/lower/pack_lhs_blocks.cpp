@@ -164,13 +164,20 @@ class BlocksPacker {
     const Value magnitude = splat32(b_, 0x7fffffffU, "magnitude");
     const Value infinity = splat32(b_, 0x7f800000U, "infinity");
     const int64_t step = is_plain() ? plain_step : step_;
-    const Combine larger = [&](Value x, Value y) { return b_.op(OpCode::fmax, {x, y}); };
+    // The largest of what includes a NaN is one, or infinite.
+    const bool nans_pass = b_.isa().has(OpCode::fmaximum);
+    const auto without_nan = [&](Value x) {
+      return nans_pass ? x : b_.op(OpCode::fmin, {x, infinity});
+    };
+    const Combine larger = [&](Value x, Value y) {
+      return b_.op(nans_pass ? OpCode::fmaximum : OpCode::fmax, {x, y});
+    };
     b_.loop("range", count, {floats, largest_}, [&](const std::vector<Value>& now) {
       const auto done = for_block(step, {now[0]}, [&](const std::vector<Value>& at) {
         std::vector<Value> magnitudes;
         for (const Value x : load_floats(b_, at[0], step / b_.isa().lanes32(), from_)) {
           const Value positive = b_.op(OpCode::and_, {x, magnitude});
-          magnitudes.push_back(b_.op(OpCode::fmin, {positive, infinity}));  // of a NaN: infinity
+          magnitudes.push_back(without_nan(positive));
         }
         if (at.size() > 1) magnitudes.push_back(at[1]);
         return std::vector<Value>{floats_behind(at[0], step), combined(magnitudes, larger)};

@@ -216,10 +216,14 @@ bool Quantizer::by_adding() const {
   return b_.isa().lanes32() == 1 && rounding_ == Rounding::even;
 }
 
+OpCode minimum_of_numbers(const Isa& isa) {
+  return isa.has(OpCode::fminimum) ? OpCode::fminimum : OpCode::fmin;
+}
+
 Value Quantizer::code(Value x) const {
   const Value scaled = b_.op(OpCode::fmul, {x, factor_});
   const Value raised = b_.op(OpCode::fmax, {scaled, lowest_});
-  const Value clamped = b_.op(OpCode::fmin, {raised, highest_});
+  const Value clamped = b_.op(minimum_of_numbers(b_.isa()), {raised, highest_});
   const Value rounded =
       by_adding() ? b_.op(OpCode::fadd, {clamped, base_}) : b_.op(conversion(rounding_), {clamped});
   return b_.op(OpCode::add, {rounded, zero_point_}, {.bits = 32});
@@ -327,28 +331,36 @@ void quantize_row(Builder& b, const Floats& row, Value count, Value tail, const 
   const int64_t step = range_step(b.isa());
   const Steps floats = float_steps(b, row, count, step, tail);
   const Value zero = b.op(OpCode::zero);
-  const std::vector<Value> zeros(3 * most_vectors, zero);
+  // 0 times an infinity or a NaN is a NaN. Extremes that NaNs pass tell of them at the end.
+  const auto nothing = [&](Value x) { return b.op(OpCode::fmul, {x, zero}, {}, "nothing"); };
+  const bool nans_pass = b.isa().has(OpCode::fminimum);
+  const OpCode least = nans_pass ? OpCode::fminimum : OpCode::fmin;
+  const OpCode most = nans_pass ? OpCode::fmaximum : OpCode::fmax;
+  const size_t kinds = nans_pass ? 2 : 3;
+  const std::vector<Value> zeros(kinds * most_vectors, zero);
   const auto found = for_steps(b, count, step, {floats}, zeros, [&](const std::vector<Value>& now) {
     const std::vector<Value> x = load_floats(b, now[0], most_vectors, row.type);
     std::vector<Value> next;
     for (size_t i = 0; i < x.size(); ++i) {
-      next.push_back(b.op(OpCode::fmin, {x[i], now[1 + 3 * i]}, {}, "lowest"));
-      next.push_back(b.op(OpCode::fmax, {x[i], now[2 + 3 * i]}, {}, "highest"));
-      // 0 times an infinity or a NaN is a NaN.
-      next.push_back(
-          b.op(OpCode::fadd, {b.op(OpCode::fmul, {x[i], zero}), now[3 + 3 * i]}, {}, "nothing"));
+      const Value* before = &now[1 + kinds * i];
+      next.push_back(b.op(least, {x[i], before[0]}, {}, "lowest"));
+      next.push_back(b.op(most, {x[i], before[1]}, {}, "highest"));
+      if (nans_pass) continue;
+      next.push_back(b.op(OpCode::fadd, {nothing(x[i]), before[2]}, {}, "nothing"));
     }
     return next;
   });
   const auto all = [&](size_t first, OpCode code) {
     std::vector<Value> values;
-    for (size_t i = first; i < found.size(); i += 3) values.push_back(found[i]);
+    for (size_t i = first; i < found.size(); i += kinds) values.push_back(found[i]);
     const Combine combine = [&](Value x, Value y) { return b.op(code, {x, y}); };
     return across(b, combined(values, combine), combine);
   };
-  const Value lowest = all(0, OpCode::fmin);
-  const Value highest = all(1, OpCode::fmax);
-  store_row_parameters(b, to, lowest, highest, all(2, OpCode::fadd));
+  const Value lowest = all(0, least);
+  const Value highest = all(1, most);
+  const Value none =
+      nans_pass ? b.op(OpCode::fadd, {nothing(lowest), nothing(highest)}) : all(2, OpCode::fadd);
+  store_row_parameters(b, to, lowest, highest, none);
 }
 
 }  // namespace tw

@@ -12,6 +12,8 @@ namespace tw {
 /// Floats that one step of code takes, of `together` that are quantized alike. Of plain C one, so
 /// that compilers see a loop that they can vectorize.
 int64_t quantize_step(const Isa& isa, int64_t together);
+/// The smaller of two floats that are no NaNs.
+OpCode minimum_of_numbers(const Isa& isa);
 /// Floats that a step of quantize_row() takes.
 int64_t range_step(const Isa& isa);
 
@@ -33,10 +35,10 @@ struct Parameters {
 };
 
 /// One vector for each QuantizeParameter, lane by lane, stored from `to.first` on.
-/// Of blocks, symmetric, codes -127 to 127, from the largest magnitude: infinite where a value is
-/// infinite or a NaN; then codes are 0 and the scale is a NaN, as the row's outputs will be. Values
-/// that are all below 2^-100 count as zeros: so every factor is finite, and scales are far from
-/// denormal numbers. Factors of either kind differ in their last bit only.
+/// Of blocks, symmetric, codes -127 to 127, from the largest magnitude: infinite, or a NaN, where a
+/// value is infinite or a NaN; then codes are 0 and the scale is a NaN, as the row's outputs will
+/// be. Values that are all below 2^-100 count as zeros: so every factor is finite, and scales are
+/// far from denormal numbers. Factors of either kind differ in their last bit only.
 enum class BlockFactor {
   of_largest,       ///< 127 / largest
   inverse_of_scale  ///< 1 / (largest / 127), as KleidiAI has it
