@@ -81577,7 +81577,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0x2b7f2b4dcff2f5fc),
+        .content_hash = UINT64_C(0xf6f0b9340452012c),
         .vectorized = 1,
     },
     {
@@ -81588,7 +81588,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_353,
-        .content_hash = UINT64_C(0x2b7f2b4dcff2f5fc),
+        .content_hash = UINT64_C(0xf6f0b9340452012c),
         .vectorized = 1,
     },
     {
@@ -81599,7 +81599,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_354,
-        .content_hash = UINT64_C(0x2b7f2b4dcff2f5fc),
+        .content_hash = UINT64_C(0xf6f0b9340452012c),
         .vectorized = 1,
     },
     {
@@ -81610,7 +81610,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_355,
-        .content_hash = UINT64_C(0x2b7f2b4dcff2f5fc),
+        .content_hash = UINT64_C(0xf6f0b9340452012c),
         .vectorized = 1,
     },
     {
@@ -81621,7 +81621,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_474,
-        .content_hash = UINT64_C(0x2b7f2b4dcff2f5fc),
+        .content_hash = UINT64_C(0xf6f0b9340452012c),
         .vectorized = 1,
     },
     {
@@ -81632,7 +81632,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_586,
-        .content_hash = UINT64_C(0x2b7f2b4dcff2f5fc),
+        .content_hash = UINT64_C(0xf6f0b9340452012c),
         .vectorized = 1,
     },
     {
@@ -81643,7 +81643,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_590,
-        .content_hash = UINT64_C(0x2b7f2b4dcff2f5fc),
+        .content_hash = UINT64_C(0xf6f0b9340452012c),
         .vectorized = 1,
     },
     {
@@ -81654,7 +81654,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_594,
-        .content_hash = UINT64_C(0x2b7f2b4dcff2f5fc),
+        .content_hash = UINT64_C(0xf6f0b9340452012c),
         .vectorized = 1,
     },
     {
@@ -81665,7 +81665,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0x29af5b927686c310),
+        .content_hash = UINT64_C(0x054d1dae368e27a4),
         .vectorized = 1,
     },
     {
@@ -81676,7 +81676,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_353,
-        .content_hash = UINT64_C(0x29af5b927686c310),
+        .content_hash = UINT64_C(0x054d1dae368e27a4),
         .vectorized = 1,
     },
     {
@@ -81687,7 +81687,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_354,
-        .content_hash = UINT64_C(0x29af5b927686c310),
+        .content_hash = UINT64_C(0x054d1dae368e27a4),
         .vectorized = 1,
     },
     {
@@ -81698,7 +81698,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_355,
-        .content_hash = UINT64_C(0x29af5b927686c310),
+        .content_hash = UINT64_C(0x054d1dae368e27a4),
         .vectorized = 1,
     },
     {
@@ -81709,7 +81709,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_474,
-        .content_hash = UINT64_C(0x29af5b927686c310),
+        .content_hash = UINT64_C(0x054d1dae368e27a4),
         .vectorized = 1,
     },
     {
@@ -81720,7 +81720,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_586,
-        .content_hash = UINT64_C(0x29af5b927686c310),
+        .content_hash = UINT64_C(0x054d1dae368e27a4),
         .vectorized = 1,
     },
     {
@@ -81731,7 +81731,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_590,
-        .content_hash = UINT64_C(0x29af5b927686c310),
+        .content_hash = UINT64_C(0x054d1dae368e27a4),
         .vectorized = 1,
     },
     {
@@ -81742,7 +81742,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_594,
-        .content_hash = UINT64_C(0x29af5b927686c310),
+        .content_hash = UINT64_C(0x054d1dae368e27a4),
         .vectorized = 1,
     },
     {
@@ -81753,7 +81753,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0x60683ea03f853b2e),
+        .content_hash = UINT64_C(0xd05051b3c7ff93ba),
         .vectorized = 1,
     },
     {
@@ -81764,7 +81764,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_353,
-        .content_hash = UINT64_C(0x60683ea03f853b2e),
+        .content_hash = UINT64_C(0xd05051b3c7ff93ba),
         .vectorized = 1,
     },
     {
@@ -81775,7 +81775,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_354,
-        .content_hash = UINT64_C(0x60683ea03f853b2e),
+        .content_hash = UINT64_C(0xd05051b3c7ff93ba),
         .vectorized = 1,
     },
     {
@@ -81786,7 +81786,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_355,
-        .content_hash = UINT64_C(0x60683ea03f853b2e),
+        .content_hash = UINT64_C(0xd05051b3c7ff93ba),
         .vectorized = 1,
     },
     {
@@ -81797,7 +81797,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_474,
-        .content_hash = UINT64_C(0x60683ea03f853b2e),
+        .content_hash = UINT64_C(0xd05051b3c7ff93ba),
         .vectorized = 1,
     },
     {
@@ -81808,7 +81808,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_586,
-        .content_hash = UINT64_C(0x60683ea03f853b2e),
+        .content_hash = UINT64_C(0xd05051b3c7ff93ba),
         .vectorized = 1,
     },
     {
@@ -81819,7 +81819,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_590,
-        .content_hash = UINT64_C(0x60683ea03f853b2e),
+        .content_hash = UINT64_C(0xd05051b3c7ff93ba),
         .vectorized = 1,
     },
     {
@@ -81830,7 +81830,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_594,
-        .content_hash = UINT64_C(0x60683ea03f853b2e),
+        .content_hash = UINT64_C(0xd05051b3c7ff93ba),
         .vectorized = 1,
     },
     {
@@ -81841,7 +81841,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_352,
-        .content_hash = UINT64_C(0x9b1b9cee54cefc12),
+        .content_hash = UINT64_C(0x53baa11f117d993e),
         .vectorized = 1,
     },
     {
@@ -81852,7 +81852,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_356,
-        .content_hash = UINT64_C(0x9b1b9cee54cefc12),
+        .content_hash = UINT64_C(0x53baa11f117d993e),
         .vectorized = 1,
     },
     {
@@ -81863,7 +81863,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_357,
-        .content_hash = UINT64_C(0x9b1b9cee54cefc12),
+        .content_hash = UINT64_C(0x53baa11f117d993e),
         .vectorized = 1,
     },
     {
@@ -81874,7 +81874,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_358,
-        .content_hash = UINT64_C(0x9b1b9cee54cefc12),
+        .content_hash = UINT64_C(0x53baa11f117d993e),
         .vectorized = 1,
     },
     {
@@ -81885,7 +81885,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_476,
-        .content_hash = UINT64_C(0x9b1b9cee54cefc12),
+        .content_hash = UINT64_C(0x53baa11f117d993e),
         .vectorized = 1,
     },
     {
@@ -81896,7 +81896,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_598,
-        .content_hash = UINT64_C(0x9b1b9cee54cefc12),
+        .content_hash = UINT64_C(0x53baa11f117d993e),
         .vectorized = 1,
     },
     {
@@ -81907,7 +81907,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_599,
-        .content_hash = UINT64_C(0x9b1b9cee54cefc12),
+        .content_hash = UINT64_C(0x53baa11f117d993e),
         .vectorized = 1,
     },
     {
@@ -81918,7 +81918,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_600,
-        .content_hash = UINT64_C(0x9b1b9cee54cefc12),
+        .content_hash = UINT64_C(0x53baa11f117d993e),
         .vectorized = 1,
     },
     {
@@ -81929,7 +81929,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_352,
-        .content_hash = UINT64_C(0x430ba31defd76192),
+        .content_hash = UINT64_C(0x3adcef03ac6f2022),
         .vectorized = 1,
     },
     {
@@ -81940,7 +81940,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_356,
-        .content_hash = UINT64_C(0x430ba31defd76192),
+        .content_hash = UINT64_C(0x3adcef03ac6f2022),
         .vectorized = 1,
     },
     {
@@ -81951,7 +81951,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_357,
-        .content_hash = UINT64_C(0x430ba31defd76192),
+        .content_hash = UINT64_C(0x3adcef03ac6f2022),
         .vectorized = 1,
     },
     {
@@ -81962,7 +81962,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_358,
-        .content_hash = UINT64_C(0x430ba31defd76192),
+        .content_hash = UINT64_C(0x3adcef03ac6f2022),
         .vectorized = 1,
     },
     {
@@ -81973,7 +81973,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_476,
-        .content_hash = UINT64_C(0x430ba31defd76192),
+        .content_hash = UINT64_C(0x3adcef03ac6f2022),
         .vectorized = 1,
     },
     {
@@ -81984,7 +81984,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_598,
-        .content_hash = UINT64_C(0x430ba31defd76192),
+        .content_hash = UINT64_C(0x3adcef03ac6f2022),
         .vectorized = 1,
     },
     {
@@ -81995,7 +81995,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_599,
-        .content_hash = UINT64_C(0x430ba31defd76192),
+        .content_hash = UINT64_C(0x3adcef03ac6f2022),
         .vectorized = 1,
     },
     {
@@ -82006,7 +82006,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_600,
-        .content_hash = UINT64_C(0x430ba31defd76192),
+        .content_hash = UINT64_C(0x3adcef03ac6f2022),
         .vectorized = 1,
     },
     {
@@ -82017,7 +82017,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_352,
-        .content_hash = UINT64_C(0x6e721c5ee74ac658),
+        .content_hash = UINT64_C(0x2bfbfaa235648894),
         .vectorized = 1,
     },
     {
@@ -82028,7 +82028,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_356,
-        .content_hash = UINT64_C(0x6e721c5ee74ac658),
+        .content_hash = UINT64_C(0x2bfbfaa235648894),
         .vectorized = 1,
     },
     {
@@ -82039,7 +82039,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_357,
-        .content_hash = UINT64_C(0x6e721c5ee74ac658),
+        .content_hash = UINT64_C(0x2bfbfaa235648894),
         .vectorized = 1,
     },
     {
@@ -82050,7 +82050,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_358,
-        .content_hash = UINT64_C(0x6e721c5ee74ac658),
+        .content_hash = UINT64_C(0x2bfbfaa235648894),
         .vectorized = 1,
     },
     {
@@ -82061,7 +82061,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_476,
-        .content_hash = UINT64_C(0x6e721c5ee74ac658),
+        .content_hash = UINT64_C(0x2bfbfaa235648894),
         .vectorized = 1,
     },
     {
@@ -82072,7 +82072,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_598,
-        .content_hash = UINT64_C(0x6e721c5ee74ac658),
+        .content_hash = UINT64_C(0x2bfbfaa235648894),
         .vectorized = 1,
     },
     {
@@ -82083,7 +82083,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_599,
-        .content_hash = UINT64_C(0x6e721c5ee74ac658),
+        .content_hash = UINT64_C(0x2bfbfaa235648894),
         .vectorized = 1,
     },
     {
@@ -82094,7 +82094,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_600,
-        .content_hash = UINT64_C(0x6e721c5ee74ac658),
+        .content_hash = UINT64_C(0x2bfbfaa235648894),
         .vectorized = 1,
     },
     {
@@ -82105,7 +82105,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_359,
-        .content_hash = UINT64_C(0xf0e4ca1e9010b23f),
+        .content_hash = UINT64_C(0xaffbf8d8564bfb8f),
         .vectorized = 1,
     },
     {
@@ -82116,7 +82116,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_363,
-        .content_hash = UINT64_C(0xf0e4ca1e9010b23f),
+        .content_hash = UINT64_C(0xaffbf8d8564bfb8f),
         .vectorized = 1,
     },
     {
@@ -82127,7 +82127,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_367,
-        .content_hash = UINT64_C(0xf0e4ca1e9010b23f),
+        .content_hash = UINT64_C(0xaffbf8d8564bfb8f),
         .vectorized = 1,
     },
     {
@@ -82138,7 +82138,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_371,
-        .content_hash = UINT64_C(0xf0e4ca1e9010b23f),
+        .content_hash = UINT64_C(0xaffbf8d8564bfb8f),
         .vectorized = 1,
     },
     {
@@ -82149,7 +82149,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_477,
-        .content_hash = UINT64_C(0xf0e4ca1e9010b23f),
+        .content_hash = UINT64_C(0xaffbf8d8564bfb8f),
         .vectorized = 1,
     },
     {
@@ -82160,7 +82160,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_603,
-        .content_hash = UINT64_C(0xf0e4ca1e9010b23f),
+        .content_hash = UINT64_C(0xaffbf8d8564bfb8f),
         .vectorized = 1,
     },
     {
@@ -82171,7 +82171,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_607,
-        .content_hash = UINT64_C(0xf0e4ca1e9010b23f),
+        .content_hash = UINT64_C(0xaffbf8d8564bfb8f),
         .vectorized = 1,
     },
     {
@@ -82182,7 +82182,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_611,
-        .content_hash = UINT64_C(0xf0e4ca1e9010b23f),
+        .content_hash = UINT64_C(0xaffbf8d8564bfb8f),
         .vectorized = 1,
     },
     {
@@ -82193,7 +82193,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_359,
-        .content_hash = UINT64_C(0x46d6eb2bb2627e4f),
+        .content_hash = UINT64_C(0x3fe4d2a893fdc583),
         .vectorized = 1,
     },
     {
@@ -82204,7 +82204,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_363,
-        .content_hash = UINT64_C(0x46d6eb2bb2627e4f),
+        .content_hash = UINT64_C(0x3fe4d2a893fdc583),
         .vectorized = 1,
     },
     {
@@ -82215,7 +82215,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_367,
-        .content_hash = UINT64_C(0x46d6eb2bb2627e4f),
+        .content_hash = UINT64_C(0x3fe4d2a893fdc583),
         .vectorized = 1,
     },
     {
@@ -82226,7 +82226,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_371,
-        .content_hash = UINT64_C(0x46d6eb2bb2627e4f),
+        .content_hash = UINT64_C(0x3fe4d2a893fdc583),
         .vectorized = 1,
     },
     {
@@ -82237,7 +82237,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_477,
-        .content_hash = UINT64_C(0x46d6eb2bb2627e4f),
+        .content_hash = UINT64_C(0x3fe4d2a893fdc583),
         .vectorized = 1,
     },
     {
@@ -82248,7 +82248,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_603,
-        .content_hash = UINT64_C(0x46d6eb2bb2627e4f),
+        .content_hash = UINT64_C(0x3fe4d2a893fdc583),
         .vectorized = 1,
     },
     {
@@ -82259,7 +82259,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_607,
-        .content_hash = UINT64_C(0x46d6eb2bb2627e4f),
+        .content_hash = UINT64_C(0x3fe4d2a893fdc583),
         .vectorized = 1,
     },
     {
@@ -82270,7 +82270,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_611,
-        .content_hash = UINT64_C(0x46d6eb2bb2627e4f),
+        .content_hash = UINT64_C(0x3fe4d2a893fdc583),
         .vectorized = 1,
     },
     {
@@ -82281,7 +82281,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_359,
-        .content_hash = UINT64_C(0x8adbace780127833),
+        .content_hash = UINT64_C(0x5ea6a811195e5673),
         .vectorized = 1,
     },
     {
@@ -82292,7 +82292,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_363,
-        .content_hash = UINT64_C(0x8adbace780127833),
+        .content_hash = UINT64_C(0x5ea6a811195e5673),
         .vectorized = 1,
     },
     {
@@ -82303,7 +82303,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_367,
-        .content_hash = UINT64_C(0x8adbace780127833),
+        .content_hash = UINT64_C(0x5ea6a811195e5673),
         .vectorized = 1,
     },
     {
@@ -82314,7 +82314,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_371,
-        .content_hash = UINT64_C(0x8adbace780127833),
+        .content_hash = UINT64_C(0x5ea6a811195e5673),
         .vectorized = 1,
     },
     {
@@ -82325,7 +82325,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_477,
-        .content_hash = UINT64_C(0x8adbace780127833),
+        .content_hash = UINT64_C(0x5ea6a811195e5673),
         .vectorized = 1,
     },
     {
@@ -82336,7 +82336,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_603,
-        .content_hash = UINT64_C(0x8adbace780127833),
+        .content_hash = UINT64_C(0x5ea6a811195e5673),
         .vectorized = 1,
     },
     {
@@ -82347,7 +82347,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_607,
-        .content_hash = UINT64_C(0x8adbace780127833),
+        .content_hash = UINT64_C(0x5ea6a811195e5673),
         .vectorized = 1,
     },
     {
@@ -82358,7 +82358,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_611,
-        .content_hash = UINT64_C(0x8adbace780127833),
+        .content_hash = UINT64_C(0x5ea6a811195e5673),
         .vectorized = 1,
     },
     {
@@ -82369,7 +82369,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_375,
-        .content_hash = UINT64_C(0x2fb8a9281d1bc396),
+        .content_hash = UINT64_C(0x6bdabeda1737754c),
         .vectorized = 1,
     },
     {
@@ -82380,7 +82380,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_376,
-        .content_hash = UINT64_C(0x2fb8a9281d1bc396),
+        .content_hash = UINT64_C(0x6bdabeda1737754c),
         .vectorized = 1,
     },
     {
@@ -82391,7 +82391,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_377,
-        .content_hash = UINT64_C(0x2fb8a9281d1bc396),
+        .content_hash = UINT64_C(0x6bdabeda1737754c),
         .vectorized = 1,
     },
     {
@@ -82402,7 +82402,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_378,
-        .content_hash = UINT64_C(0x2fb8a9281d1bc396),
+        .content_hash = UINT64_C(0x6bdabeda1737754c),
         .vectorized = 1,
     },
     {
@@ -82413,7 +82413,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_479,
-        .content_hash = UINT64_C(0x2fb8a9281d1bc396),
+        .content_hash = UINT64_C(0x6bdabeda1737754c),
         .vectorized = 1,
     },
     {
@@ -82424,7 +82424,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_615,
-        .content_hash = UINT64_C(0x2fb8a9281d1bc396),
+        .content_hash = UINT64_C(0x6bdabeda1737754c),
         .vectorized = 1,
     },
     {
@@ -82435,7 +82435,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_616,
-        .content_hash = UINT64_C(0x2fb8a9281d1bc396),
+        .content_hash = UINT64_C(0x6bdabeda1737754c),
         .vectorized = 1,
     },
     {
@@ -82446,7 +82446,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_617,
-        .content_hash = UINT64_C(0x2fb8a9281d1bc396),
+        .content_hash = UINT64_C(0x6bdabeda1737754c),
         .vectorized = 1,
     },
     {
@@ -82457,7 +82457,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_375,
-        .content_hash = UINT64_C(0x85dad8eca3388702),
+        .content_hash = UINT64_C(0xe64d66a10a53dafc),
         .vectorized = 1,
     },
     {
@@ -82468,7 +82468,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_376,
-        .content_hash = UINT64_C(0x85dad8eca3388702),
+        .content_hash = UINT64_C(0xe64d66a10a53dafc),
         .vectorized = 1,
     },
     {
@@ -82479,7 +82479,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_377,
-        .content_hash = UINT64_C(0x85dad8eca3388702),
+        .content_hash = UINT64_C(0xe64d66a10a53dafc),
         .vectorized = 1,
     },
     {
@@ -82490,7 +82490,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_378,
-        .content_hash = UINT64_C(0x85dad8eca3388702),
+        .content_hash = UINT64_C(0xe64d66a10a53dafc),
         .vectorized = 1,
     },
     {
@@ -82501,7 +82501,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_479,
-        .content_hash = UINT64_C(0x85dad8eca3388702),
+        .content_hash = UINT64_C(0xe64d66a10a53dafc),
         .vectorized = 1,
     },
     {
@@ -82512,7 +82512,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_615,
-        .content_hash = UINT64_C(0x85dad8eca3388702),
+        .content_hash = UINT64_C(0xe64d66a10a53dafc),
         .vectorized = 1,
     },
     {
@@ -82523,7 +82523,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_616,
-        .content_hash = UINT64_C(0x85dad8eca3388702),
+        .content_hash = UINT64_C(0xe64d66a10a53dafc),
         .vectorized = 1,
     },
     {
@@ -82534,7 +82534,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_617,
-        .content_hash = UINT64_C(0x85dad8eca3388702),
+        .content_hash = UINT64_C(0xe64d66a10a53dafc),
         .vectorized = 1,
     },
     {
@@ -82545,7 +82545,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_375,
-        .content_hash = UINT64_C(0xdcf78a82d7b7a1f0),
+        .content_hash = UINT64_C(0xbf1f434c686c6432),
         .vectorized = 1,
     },
     {
@@ -82556,7 +82556,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_376,
-        .content_hash = UINT64_C(0xdcf78a82d7b7a1f0),
+        .content_hash = UINT64_C(0xbf1f434c686c6432),
         .vectorized = 1,
     },
     {
@@ -82567,7 +82567,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_377,
-        .content_hash = UINT64_C(0xdcf78a82d7b7a1f0),
+        .content_hash = UINT64_C(0xbf1f434c686c6432),
         .vectorized = 1,
     },
     {
@@ -82578,7 +82578,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_378,
-        .content_hash = UINT64_C(0xdcf78a82d7b7a1f0),
+        .content_hash = UINT64_C(0xbf1f434c686c6432),
         .vectorized = 1,
     },
     {
@@ -82589,7 +82589,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_479,
-        .content_hash = UINT64_C(0xdcf78a82d7b7a1f0),
+        .content_hash = UINT64_C(0xbf1f434c686c6432),
         .vectorized = 1,
     },
     {
@@ -82600,7 +82600,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_615,
-        .content_hash = UINT64_C(0xdcf78a82d7b7a1f0),
+        .content_hash = UINT64_C(0xbf1f434c686c6432),
         .vectorized = 1,
     },
     {
@@ -82611,7 +82611,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_616,
-        .content_hash = UINT64_C(0xdcf78a82d7b7a1f0),
+        .content_hash = UINT64_C(0xbf1f434c686c6432),
         .vectorized = 1,
     },
     {
@@ -82622,7 +82622,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_617,
-        .content_hash = UINT64_C(0xdcf78a82d7b7a1f0),
+        .content_hash = UINT64_C(0xbf1f434c686c6432),
         .vectorized = 1,
     },
     {
@@ -82633,7 +82633,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_379,
-        .content_hash = UINT64_C(0xe14f947ade5d0122),
+        .content_hash = UINT64_C(0xc7903bfb7c7f9318),
         .vectorized = 1,
     },
     {
@@ -82644,7 +82644,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_419,
-        .content_hash = UINT64_C(0xe14f947ade5d0122),
+        .content_hash = UINT64_C(0xc7903bfb7c7f9318),
         .vectorized = 1,
     },
     {
@@ -82655,7 +82655,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_477,
-        .content_hash = UINT64_C(0xe14f947ade5d0122),
+        .content_hash = UINT64_C(0xc7903bfb7c7f9318),
         .vectorized = 1,
     },
     {
@@ -82666,7 +82666,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_379,
-        .content_hash = UINT64_C(0xf06d253614091efc),
+        .content_hash = UINT64_C(0x51af41bc95b66e66),
         .vectorized = 1,
     },
     {
@@ -82677,7 +82677,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_419,
-        .content_hash = UINT64_C(0xf06d253614091efc),
+        .content_hash = UINT64_C(0x51af41bc95b66e66),
         .vectorized = 1,
     },
     {
@@ -82688,7 +82688,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_477,
-        .content_hash = UINT64_C(0xf06d253614091efc),
+        .content_hash = UINT64_C(0x51af41bc95b66e66),
         .vectorized = 1,
     },
     {
@@ -82699,7 +82699,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_379,
-        .content_hash = UINT64_C(0xdf7a757ad495b9ba),
+        .content_hash = UINT64_C(0xd933011b3def37d8),
         .vectorized = 1,
     },
     {
@@ -82710,7 +82710,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_419,
-        .content_hash = UINT64_C(0xdf7a757ad495b9ba),
+        .content_hash = UINT64_C(0xd933011b3def37d8),
         .vectorized = 1,
     },
     {
@@ -82721,7 +82721,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_477,
-        .content_hash = UINT64_C(0xdf7a757ad495b9ba),
+        .content_hash = UINT64_C(0xd933011b3def37d8),
         .vectorized = 1,
     },
     {
@@ -82732,7 +82732,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_381,
-        .content_hash = UINT64_C(0x9644436c09df6a54),
+        .content_hash = UINT64_C(0x17713e608531306a),
         .vectorized = 1,
     },
     {
@@ -82743,7 +82743,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_440,
-        .content_hash = UINT64_C(0x9644436c09df6a54),
+        .content_hash = UINT64_C(0x17713e608531306a),
         .vectorized = 1,
     },
     {
@@ -82754,7 +82754,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_547,
-        .content_hash = UINT64_C(0x9644436c09df6a54),
+        .content_hash = UINT64_C(0x17713e608531306a),
         .vectorized = 1,
     },
     {
@@ -82765,7 +82765,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_381,
-        .content_hash = UINT64_C(0xa16dc18946f57516),
+        .content_hash = UINT64_C(0x3bcedf07cc8d34e0),
         .vectorized = 1,
     },
     {
@@ -82776,7 +82776,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_440,
-        .content_hash = UINT64_C(0xa16dc18946f57516),
+        .content_hash = UINT64_C(0x3bcedf07cc8d34e0),
         .vectorized = 1,
     },
     {
@@ -82787,7 +82787,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_547,
-        .content_hash = UINT64_C(0xa16dc18946f57516),
+        .content_hash = UINT64_C(0x3bcedf07cc8d34e0),
         .vectorized = 1,
     },
     {
@@ -82798,7 +82798,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_381,
-        .content_hash = UINT64_C(0xf412e1ef5a78f468),
+        .content_hash = UINT64_C(0xe646405b1135d4a2),
         .vectorized = 1,
     },
     {
@@ -82809,7 +82809,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_440,
-        .content_hash = UINT64_C(0xf412e1ef5a78f468),
+        .content_hash = UINT64_C(0xe646405b1135d4a2),
         .vectorized = 1,
     },
     {
@@ -82820,7 +82820,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_547,
-        .content_hash = UINT64_C(0xf412e1ef5a78f468),
+        .content_hash = UINT64_C(0xe646405b1135d4a2),
         .vectorized = 1,
     },
     {
@@ -82831,7 +82831,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_382,
-        .content_hash = UINT64_C(0xf3df5074b78cb4db),
+        .content_hash = UINT64_C(0x9183bb74136ff2d9),
         .vectorized = 1,
     },
     {
@@ -82842,7 +82842,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_384,
-        .content_hash = UINT64_C(0xf3df5074b78cb4db),
+        .content_hash = UINT64_C(0x9183bb74136ff2d9),
         .vectorized = 1,
     },
     {
@@ -82853,7 +82853,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_382,
-        .content_hash = UINT64_C(0x44017ba8784de129),
+        .content_hash = UINT64_C(0x28ba45f604470ff3),
         .vectorized = 1,
     },
     {
@@ -82864,7 +82864,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_384,
-        .content_hash = UINT64_C(0x44017ba8784de129),
+        .content_hash = UINT64_C(0x28ba45f604470ff3),
         .vectorized = 1,
     },
     {
@@ -82875,7 +82875,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_382,
-        .content_hash = UINT64_C(0x0d7f2a4c9c9b8145),
+        .content_hash = UINT64_C(0x33e227e8d9815e47),
         .vectorized = 1,
     },
     {
@@ -82886,7 +82886,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_384,
-        .content_hash = UINT64_C(0x0d7f2a4c9c9b8145),
+        .content_hash = UINT64_C(0x33e227e8d9815e47),
         .vectorized = 1,
     },
     {
@@ -82897,7 +82897,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_386,
-        .content_hash = UINT64_C(0xf2581b70a059f797),
+        .content_hash = UINT64_C(0x19cec34e6aadc7dd),
         .vectorized = 1,
     },
     {
@@ -82908,7 +82908,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_388,
-        .content_hash = UINT64_C(0xf2581b70a059f797),
+        .content_hash = UINT64_C(0x19cec34e6aadc7dd),
         .vectorized = 1,
     },
     {
@@ -82919,7 +82919,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_386,
-        .content_hash = UINT64_C(0x5be25af16e15de55),
+        .content_hash = UINT64_C(0xa65a5265fd4a2b0f),
         .vectorized = 1,
     },
     {
@@ -82930,7 +82930,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_388,
-        .content_hash = UINT64_C(0x5be25af16e15de55),
+        .content_hash = UINT64_C(0xa65a5265fd4a2b0f),
         .vectorized = 1,
     },
     {
@@ -82941,7 +82941,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_386,
-        .content_hash = UINT64_C(0xc6e14f3631bc9f19),
+        .content_hash = UINT64_C(0x4a248f70f123d69b),
         .vectorized = 1,
     },
     {
@@ -82952,7 +82952,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_388,
-        .content_hash = UINT64_C(0xc6e14f3631bc9f19),
+        .content_hash = UINT64_C(0x4a248f70f123d69b),
         .vectorized = 1,
     },
     {
@@ -82963,7 +82963,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_390,
-        .content_hash = UINT64_C(0xa66b47620675a4ed),
+        .content_hash = UINT64_C(0x081358d6cd2e3e2b),
         .vectorized = 1,
     },
     {
@@ -82974,7 +82974,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_391,
-        .content_hash = UINT64_C(0xa66b47620675a4ed),
+        .content_hash = UINT64_C(0x081358d6cd2e3e2b),
         .vectorized = 1,
     },
     {
@@ -82985,7 +82985,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_390,
-        .content_hash = UINT64_C(0xf3cd0cb10c27796b),
+        .content_hash = UINT64_C(0x345d37fc33b00ebd),
         .vectorized = 1,
     },
     {
@@ -82996,7 +82996,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_391,
-        .content_hash = UINT64_C(0xf3cd0cb10c27796b),
+        .content_hash = UINT64_C(0x345d37fc33b00ebd),
         .vectorized = 1,
     },
     {
@@ -83007,7 +83007,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_390,
-        .content_hash = UINT64_C(0xf349b4930838ff0f),
+        .content_hash = UINT64_C(0x76b15be747093a5d),
         .vectorized = 1,
     },
     {
@@ -83018,7 +83018,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_391,
-        .content_hash = UINT64_C(0xf349b4930838ff0f),
+        .content_hash = UINT64_C(0x76b15be747093a5d),
         .vectorized = 1,
     },
     {
@@ -83029,7 +83029,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_392,
-        .content_hash = UINT64_C(0x46e144cfcf7c4464),
+        .content_hash = UINT64_C(0x62a5e341512ebc22),
         .vectorized = 1,
     },
     {
@@ -83040,7 +83040,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_393,
-        .content_hash = UINT64_C(0x46e144cfcf7c4464),
+        .content_hash = UINT64_C(0x62a5e341512ebc22),
         .vectorized = 1,
     },
     {
@@ -83051,7 +83051,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_neon_i8mm_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_392,
-        .content_hash = UINT64_C(0x996b20bf20425c16),
+        .content_hash = UINT64_C(0xbfbde61d3a6fc788),
         .vectorized = 1,
     },
     {
@@ -83062,7 +83062,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_neon_i8mm_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_393,
-        .content_hash = UINT64_C(0x996b20bf20425c16),
+        .content_hash = UINT64_C(0xbfbde61d3a6fc788),
         .vectorized = 1,
     },
     {
@@ -83073,7 +83073,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_neon_i8mm_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_392,
-        .content_hash = UINT64_C(0x742ccf2f7ecda66c),
+        .content_hash = UINT64_C(0xd51ba3123e10e716),
         .vectorized = 1,
     },
     {
@@ -83084,7 +83084,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_neon_i8mm_sums_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_393,
-        .content_hash = UINT64_C(0x742ccf2f7ecda66c),
+        .content_hash = UINT64_C(0xd51ba3123e10e716),
         .vectorized = 1,
     },
     {
@@ -83095,7 +83095,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_394,
-        .content_hash = UINT64_C(0x2c0d8881edae494a),
+        .content_hash = UINT64_C(0x1b2d6b3d77c4a96c),
         .vectorized = 1,
     },
     {
@@ -83106,7 +83106,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_396,
-        .content_hash = UINT64_C(0x2c0d8881edae494a),
+        .content_hash = UINT64_C(0x1b2d6b3d77c4a96c),
         .vectorized = 1,
     },
     {
@@ -83117,7 +83117,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_394,
-        .content_hash = UINT64_C(0x139592fc423a8ad0),
+        .content_hash = UINT64_C(0xb015eda6e4b9d686),
         .vectorized = 1,
     },
     {
@@ -83128,7 +83128,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_396,
-        .content_hash = UINT64_C(0x139592fc423a8ad0),
+        .content_hash = UINT64_C(0xb015eda6e4b9d686),
         .vectorized = 1,
     },
     {
@@ -83139,7 +83139,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_394,
-        .content_hash = UINT64_C(0xae7ce8b48e922af2),
+        .content_hash = UINT64_C(0x409e567c174260f0),
         .vectorized = 1,
     },
     {
@@ -83150,7 +83150,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_396,
-        .content_hash = UINT64_C(0xae7ce8b48e922af2),
+        .content_hash = UINT64_C(0x409e567c174260f0),
         .vectorized = 1,
     },
     {
@@ -83161,7 +83161,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_382,
-        .content_hash = UINT64_C(0xc5c041cf1c1e9525),
+        .content_hash = UINT64_C(0xc0dc7eda75b22ad7),
         .vectorized = 1,
     },
     {
@@ -83172,7 +83172,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_384,
-        .content_hash = UINT64_C(0xc5c041cf1c1e9525),
+        .content_hash = UINT64_C(0xc0dc7eda75b22ad7),
         .vectorized = 1,
     },
     {
@@ -83183,7 +83183,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_382,
-        .content_hash = UINT64_C(0xb48ad8a1b342ccbb),
+        .content_hash = UINT64_C(0xd0228553864af1b9),
         .vectorized = 1,
     },
     {
@@ -83194,7 +83194,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_384,
-        .content_hash = UINT64_C(0xb48ad8a1b342ccbb),
+        .content_hash = UINT64_C(0xd0228553864af1b9),
         .vectorized = 1,
     },
     {
@@ -83205,7 +83205,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_382,
-        .content_hash = UINT64_C(0x6a8019d3088b2707),
+        .content_hash = UINT64_C(0x950a94cdd3c5e77d),
         .vectorized = 1,
     },
     {
@@ -83216,7 +83216,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_sums_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_384,
-        .content_hash = UINT64_C(0x6a8019d3088b2707),
+        .content_hash = UINT64_C(0x950a94cdd3c5e77d),
         .vectorized = 1,
     },
     {
@@ -83491,7 +83491,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_411,
-        .content_hash = UINT64_C(0x6802e839eed0df35),
+        .content_hash = UINT64_C(0xd923f932063bdb33),
         .vectorized = 1,
     },
     {
@@ -83502,7 +83502,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_412,
-        .content_hash = UINT64_C(0x6802e839eed0df35),
+        .content_hash = UINT64_C(0xd923f932063bdb33),
         .vectorized = 1,
     },
     {
@@ -83513,7 +83513,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_413,
-        .content_hash = UINT64_C(0x6802e839eed0df35),
+        .content_hash = UINT64_C(0xd923f932063bdb33),
         .vectorized = 1,
     },
     {
@@ -83524,7 +83524,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_414,
-        .content_hash = UINT64_C(0x6802e839eed0df35),
+        .content_hash = UINT64_C(0xd923f932063bdb33),
         .vectorized = 1,
     },
     {
@@ -83535,7 +83535,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_342,
-        .content_hash = UINT64_C(0x6802e839eed0df35),
+        .content_hash = UINT64_C(0xd923f932063bdb33),
         .vectorized = 1,
     },
     {
@@ -83546,7 +83546,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_468,
-        .content_hash = UINT64_C(0x6802e839eed0df35),
+        .content_hash = UINT64_C(0xd923f932063bdb33),
         .vectorized = 1,
     },
     {
@@ -83557,7 +83557,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_411,
-        .content_hash = UINT64_C(0x49ac4ade0ad23bdf),
+        .content_hash = UINT64_C(0xa3d53afe0e538789),
         .vectorized = 1,
     },
     {
@@ -83568,7 +83568,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_412,
-        .content_hash = UINT64_C(0x49ac4ade0ad23bdf),
+        .content_hash = UINT64_C(0xa3d53afe0e538789),
         .vectorized = 1,
     },
     {
@@ -83579,7 +83579,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_413,
-        .content_hash = UINT64_C(0x49ac4ade0ad23bdf),
+        .content_hash = UINT64_C(0xa3d53afe0e538789),
         .vectorized = 1,
     },
     {
@@ -83590,7 +83590,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_414,
-        .content_hash = UINT64_C(0x49ac4ade0ad23bdf),
+        .content_hash = UINT64_C(0xa3d53afe0e538789),
         .vectorized = 1,
     },
     {
@@ -83601,7 +83601,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_342,
-        .content_hash = UINT64_C(0x49ac4ade0ad23bdf),
+        .content_hash = UINT64_C(0xa3d53afe0e538789),
         .vectorized = 1,
     },
     {
@@ -83612,7 +83612,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_468,
-        .content_hash = UINT64_C(0x49ac4ade0ad23bdf),
+        .content_hash = UINT64_C(0xa3d53afe0e538789),
         .vectorized = 1,
     },
     {
@@ -83623,7 +83623,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_411,
-        .content_hash = UINT64_C(0xd00b05db0418d727),
+        .content_hash = UINT64_C(0xe8c13e6be33bd8f9),
         .vectorized = 1,
     },
     {
@@ -83634,7 +83634,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_412,
-        .content_hash = UINT64_C(0xd00b05db0418d727),
+        .content_hash = UINT64_C(0xe8c13e6be33bd8f9),
         .vectorized = 1,
     },
     {
@@ -83645,7 +83645,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_413,
-        .content_hash = UINT64_C(0xd00b05db0418d727),
+        .content_hash = UINT64_C(0xe8c13e6be33bd8f9),
         .vectorized = 1,
     },
     {
@@ -83656,7 +83656,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_414,
-        .content_hash = UINT64_C(0xd00b05db0418d727),
+        .content_hash = UINT64_C(0xe8c13e6be33bd8f9),
         .vectorized = 1,
     },
     {
@@ -83667,7 +83667,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_342,
-        .content_hash = UINT64_C(0xd00b05db0418d727),
+        .content_hash = UINT64_C(0xe8c13e6be33bd8f9),
         .vectorized = 1,
     },
     {
@@ -83678,7 +83678,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_468,
-        .content_hash = UINT64_C(0xd00b05db0418d727),
+        .content_hash = UINT64_C(0xe8c13e6be33bd8f9),
         .vectorized = 1,
     },
     {
@@ -83689,7 +83689,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_415,
-        .content_hash = UINT64_C(0xbe5aace047fed1df),
+        .content_hash = UINT64_C(0xf684d6e4090b9fe9),
         .vectorized = 1,
     },
     {
@@ -83700,7 +83700,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_416,
-        .content_hash = UINT64_C(0xbe5aace047fed1df),
+        .content_hash = UINT64_C(0xf684d6e4090b9fe9),
         .vectorized = 1,
     },
     {
@@ -83711,7 +83711,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_417,
-        .content_hash = UINT64_C(0xbe5aace047fed1df),
+        .content_hash = UINT64_C(0xf684d6e4090b9fe9),
         .vectorized = 1,
     },
     {
@@ -83722,7 +83722,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_418,
-        .content_hash = UINT64_C(0xbe5aace047fed1df),
+        .content_hash = UINT64_C(0xf684d6e4090b9fe9),
         .vectorized = 1,
     },
     {
@@ -83733,7 +83733,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_347,
-        .content_hash = UINT64_C(0xbe5aace047fed1df),
+        .content_hash = UINT64_C(0xf684d6e4090b9fe9),
         .vectorized = 1,
     },
     {
@@ -83744,7 +83744,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_472,
-        .content_hash = UINT64_C(0xbe5aace047fed1df),
+        .content_hash = UINT64_C(0xf684d6e4090b9fe9),
         .vectorized = 1,
     },
     {
@@ -83755,7 +83755,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_415,
-        .content_hash = UINT64_C(0x87120bb5e1f398b5),
+        .content_hash = UINT64_C(0xddfd787be67ffb73),
         .vectorized = 1,
     },
     {
@@ -83766,7 +83766,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_416,
-        .content_hash = UINT64_C(0x87120bb5e1f398b5),
+        .content_hash = UINT64_C(0xddfd787be67ffb73),
         .vectorized = 1,
     },
     {
@@ -83777,7 +83777,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_417,
-        .content_hash = UINT64_C(0x87120bb5e1f398b5),
+        .content_hash = UINT64_C(0xddfd787be67ffb73),
         .vectorized = 1,
     },
     {
@@ -83788,7 +83788,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_418,
-        .content_hash = UINT64_C(0x87120bb5e1f398b5),
+        .content_hash = UINT64_C(0xddfd787be67ffb73),
         .vectorized = 1,
     },
     {
@@ -83799,7 +83799,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_347,
-        .content_hash = UINT64_C(0x87120bb5e1f398b5),
+        .content_hash = UINT64_C(0xddfd787be67ffb73),
         .vectorized = 1,
     },
     {
@@ -83810,7 +83810,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_472,
-        .content_hash = UINT64_C(0x87120bb5e1f398b5),
+        .content_hash = UINT64_C(0xddfd787be67ffb73),
         .vectorized = 1,
     },
     {
@@ -83821,7 +83821,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_415,
-        .content_hash = UINT64_C(0x37a8c4fd778d33d9),
+        .content_hash = UINT64_C(0xeec065691e75aa3b),
         .vectorized = 1,
     },
     {
@@ -83832,7 +83832,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_416,
-        .content_hash = UINT64_C(0x37a8c4fd778d33d9),
+        .content_hash = UINT64_C(0xeec065691e75aa3b),
         .vectorized = 1,
     },
     {
@@ -83843,7 +83843,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_417,
-        .content_hash = UINT64_C(0x37a8c4fd778d33d9),
+        .content_hash = UINT64_C(0xeec065691e75aa3b),
         .vectorized = 1,
     },
     {
@@ -83854,7 +83854,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_418,
-        .content_hash = UINT64_C(0x37a8c4fd778d33d9),
+        .content_hash = UINT64_C(0xeec065691e75aa3b),
         .vectorized = 1,
     },
     {
@@ -83865,7 +83865,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_347,
-        .content_hash = UINT64_C(0x37a8c4fd778d33d9),
+        .content_hash = UINT64_C(0xeec065691e75aa3b),
         .vectorized = 1,
     },
     {
@@ -83876,7 +83876,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_472,
-        .content_hash = UINT64_C(0x37a8c4fd778d33d9),
+        .content_hash = UINT64_C(0xeec065691e75aa3b),
         .vectorized = 1,
     },
     {
@@ -83887,7 +83887,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_419,
-        .content_hash = UINT64_C(0x53e9abbd30112874),
+        .content_hash = UINT64_C(0xdcf6e4a9fc3f452a),
         .vectorized = 1,
     },
     {
@@ -83898,7 +83898,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_423,
-        .content_hash = UINT64_C(0x53e9abbd30112874),
+        .content_hash = UINT64_C(0xdcf6e4a9fc3f452a),
         .vectorized = 1,
     },
     {
@@ -83909,7 +83909,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_427,
-        .content_hash = UINT64_C(0x53e9abbd30112874),
+        .content_hash = UINT64_C(0xdcf6e4a9fc3f452a),
         .vectorized = 1,
     },
     {
@@ -83920,7 +83920,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_431,
-        .content_hash = UINT64_C(0x53e9abbd30112874),
+        .content_hash = UINT64_C(0xdcf6e4a9fc3f452a),
         .vectorized = 1,
     },
     {
@@ -83931,7 +83931,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_379,
-        .content_hash = UINT64_C(0x53e9abbd30112874),
+        .content_hash = UINT64_C(0xdcf6e4a9fc3f452a),
         .vectorized = 1,
     },
     {
@@ -83942,7 +83942,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_526,
-        .content_hash = UINT64_C(0x53e9abbd30112874),
+        .content_hash = UINT64_C(0xdcf6e4a9fc3f452a),
         .vectorized = 1,
     },
     {
@@ -83953,7 +83953,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_419,
-        .content_hash = UINT64_C(0x2930f3ce0dabf372),
+        .content_hash = UINT64_C(0xd466cecf45993c14),
         .vectorized = 1,
     },
     {
@@ -83964,7 +83964,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_423,
-        .content_hash = UINT64_C(0x2930f3ce0dabf372),
+        .content_hash = UINT64_C(0xd466cecf45993c14),
         .vectorized = 1,
     },
     {
@@ -83975,7 +83975,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_427,
-        .content_hash = UINT64_C(0x2930f3ce0dabf372),
+        .content_hash = UINT64_C(0xd466cecf45993c14),
         .vectorized = 1,
     },
     {
@@ -83986,7 +83986,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_431,
-        .content_hash = UINT64_C(0x2930f3ce0dabf372),
+        .content_hash = UINT64_C(0xd466cecf45993c14),
         .vectorized = 1,
     },
     {
@@ -83997,7 +83997,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_379,
-        .content_hash = UINT64_C(0x2930f3ce0dabf372),
+        .content_hash = UINT64_C(0xd466cecf45993c14),
         .vectorized = 1,
     },
     {
@@ -84008,7 +84008,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_526,
-        .content_hash = UINT64_C(0x2930f3ce0dabf372),
+        .content_hash = UINT64_C(0xd466cecf45993c14),
         .vectorized = 1,
     },
     {
@@ -84019,7 +84019,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_419,
-        .content_hash = UINT64_C(0xe83dc05465ac9888),
+        .content_hash = UINT64_C(0x2368931c70dfdade),
         .vectorized = 1,
     },
     {
@@ -84030,7 +84030,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_423,
-        .content_hash = UINT64_C(0xe83dc05465ac9888),
+        .content_hash = UINT64_C(0x2368931c70dfdade),
         .vectorized = 1,
     },
     {
@@ -84041,7 +84041,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_427,
-        .content_hash = UINT64_C(0xe83dc05465ac9888),
+        .content_hash = UINT64_C(0x2368931c70dfdade),
         .vectorized = 1,
     },
     {
@@ -84052,7 +84052,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_431,
-        .content_hash = UINT64_C(0xe83dc05465ac9888),
+        .content_hash = UINT64_C(0x2368931c70dfdade),
         .vectorized = 1,
     },
     {
@@ -84063,7 +84063,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_379,
-        .content_hash = UINT64_C(0xe83dc05465ac9888),
+        .content_hash = UINT64_C(0x2368931c70dfdade),
         .vectorized = 1,
     },
     {
@@ -84074,7 +84074,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_526,
-        .content_hash = UINT64_C(0xe83dc05465ac9888),
+        .content_hash = UINT64_C(0x2368931c70dfdade),
         .vectorized = 1,
     },
     {
@@ -84085,7 +84085,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_435,
-        .content_hash = UINT64_C(0x46c2eb26f33ac6fa),
+        .content_hash = UINT64_C(0x1755646780f51a3c),
         .vectorized = 1,
     },
     {
@@ -84096,7 +84096,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_436,
-        .content_hash = UINT64_C(0x46c2eb26f33ac6fa),
+        .content_hash = UINT64_C(0x1755646780f51a3c),
         .vectorized = 1,
     },
     {
@@ -84107,7 +84107,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_437,
-        .content_hash = UINT64_C(0x46c2eb26f33ac6fa),
+        .content_hash = UINT64_C(0x1755646780f51a3c),
         .vectorized = 1,
     },
     {
@@ -84118,7 +84118,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_438,
-        .content_hash = UINT64_C(0x46c2eb26f33ac6fa),
+        .content_hash = UINT64_C(0x1755646780f51a3c),
         .vectorized = 1,
     },
     {
@@ -84129,7 +84129,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_462,
-        .content_hash = UINT64_C(0x46c2eb26f33ac6fa),
+        .content_hash = UINT64_C(0x1755646780f51a3c),
         .vectorized = 1,
     },
     {
@@ -84140,7 +84140,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_528,
-        .content_hash = UINT64_C(0x46c2eb26f33ac6fa),
+        .content_hash = UINT64_C(0x1755646780f51a3c),
         .vectorized = 1,
     },
     {
@@ -84151,7 +84151,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_435,
-        .content_hash = UINT64_C(0xf7ce1e6c689265a4),
+        .content_hash = UINT64_C(0x895b46992e19164a),
         .vectorized = 1,
     },
     {
@@ -84162,7 +84162,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_436,
-        .content_hash = UINT64_C(0xf7ce1e6c689265a4),
+        .content_hash = UINT64_C(0x895b46992e19164a),
         .vectorized = 1,
     },
     {
@@ -84173,7 +84173,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_437,
-        .content_hash = UINT64_C(0xf7ce1e6c689265a4),
+        .content_hash = UINT64_C(0x895b46992e19164a),
         .vectorized = 1,
     },
     {
@@ -84184,7 +84184,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_438,
-        .content_hash = UINT64_C(0xf7ce1e6c689265a4),
+        .content_hash = UINT64_C(0x895b46992e19164a),
         .vectorized = 1,
     },
     {
@@ -84195,7 +84195,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_462,
-        .content_hash = UINT64_C(0xf7ce1e6c689265a4),
+        .content_hash = UINT64_C(0x895b46992e19164a),
         .vectorized = 1,
     },
     {
@@ -84206,7 +84206,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_528,
-        .content_hash = UINT64_C(0xf7ce1e6c689265a4),
+        .content_hash = UINT64_C(0x895b46992e19164a),
         .vectorized = 1,
     },
     {
@@ -84217,7 +84217,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_435,
-        .content_hash = UINT64_C(0xd9dfabe26708ef1a),
+        .content_hash = UINT64_C(0xefbc775840d4de58),
         .vectorized = 1,
     },
     {
@@ -84228,7 +84228,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_436,
-        .content_hash = UINT64_C(0xd9dfabe26708ef1a),
+        .content_hash = UINT64_C(0xefbc775840d4de58),
         .vectorized = 1,
     },
     {
@@ -84239,7 +84239,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_437,
-        .content_hash = UINT64_C(0xd9dfabe26708ef1a),
+        .content_hash = UINT64_C(0xefbc775840d4de58),
         .vectorized = 1,
     },
     {
@@ -84250,7 +84250,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_438,
-        .content_hash = UINT64_C(0xd9dfabe26708ef1a),
+        .content_hash = UINT64_C(0xefbc775840d4de58),
         .vectorized = 1,
     },
     {
@@ -84261,7 +84261,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_462,
-        .content_hash = UINT64_C(0xd9dfabe26708ef1a),
+        .content_hash = UINT64_C(0xefbc775840d4de58),
         .vectorized = 1,
     },
     {
@@ -84272,7 +84272,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_528,
-        .content_hash = UINT64_C(0xd9dfabe26708ef1a),
+        .content_hash = UINT64_C(0xefbc775840d4de58),
         .vectorized = 1,
     },
     {
@@ -84745,7 +84745,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_441,
-        .content_hash = UINT64_C(0x44a0206d7de909f6),
+        .content_hash = UINT64_C(0x19c8af29c891ac43),
         .vectorized = 1,
     },
     {
@@ -84756,7 +84756,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_490,
-        .content_hash = UINT64_C(0x44a0206d7de909f6),
+        .content_hash = UINT64_C(0x19c8af29c891ac43),
         .vectorized = 1,
     },
     {
@@ -84767,7 +84767,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_529,
-        .content_hash = UINT64_C(0x44a0206d7de909f6),
+        .content_hash = UINT64_C(0x19c8af29c891ac43),
         .vectorized = 1,
     },
     {
@@ -84778,7 +84778,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_441,
-        .content_hash = UINT64_C(0xeefbb45651caa7aa),
+        .content_hash = UINT64_C(0x03dcf537f5dec51f),
         .vectorized = 1,
     },
     {
@@ -84789,7 +84789,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_490,
-        .content_hash = UINT64_C(0xeefbb45651caa7aa),
+        .content_hash = UINT64_C(0x03dcf537f5dec51f),
         .vectorized = 1,
     },
     {
@@ -84800,7 +84800,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_529,
-        .content_hash = UINT64_C(0xeefbb45651caa7aa),
+        .content_hash = UINT64_C(0x03dcf537f5dec51f),
         .vectorized = 1,
     },
     {
@@ -84811,7 +84811,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_441,
-        .content_hash = UINT64_C(0xad7b5e6a3e9e160c),
+        .content_hash = UINT64_C(0xe7c54e5e39ef71bb),
         .vectorized = 1,
     },
     {
@@ -84822,7 +84822,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_490,
-        .content_hash = UINT64_C(0xad7b5e6a3e9e160c),
+        .content_hash = UINT64_C(0xe7c54e5e39ef71bb),
         .vectorized = 1,
     },
     {
@@ -84833,7 +84833,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_529,
-        .content_hash = UINT64_C(0xad7b5e6a3e9e160c),
+        .content_hash = UINT64_C(0xe7c54e5e39ef71bb),
         .vectorized = 1,
     },
     {
@@ -84844,7 +84844,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_444,
-        .content_hash = UINT64_C(0xec358d4feea7ebb1),
+        .content_hash = UINT64_C(0x808c4718ae2cfb30),
         .vectorized = 1,
     },
     {
@@ -84855,7 +84855,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_494,
-        .content_hash = UINT64_C(0xec358d4feea7ebb1),
+        .content_hash = UINT64_C(0x808c4718ae2cfb30),
         .vectorized = 1,
     },
     {
@@ -84866,7 +84866,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_533,
-        .content_hash = UINT64_C(0xec358d4feea7ebb1),
+        .content_hash = UINT64_C(0x808c4718ae2cfb30),
         .vectorized = 1,
     },
     {
@@ -84877,7 +84877,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_444,
-        .content_hash = UINT64_C(0xb986af433401bf2f),
+        .content_hash = UINT64_C(0x1c7388f49287bd7e),
         .vectorized = 1,
     },
     {
@@ -84888,7 +84888,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_494,
-        .content_hash = UINT64_C(0xb986af433401bf2f),
+        .content_hash = UINT64_C(0x1c7388f49287bd7e),
         .vectorized = 1,
     },
     {
@@ -84899,7 +84899,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_533,
-        .content_hash = UINT64_C(0xb986af433401bf2f),
+        .content_hash = UINT64_C(0x1c7388f49287bd7e),
         .vectorized = 1,
     },
     {
@@ -84910,7 +84910,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_444,
-        .content_hash = UINT64_C(0x7637dedbab6335a3),
+        .content_hash = UINT64_C(0x559f367c8bcf7868),
         .vectorized = 1,
     },
     {
@@ -84921,7 +84921,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_494,
-        .content_hash = UINT64_C(0x7637dedbab6335a3),
+        .content_hash = UINT64_C(0x559f367c8bcf7868),
         .vectorized = 1,
     },
     {
@@ -84932,7 +84932,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_533,
-        .content_hash = UINT64_C(0x7637dedbab6335a3),
+        .content_hash = UINT64_C(0x559f367c8bcf7868),
         .vectorized = 1,
     },
     {
@@ -85075,7 +85075,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_496,
-        .content_hash = UINT64_C(0xb85a3a2f78709da6),
+        .content_hash = UINT64_C(0x8556187de9eac362),
         .vectorized = 1,
     },
     {
@@ -85086,7 +85086,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_497,
-        .content_hash = UINT64_C(0xb85a3a2f78709da6),
+        .content_hash = UINT64_C(0x8556187de9eac362),
         .vectorized = 1,
     },
     {
@@ -85097,7 +85097,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_498,
-        .content_hash = UINT64_C(0xb85a3a2f78709da6),
+        .content_hash = UINT64_C(0x8556187de9eac362),
         .vectorized = 1,
     },
     {
@@ -85108,7 +85108,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_499,
-        .content_hash = UINT64_C(0xb85a3a2f78709da6),
+        .content_hash = UINT64_C(0x8556187de9eac362),
         .vectorized = 1,
     },
     {
@@ -85119,7 +85119,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_496,
-        .content_hash = UINT64_C(0x7088dd4ff4e67de4),
+        .content_hash = UINT64_C(0xf5eb2d81eced38ec),
         .vectorized = 1,
     },
     {
@@ -85130,7 +85130,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_497,
-        .content_hash = UINT64_C(0x7088dd4ff4e67de4),
+        .content_hash = UINT64_C(0xf5eb2d81eced38ec),
         .vectorized = 1,
     },
     {
@@ -85141,7 +85141,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_498,
-        .content_hash = UINT64_C(0x7088dd4ff4e67de4),
+        .content_hash = UINT64_C(0xf5eb2d81eced38ec),
         .vectorized = 1,
     },
     {
@@ -85152,7 +85152,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_499,
-        .content_hash = UINT64_C(0x7088dd4ff4e67de4),
+        .content_hash = UINT64_C(0xf5eb2d81eced38ec),
         .vectorized = 1,
     },
     {
@@ -85163,7 +85163,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_496,
-        .content_hash = UINT64_C(0x8acdb13686fb8926),
+        .content_hash = UINT64_C(0x21e0abb3788f3486),
         .vectorized = 1,
     },
     {
@@ -85174,7 +85174,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_497,
-        .content_hash = UINT64_C(0x8acdb13686fb8926),
+        .content_hash = UINT64_C(0x21e0abb3788f3486),
         .vectorized = 1,
     },
     {
@@ -85185,7 +85185,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_498,
-        .content_hash = UINT64_C(0x8acdb13686fb8926),
+        .content_hash = UINT64_C(0x21e0abb3788f3486),
         .vectorized = 1,
     },
     {
@@ -85196,7 +85196,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_499,
-        .content_hash = UINT64_C(0x8acdb13686fb8926),
+        .content_hash = UINT64_C(0x21e0abb3788f3486),
         .vectorized = 1,
     },
     {
@@ -85207,7 +85207,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_500,
-        .content_hash = UINT64_C(0xf7765cb8de09765b),
+        .content_hash = UINT64_C(0xf5a34b27b53969ff),
         .vectorized = 1,
     },
     {
@@ -85218,7 +85218,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_500,
-        .content_hash = UINT64_C(0x5a1cc2d18eba4def),
+        .content_hash = UINT64_C(0x5fc1be9b99ec0607),
         .vectorized = 1,
     },
     {
@@ -85229,7 +85229,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_500,
-        .content_hash = UINT64_C(0x6600a9a69a994343),
+        .content_hash = UINT64_C(0xd0e7e34db6aa2a0f),
         .vectorized = 1,
     },
     {
@@ -85240,7 +85240,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_502,
-        .content_hash = UINT64_C(0x63b09837df26d807),
+        .content_hash = UINT64_C(0x33fa29c03c7b5ab3),
         .vectorized = 1,
     },
     {
@@ -85251,7 +85251,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_502,
-        .content_hash = UINT64_C(0x4cebfb5a6de8af9b),
+        .content_hash = UINT64_C(0x229c5fe07eaa4a13),
         .vectorized = 1,
     },
     {
@@ -85262,7 +85262,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_502,
-        .content_hash = UINT64_C(0x8443bcb7527e3b37),
+        .content_hash = UINT64_C(0x2ce98bdecd01afeb),
         .vectorized = 1,
     },
     {
@@ -85273,7 +85273,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_504,
-        .content_hash = UINT64_C(0xff43795531e86f07),
+        .content_hash = UINT64_C(0x2494908ed1522b11),
         .vectorized = 1,
     },
     {
@@ -85284,7 +85284,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_504,
-        .content_hash = UINT64_C(0x74ad03e40c0f90f3),
+        .content_hash = UINT64_C(0x6eaedb0473fb4be1),
         .vectorized = 1,
     },
     {
@@ -85295,7 +85295,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_504,
-        .content_hash = UINT64_C(0xab99180c07f816ef),
+        .content_hash = UINT64_C(0xa9bfc7be243f5f05),
         .vectorized = 1,
     },
     {
@@ -85306,7 +85306,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_507,
-        .content_hash = UINT64_C(0xd1a79b3054675d54),
+        .content_hash = UINT64_C(0x7e76a6cc41c41502),
         .vectorized = 1,
     },
     {
@@ -85317,7 +85317,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_507,
-        .content_hash = UINT64_C(0xe501c5977de0cb98),
+        .content_hash = UINT64_C(0x9b7fa025f8ce367a),
         .vectorized = 1,
     },
     {
@@ -85328,7 +85328,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_507,
-        .content_hash = UINT64_C(0xad77f15204a37bbe),
+        .content_hash = UINT64_C(0xc77d588d30c762dc),
         .vectorized = 1,
     },
     {
@@ -85339,7 +85339,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_508,
-        .content_hash = UINT64_C(0xdb1d0f0dc8890992),
+        .content_hash = UINT64_C(0xe74c1004bc945b26),
         .vectorized = 1,
     },
     {
@@ -85350,7 +85350,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_509,
-        .content_hash = UINT64_C(0xdb1d0f0dc8890992),
+        .content_hash = UINT64_C(0xe74c1004bc945b26),
         .vectorized = 1,
     },
     {
@@ -85361,7 +85361,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_510,
-        .content_hash = UINT64_C(0xdb1d0f0dc8890992),
+        .content_hash = UINT64_C(0xe74c1004bc945b26),
         .vectorized = 1,
     },
     {
@@ -85372,7 +85372,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_511,
-        .content_hash = UINT64_C(0xdb1d0f0dc8890992),
+        .content_hash = UINT64_C(0xe74c1004bc945b26),
         .vectorized = 1,
     },
     {
@@ -85383,7 +85383,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_508,
-        .content_hash = UINT64_C(0xc4e5b1773398ac70),
+        .content_hash = UINT64_C(0xf465d0323d22c608),
         .vectorized = 1,
     },
     {
@@ -85394,7 +85394,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_509,
-        .content_hash = UINT64_C(0xc4e5b1773398ac70),
+        .content_hash = UINT64_C(0xf465d0323d22c608),
         .vectorized = 1,
     },
     {
@@ -85405,7 +85405,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_510,
-        .content_hash = UINT64_C(0xc4e5b1773398ac70),
+        .content_hash = UINT64_C(0xf465d0323d22c608),
         .vectorized = 1,
     },
     {
@@ -85416,7 +85416,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_511,
-        .content_hash = UINT64_C(0xc4e5b1773398ac70),
+        .content_hash = UINT64_C(0xf465d0323d22c608),
         .vectorized = 1,
     },
     {
@@ -85427,7 +85427,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_508,
-        .content_hash = UINT64_C(0x25bde8ed564849e6),
+        .content_hash = UINT64_C(0x94aac8ad3039dcfa),
         .vectorized = 1,
     },
     {
@@ -85438,7 +85438,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_509,
-        .content_hash = UINT64_C(0x25bde8ed564849e6),
+        .content_hash = UINT64_C(0x94aac8ad3039dcfa),
         .vectorized = 1,
     },
     {
@@ -85449,7 +85449,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_510,
-        .content_hash = UINT64_C(0x25bde8ed564849e6),
+        .content_hash = UINT64_C(0x94aac8ad3039dcfa),
         .vectorized = 1,
     },
     {
@@ -85460,7 +85460,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_511,
-        .content_hash = UINT64_C(0x25bde8ed564849e6),
+        .content_hash = UINT64_C(0x94aac8ad3039dcfa),
         .vectorized = 1,
     },
     {
@@ -85471,7 +85471,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_508,
-        .content_hash = UINT64_C(0xd8e37bc86216b272),
+        .content_hash = UINT64_C(0x065a8d3aef90ec72),
         .vectorized = 1,
     },
     {
@@ -85482,7 +85482,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_509,
-        .content_hash = UINT64_C(0xd8e37bc86216b272),
+        .content_hash = UINT64_C(0x065a8d3aef90ec72),
         .vectorized = 1,
     },
     {
@@ -85493,7 +85493,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_510,
-        .content_hash = UINT64_C(0xd8e37bc86216b272),
+        .content_hash = UINT64_C(0x065a8d3aef90ec72),
         .vectorized = 1,
     },
     {
@@ -85504,7 +85504,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_511,
-        .content_hash = UINT64_C(0xd8e37bc86216b272),
+        .content_hash = UINT64_C(0x065a8d3aef90ec72),
         .vectorized = 1,
     },
     {
@@ -85515,7 +85515,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_508,
-        .content_hash = UINT64_C(0xf5a45cfad7e663a4),
+        .content_hash = UINT64_C(0x047fdbb3412b4228),
         .vectorized = 1,
     },
     {
@@ -85526,7 +85526,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_509,
-        .content_hash = UINT64_C(0xf5a45cfad7e663a4),
+        .content_hash = UINT64_C(0x047fdbb3412b4228),
         .vectorized = 1,
     },
     {
@@ -85537,7 +85537,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_510,
-        .content_hash = UINT64_C(0xf5a45cfad7e663a4),
+        .content_hash = UINT64_C(0x047fdbb3412b4228),
         .vectorized = 1,
     },
     {
@@ -85548,7 +85548,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_511,
-        .content_hash = UINT64_C(0xf5a45cfad7e663a4),
+        .content_hash = UINT64_C(0x047fdbb3412b4228),
         .vectorized = 1,
     },
     {
@@ -85559,7 +85559,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_508,
-        .content_hash = UINT64_C(0xf7cbd4961536a192),
+        .content_hash = UINT64_C(0xcfe5d11d3bb2a372),
         .vectorized = 1,
     },
     {
@@ -85570,7 +85570,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_509,
-        .content_hash = UINT64_C(0xf7cbd4961536a192),
+        .content_hash = UINT64_C(0xcfe5d11d3bb2a372),
         .vectorized = 1,
     },
     {
@@ -85581,7 +85581,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_510,
-        .content_hash = UINT64_C(0xf7cbd4961536a192),
+        .content_hash = UINT64_C(0xcfe5d11d3bb2a372),
         .vectorized = 1,
     },
     {
@@ -85592,7 +85592,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_511,
-        .content_hash = UINT64_C(0xf7cbd4961536a192),
+        .content_hash = UINT64_C(0xcfe5d11d3bb2a372),
         .vectorized = 1,
     },
     {
@@ -85603,7 +85603,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_516,
-        .content_hash = UINT64_C(0x82e5facf2e5d0f8d),
+        .content_hash = UINT64_C(0xe416f4746228bcbb),
         .vectorized = 1,
     },
     {
@@ -85614,7 +85614,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_517,
-        .content_hash = UINT64_C(0x82e5facf2e5d0f8d),
+        .content_hash = UINT64_C(0xe416f4746228bcbb),
         .vectorized = 1,
     },
     {
@@ -85625,7 +85625,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_518,
-        .content_hash = UINT64_C(0x82e5facf2e5d0f8d),
+        .content_hash = UINT64_C(0xe416f4746228bcbb),
         .vectorized = 1,
     },
     {
@@ -85636,7 +85636,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_519,
-        .content_hash = UINT64_C(0x82e5facf2e5d0f8d),
+        .content_hash = UINT64_C(0xe416f4746228bcbb),
         .vectorized = 1,
     },
     {
@@ -85647,7 +85647,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_516,
-        .content_hash = UINT64_C(0x2f329b974aad5a4b),
+        .content_hash = UINT64_C(0xee918aba624afe05),
         .vectorized = 1,
     },
     {
@@ -85658,7 +85658,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_517,
-        .content_hash = UINT64_C(0x2f329b974aad5a4b),
+        .content_hash = UINT64_C(0xee918aba624afe05),
         .vectorized = 1,
     },
     {
@@ -85669,7 +85669,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_518,
-        .content_hash = UINT64_C(0x2f329b974aad5a4b),
+        .content_hash = UINT64_C(0xee918aba624afe05),
         .vectorized = 1,
     },
     {
@@ -85680,7 +85680,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_519,
-        .content_hash = UINT64_C(0x2f329b974aad5a4b),
+        .content_hash = UINT64_C(0xee918aba624afe05),
         .vectorized = 1,
     },
     {
@@ -85691,7 +85691,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_516,
-        .content_hash = UINT64_C(0x4535f1acc2005dc3),
+        .content_hash = UINT64_C(0xb4960d2442c27f71),
         .vectorized = 1,
     },
     {
@@ -85702,7 +85702,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_517,
-        .content_hash = UINT64_C(0x4535f1acc2005dc3),
+        .content_hash = UINT64_C(0xb4960d2442c27f71),
         .vectorized = 1,
     },
     {
@@ -85713,7 +85713,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_518,
-        .content_hash = UINT64_C(0x4535f1acc2005dc3),
+        .content_hash = UINT64_C(0xb4960d2442c27f71),
         .vectorized = 1,
     },
     {
@@ -85724,7 +85724,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
         .layout = &layout_519,
-        .content_hash = UINT64_C(0x4535f1acc2005dc3),
+        .content_hash = UINT64_C(0xb4960d2442c27f71),
         .vectorized = 1,
     },
     {
@@ -85735,7 +85735,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_516,
-        .content_hash = UINT64_C(0x7e9a1ae4d1dae92f),
+        .content_hash = UINT64_C(0x49a4cc6e38164961),
         .vectorized = 1,
     },
     {
@@ -85746,7 +85746,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_517,
-        .content_hash = UINT64_C(0x7e9a1ae4d1dae92f),
+        .content_hash = UINT64_C(0x49a4cc6e38164961),
         .vectorized = 1,
     },
     {
@@ -85757,7 +85757,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_518,
-        .content_hash = UINT64_C(0x7e9a1ae4d1dae92f),
+        .content_hash = UINT64_C(0x49a4cc6e38164961),
         .vectorized = 1,
     },
     {
@@ -85768,7 +85768,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_519,
-        .content_hash = UINT64_C(0x7e9a1ae4d1dae92f),
+        .content_hash = UINT64_C(0x49a4cc6e38164961),
         .vectorized = 1,
     },
     {
@@ -85779,7 +85779,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_516,
-        .content_hash = UINT64_C(0x7b26ee7c8bf4ca09),
+        .content_hash = UINT64_C(0x7dca5d6473092017),
         .vectorized = 1,
     },
     {
@@ -85790,7 +85790,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_517,
-        .content_hash = UINT64_C(0x7b26ee7c8bf4ca09),
+        .content_hash = UINT64_C(0x7dca5d6473092017),
         .vectorized = 1,
     },
     {
@@ -85801,7 +85801,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_518,
-        .content_hash = UINT64_C(0x7b26ee7c8bf4ca09),
+        .content_hash = UINT64_C(0x7dca5d6473092017),
         .vectorized = 1,
     },
     {
@@ -85812,7 +85812,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_519,
-        .content_hash = UINT64_C(0x7b26ee7c8bf4ca09),
+        .content_hash = UINT64_C(0x7dca5d6473092017),
         .vectorized = 1,
     },
     {
@@ -85823,7 +85823,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_516,
-        .content_hash = UINT64_C(0xecd49bcc51505401),
+        .content_hash = UINT64_C(0x50958f5b38416ceb),
         .vectorized = 1,
     },
     {
@@ -85834,7 +85834,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_517,
-        .content_hash = UINT64_C(0xecd49bcc51505401),
+        .content_hash = UINT64_C(0x50958f5b38416ceb),
         .vectorized = 1,
     },
     {
@@ -85845,7 +85845,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_518,
-        .content_hash = UINT64_C(0xecd49bcc51505401),
+        .content_hash = UINT64_C(0x50958f5b38416ceb),
         .vectorized = 1,
     },
     {
@@ -85856,7 +85856,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
         .layout = &layout_519,
-        .content_hash = UINT64_C(0xecd49bcc51505401),
+        .content_hash = UINT64_C(0x50958f5b38416ceb),
         .vectorized = 1,
     },
     {
@@ -85867,7 +85867,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sve_kleidiai),
         .features = TW_FEATURE_SVE,
         .layout = &layout_500,
-        .content_hash = UINT64_C(0x136c3daaea56922e),
+        .content_hash = UINT64_C(0x08fa50ed8ba2b6f6),
         .vectorized = 1,
     },
     {
@@ -85878,7 +85878,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sve_kleidiai),
         .features = TW_FEATURE_SVE,
         .layout = &layout_500,
-        .content_hash = UINT64_C(0xe0d0acba84a71b2a),
+        .content_hash = UINT64_C(0x42f5fdb26b25576e),
         .vectorized = 1,
     },
     {
@@ -85889,7 +85889,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sve_kleidiai),
         .features = TW_FEATURE_SVE,
         .layout = &layout_500,
-        .content_hash = UINT64_C(0x2a2a93a11c7312cc),
+        .content_hash = UINT64_C(0x58b935a050378448),
         .vectorized = 1,
     },
     {
@@ -85900,7 +85900,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve_kleidiai),
         .features = TW_FEATURE_SVE,
         .layout = &layout_502,
-        .content_hash = UINT64_C(0x41ac27cc03570fd2),
+        .content_hash = UINT64_C(0x3f6292aaf3f1094a),
         .vectorized = 1,
     },
     {
@@ -85911,7 +85911,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve_kleidiai),
         .features = TW_FEATURE_SVE,
         .layout = &layout_502,
-        .content_hash = UINT64_C(0x55306da72ba37216),
+        .content_hash = UINT64_C(0x51353d45837b6b02),
         .vectorized = 1,
     },
     {
@@ -85922,7 +85922,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve_kleidiai),
         .features = TW_FEATURE_SVE,
         .layout = &layout_502,
-        .content_hash = UINT64_C(0x4776bba7292b27a8),
+        .content_hash = UINT64_C(0x080a8d32feff416c),
         .vectorized = 1,
     },
     {
@@ -85933,7 +85933,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve_i8mm_kleidiai),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
         .layout = &layout_507,
-        .content_hash = UINT64_C(0xd713fbaa3144702c),
+        .content_hash = UINT64_C(0x213f3900febbf4c2),
         .vectorized = 1,
     },
     {
@@ -85944,7 +85944,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve_i8mm_kleidiai),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
         .layout = &layout_507,
-        .content_hash = UINT64_C(0x9da9536194926a8c),
+        .content_hash = UINT64_C(0xe47815dc340071f6),
         .vectorized = 1,
     },
     {
@@ -85955,7 +85955,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve_i8mm_kleidiai),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
         .layout = &layout_507,
-        .content_hash = UINT64_C(0xf28950f5ae9fe076),
+        .content_hash = UINT64_C(0x89d65c1dbc721a14),
         .vectorized = 1,
     },
     {
@@ -85999,7 +85999,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_536,
-        .content_hash = UINT64_C(0x8cab80e6e4ed9ea7),
+        .content_hash = UINT64_C(0xcd6ecc3a48c7bfc0),
         .vectorized = 1,
     },
     {
@@ -86010,7 +86010,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_536,
-        .content_hash = UINT64_C(0x4113bf21e1bf36cf),
+        .content_hash = UINT64_C(0x14fb097238493338),
         .vectorized = 1,
     },
     {
@@ -86021,7 +86021,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_536,
-        .content_hash = UINT64_C(0x91edfca47d1fa3ef),
+        .content_hash = UINT64_C(0x2fea0dcf711edd26),
         .vectorized = 1,
     },
     {
@@ -86032,7 +86032,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_538,
-        .content_hash = UINT64_C(0x9da7200e139c513d),
+        .content_hash = UINT64_C(0xf7cbe8f321930e82),
         .vectorized = 1,
     },
     {
@@ -86043,7 +86043,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_538,
-        .content_hash = UINT64_C(0x862d4d70439d3a13),
+        .content_hash = UINT64_C(0x4b2442667c534014),
         .vectorized = 1,
     },
     {
@@ -86054,7 +86054,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_538,
-        .content_hash = UINT64_C(0xcb496eb2c4eca69f),
+        .content_hash = UINT64_C(0x6ca7676f8272d9a2),
         .vectorized = 1,
     },
     {

@@ -77,6 +77,7 @@ void tw_lhs_pack_f16_qsi8d32p4svlx4_sme_kleidiai(const tw_pack_args* args) {
         for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
           const size_t count = blocks_at < 32 ? blocks_at : 32;
           const uint8x16_t magnitude = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fffffff));
+          const float32x4_t infinity = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x7f800000));
           const uint8_t* floats_at = floats;
           uint8_t* largest_at = largest;
           // range loop
@@ -124,7 +125,8 @@ void tw_lhs_pack_f16_qsi8d32p4svlx4_sme_kleidiai(const tw_pack_args* args) {
             const uint64x2_t v_21 = vzip2q_u64(v_19, v_19);
             const float32x4_t v_22 =
                 vmaxq_f32(vreinterpretq_f32_u64(v_20), vreinterpretq_f32_u64(v_21));
-            vst1q_s8((int8_t *)largest_at, vreinterpretq_s8_f32(v_22));
+            const float32x4_t v_23 = vbslq_f32(vcltq_f32(v_22, infinity), v_22, infinity);
+            vst1q_s8((int8_t *)largest_at, vreinterpretq_s8_f32(v_23));
             floats_at += 64;
             largest_at += 4;
           }
@@ -321,6 +323,7 @@ void tw_lhs_pack_f16_qsi8d32p4svlx4_sme_kleidiai(const tw_pack_args* args) {
         for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
           const size_t count = blocks_at < 32 ? blocks_at : 32;
           const uint8x16_t magnitude = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fffffff));
+          const float32x4_t infinity = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x7f800000));
           const uint8_t* floats_at = floats;
           uint8_t* largest_at = largest;
           // range loop
@@ -376,7 +379,8 @@ void tw_lhs_pack_f16_qsi8d32p4svlx4_sme_kleidiai(const tw_pack_args* args) {
             const uint64x2_t v_7 = vzip2q_u64(v_5, v_5);
             const float32x4_t v_8 =
                 vmaxq_f32(vreinterpretq_f32_u64(v_6), vreinterpretq_f32_u64(v_7));
-            vst1q_s8((int8_t *)largest_at, vreinterpretq_s8_f32(v_8));
+            const float32x4_t v_9 = vbslq_f32(vcltq_f32(v_8, infinity), v_8, infinity);
+            vst1q_s8((int8_t *)largest_at, vreinterpretq_s8_f32(v_9));
             largest_at += 4;
           }
           uint8_t* largest_at_2 = largest;

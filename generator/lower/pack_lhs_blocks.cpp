@@ -164,7 +164,7 @@ class BlocksPacker {
     const Value magnitude = splat32(b_, 0x7fffffffU, "magnitude");
     const Value infinity = splat32(b_, 0x7f800000U, "infinity");
     const int64_t step = is_plain() ? plain_step : step_;
-    // The largest of what includes a NaN is one, or infinite.
+    // A NaN passes the maximum on AArch64; elsewhere it is infinite before.
     const bool nans_pass = b_.isa().has(OpCode::fmaximum);
     const auto without_nan = [&](Value x) {
       return nans_pass ? x : b_.op(OpCode::fmin, {x, infinity});
@@ -182,7 +182,9 @@ class BlocksPacker {
         if (at.size() > 1) magnitudes.push_back(at[1]);
         return std::vector<Value>{floats_behind(at[0], step), combined(magnitudes, larger)};
       });
-      b_.op(OpCode::store, {now[1], across(b_, done[1], larger)});
+      const Value largest = across(b_, done[1], larger);
+      b_.op(OpCode::store,
+            {now[1], nans_pass ? b_.op(OpCode::fmin, {largest, infinity}) : largest});
       return std::vector<Value>{done[0], b_.add(now[1], 4, "largest")};
     });
     const int64_t bytes = b_.isa().vector_bytes.fixed;

@@ -35,10 +35,10 @@ struct Parameters {
 };
 
 /// One vector for each QuantizeParameter, lane by lane, stored from `to.first` on.
-/// Of blocks, symmetric, codes -127 to 127, from the largest magnitude: infinite, or a NaN, where a
-/// value is infinite or a NaN; then codes are 0 and the scale is a NaN, as the row's outputs will
-/// be. Values that are all below 2^-100 count as zeros: so every factor is finite, and scales are
-/// far from denormal numbers. Factors of either kind differ in their last bit only.
+/// Of blocks, symmetric, codes -127 to 127, from the largest magnitude: infinite where a value is
+/// infinite or a NaN; then codes are 0 and the scale is a NaN, as the row's outputs will be. Values
+/// that are all below 2^-100 count as zeros: so every factor is finite, and scales are far from
+/// denormal numbers. Factors of either kind differ in their last bit only.
 enum class BlockFactor {
   of_largest,       ///< 127 / largest
   inverse_of_scale  ///< 1 / (largest / 127), as KleidiAI has it
