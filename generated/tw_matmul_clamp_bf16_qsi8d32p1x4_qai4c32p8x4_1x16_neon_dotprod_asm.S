@@ -6,7 +6,7 @@
 //     | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
 // rhs i4 n8 kr4 pair=column us k%32 b32 [data/b|scales:f16/b|zeros:f16/b|sums:f32*1|bias:f32] (d7f5984d3b9891be)
 //     | 32 x k bits of codes | 8 f16 x scales a block | 8 f16 x zeros a block | 8 f32 x sums | 8 f32 x bias |
-// tile 1 x 16: needs 21 vector registers on neon_dotprod (4 accumulators + 14 operands + 2 masks + 1 other), 32 exist
+// tile 1 x 16: needs 19 vector registers on neon_dotprod (4 accumulators + 12 operands + 2 masks + 1 other), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (3e887c36ec403362)
 // again  tilewright generate
@@ -14,10 +14,10 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
-//  x14 rhs_1  x15 -  v0 sums_of_codes ...  v1 acc_0_1h ...  v2 acc_0_0l ...  v3 acc_0_1l ...
-//  v4 raw_0 ...  v5 raw_0 ...  v6 raw_0 ...  v7 raw_0 ...  v8 raw_1  v9 raw_1  v10 raw_1  v11 raw_1
-//  v16 mask  v17 base  v18 f_0  v19 f_1  v20 f_2  v21 f_3  v22 acc_0_0h ...  v23 a_0 ...
-//  v24 a_0 ...  v25 lo_0 ...  v26 scale ...  v27 eighth  v28 sums_of_codes
+//  x14 rhs_1  v0 sums_of_codes ...  v1 acc_0_1h ...  v2 acc_0_0l ...  v3 acc_0_1l ...  v4 raw_0 ...
+//  v5 raw_0 ...  v6 raw_0 ...  v7 raw_0 ...  v8 raw_1  v9 raw_1  v10 raw_1  v11 raw_1  v16 mask
+//  v17 base  v18 f_0  v19 f_1  v20 f_2  v21 f_3  v22 eighth  v23 acc_0_0h ...  v24 a_0 ...
+//  v25 a_0 ...  v26 lo_0 ...  v27 scale ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -103,6 +103,8 @@ L(m):
   movi v20.2d, #0                                        // f_2
   movi v21.2d, #0                                        // f_3
   lsr x11, x10, #5                                       // blocks
+  ldr x12, =1040187392                                   // number
+  dup v22.4s, w12                                        // eighth
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
   mov x14, x9                                            // rhs_1
@@ -111,61 +113,61 @@ L(m):
   .balign 64
 #endif
 L(k):
-  ldr q22, [x12, #0]                                     // acc_0_0h
+  ldr q23, [x12, #0]                                     // acc_0_0h
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12], #64       // sums_of_codes, acc_0_1h, acc_0_0l, acc_0_1l, lhs_panel
-  ldp q24, q23, [x12], #32                               // a_0, a_0, lhs_panel
+  ldp q25, q24, [x12], #32                               // a_0, a_0, lhs_panel
+  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x13], #64       // raw_0, raw_0, raw_0, raw_0, rhs_panel
+  and v26.16b, v4.16b, v16.16b                           // lo_0
+  sdot v23.4s, v4.16b, v25.4b[0]                         // acc
+  sdot v2.4s, v26.16b, v25.4b[0]                         // acc
+  ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x14], #64     // raw_1, raw_1, raw_1, raw_1, rhs_1
+  and v4.16b, v8.16b, v16.16b                            // lo_1
+  sdot v1.4s, v8.16b, v25.4b[0]                          // acc
+  sdot v3.4s, v4.16b, v25.4b[0]                          // acc
+  and v4.16b, v5.16b, v16.16b                            // lo_0
+  sdot v23.4s, v5.16b, v25.4b[1]                         // acc
+  sdot v2.4s, v4.16b, v25.4b[1]                          // acc
+  and v4.16b, v9.16b, v16.16b                            // lo_1
+  sdot v1.4s, v9.16b, v25.4b[1]                          // acc
+  sdot v3.4s, v4.16b, v25.4b[1]                          // acc
+  and v4.16b, v6.16b, v16.16b                            // lo_0
+  sdot v23.4s, v6.16b, v25.4b[2]                         // acc
+  sdot v2.4s, v4.16b, v25.4b[2]                          // acc
+  and v4.16b, v10.16b, v16.16b                           // lo_1
+  sdot v1.4s, v10.16b, v25.4b[2]                         // acc
+  sdot v3.4s, v4.16b, v25.4b[2]                          // acc
+  and v4.16b, v7.16b, v16.16b                            // lo_0
+  sdot v23.4s, v7.16b, v25.4b[3]                         // acc
+  sdot v2.4s, v4.16b, v25.4b[3]                          // acc
+  and v4.16b, v11.16b, v16.16b                           // lo_1
+  sdot v1.4s, v11.16b, v25.4b[3]                         // acc
+  sdot v3.4s, v4.16b, v25.4b[3]                          // acc
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x13], #64       // raw_0, raw_0, raw_0, raw_0, rhs_panel
   and v25.16b, v4.16b, v16.16b                           // lo_0
-  sdot v22.4s, v4.16b, v24.4b[0]                         // acc
+  sdot v23.4s, v4.16b, v24.4b[0]                         // acc
   sdot v2.4s, v25.16b, v24.4b[0]                         // acc
   ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x14], #64     // raw_1, raw_1, raw_1, raw_1, rhs_1
   and v4.16b, v8.16b, v16.16b                            // lo_1
   sdot v1.4s, v8.16b, v24.4b[0]                          // acc
   sdot v3.4s, v4.16b, v24.4b[0]                          // acc
   and v4.16b, v5.16b, v16.16b                            // lo_0
-  sdot v22.4s, v5.16b, v24.4b[1]                         // acc
+  sdot v23.4s, v5.16b, v24.4b[1]                         // acc
   sdot v2.4s, v4.16b, v24.4b[1]                          // acc
   and v4.16b, v9.16b, v16.16b                            // lo_1
   sdot v1.4s, v9.16b, v24.4b[1]                          // acc
   sdot v3.4s, v4.16b, v24.4b[1]                          // acc
   and v4.16b, v6.16b, v16.16b                            // lo_0
-  sdot v22.4s, v6.16b, v24.4b[2]                         // acc
+  sdot v23.4s, v6.16b, v24.4b[2]                         // acc
   sdot v2.4s, v4.16b, v24.4b[2]                          // acc
   and v4.16b, v10.16b, v16.16b                           // lo_1
   sdot v1.4s, v10.16b, v24.4b[2]                         // acc
   sdot v3.4s, v4.16b, v24.4b[2]                          // acc
   and v4.16b, v7.16b, v16.16b                            // lo_0
-  sdot v22.4s, v7.16b, v24.4b[3]                         // acc
+  sdot v23.4s, v7.16b, v24.4b[3]                         // acc
   sdot v2.4s, v4.16b, v24.4b[3]                          // acc
   and v4.16b, v11.16b, v16.16b                           // lo_1
   sdot v1.4s, v11.16b, v24.4b[3]                         // acc
   sdot v3.4s, v4.16b, v24.4b[3]                          // acc
-  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x13], #64       // raw_0, raw_0, raw_0, raw_0, rhs_panel
-  and v24.16b, v4.16b, v16.16b                           // lo_0
-  sdot v22.4s, v4.16b, v23.4b[0]                         // acc
-  sdot v2.4s, v24.16b, v23.4b[0]                         // acc
-  ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x14], #64     // raw_1, raw_1, raw_1, raw_1, rhs_1
-  and v4.16b, v8.16b, v16.16b                            // lo_1
-  sdot v1.4s, v8.16b, v23.4b[0]                          // acc
-  sdot v3.4s, v4.16b, v23.4b[0]                          // acc
-  and v4.16b, v5.16b, v16.16b                            // lo_0
-  sdot v22.4s, v5.16b, v23.4b[1]                         // acc
-  sdot v2.4s, v4.16b, v23.4b[1]                          // acc
-  and v4.16b, v9.16b, v16.16b                            // lo_1
-  sdot v1.4s, v9.16b, v23.4b[1]                          // acc
-  sdot v3.4s, v4.16b, v23.4b[1]                          // acc
-  and v4.16b, v6.16b, v16.16b                            // lo_0
-  sdot v22.4s, v6.16b, v23.4b[2]                         // acc
-  sdot v2.4s, v4.16b, v23.4b[2]                          // acc
-  and v4.16b, v10.16b, v16.16b                           // lo_1
-  sdot v1.4s, v10.16b, v23.4b[2]                         // acc
-  sdot v3.4s, v4.16b, v23.4b[2]                          // acc
-  and v4.16b, v7.16b, v16.16b                            // lo_0
-  sdot v22.4s, v7.16b, v23.4b[3]                         // acc
-  sdot v2.4s, v4.16b, v23.4b[3]                          // acc
-  and v4.16b, v11.16b, v16.16b                           // lo_1
-  sdot v1.4s, v11.16b, v23.4b[3]                         // acc
-  sdot v3.4s, v4.16b, v23.4b[3]                          // acc
   ldr d4, [x13, #0]                                      // scale
   fcvtl v4.4s, v4.4h                                     // scale_0
   ldr d5, [x13, #8]                                      // scale
@@ -174,33 +176,33 @@ L(k):
   fcvtl v6.4s, v6.4h                                     // scale_2
   ldr d7, [x14, #8]                                      // scale
   fcvtl v7.4s, v7.4h                                     // scale_3
-  fsub v22.4s, v22.4s, v2.4s                             // real
+  fsub v23.4s, v23.4s, v2.4s                             // real
   fsub v2.4s, v2.4s, v17.4s                              // real
   fsub v1.4s, v1.4s, v3.4s                               // real
   fsub v3.4s, v3.4s, v17.4s                              // real
-  ldr d23, [x13, #16]                                    // scale
-  fcvtl v23.4s, v23.4h                                   // zero_0
-  ldr d24, [x13, #24]                                    // scale
-  fcvtl v24.4s, v24.4h                                   // zero_1
-  ldr d25, [x14, #16]                                    // scale
-  fcvtl v25.4s, v25.4h                                   // zero_2
-  ldr d26, [x14, #24]                                    // scale
-  fcvtl v26.4s, v26.4h                                   // zero_3
+  ldr d24, [x13, #16]                                    // scale
+  fcvtl v24.4s, v24.4h                                   // zero_0
+  ldr d25, [x13, #24]                                    // scale
+  fcvtl v25.4s, v25.4h                                   // zero_1
+  ldr d26, [x14, #16]                                    // scale
+  fcvtl v26.4s, v26.4h                                   // zero_2
+  ldr d27, [x14, #24]                                    // scale
+  fcvtl v27.4s, v27.4h                                   // zero_3
+  fadd v24.4s, v24.4s, v24.4s                            // zeros
+  fmul v25.4s, v25.4s, v22.4s                            // zeros
+  fadd v26.4s, v26.4s, v26.4s                            // zeros
+  fmul v27.4s, v27.4s, v22.4s                            // zeros
   fsub v0.4s, v0.4s, v17.4s                              // sums_of_codes
-  ldr x15, =1040187392
-  dup v27.4s, w15                                        // eighth
-  fadd v28.4s, v0.4s, v0.4s                              // sums_of_codes
-  fmul v0.4s, v0.4s, v27.4s                              // sums_of_codes
-  fmla v22.4s, v28.4s, v23.4s                            // real
-  fmla v2.4s, v0.4s, v24.4s                              // real
-  fmla v1.4s, v28.4s, v25.4s                             // real
-  fmla v3.4s, v0.4s, v26.4s                              // real
+  fmla v23.4s, v0.4s, v24.4s                             // real
+  fmla v2.4s, v0.4s, v25.4s                              // real
+  fmla v1.4s, v0.4s, v26.4s                              // real
+  fmla v3.4s, v0.4s, v27.4s                              // real
   ldr q0, [x12], #16                                     // scale_row
-  fmul v22.4s, v22.4s, v0.4s                             // real
+  fmul v23.4s, v23.4s, v0.4s                             // real
   fmul v2.4s, v2.4s, v0.4s                               // real
   fmul v1.4s, v1.4s, v0.4s                               // real
   fmul v0.4s, v3.4s, v0.4s                               // real
-  fmla v18.4s, v22.4s, v4.4s                             // f_0
+  fmla v18.4s, v23.4s, v4.4s                             // f_0
   fmla v19.4s, v2.4s, v5.4s                              // f_1
   fmla v20.4s, v1.4s, v6.4s                              // f_2
   fmla v21.4s, v0.4s, v7.4s                              // f_3

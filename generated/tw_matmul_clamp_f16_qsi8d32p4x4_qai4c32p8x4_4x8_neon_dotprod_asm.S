@@ -6,19 +6,19 @@
 //     | 16 i32 x sums a block | 32 x k bits of codes | 16 f32 x scales a block |
 // rhs i4 n8 kr4 pair=column us k%32 b32 [data/b|scales:f16/b|zeros:f16/b|sums:f32*1|bias:f32] (d7f5984d3b9891be)
 //     | 32 x k bits of codes | 8 f16 x scales a block | 8 f16 x zeros a block | 8 f32 x sums | 8 f32 x bias |
-// tile 4 x 8: needs 31 vector registers on neon_dotprod (8 accumulators + 20 operands + 2 masks + 1 other), 32 exist
+// tile 4 x 8: needs 26 vector registers on neon_dotprod (9 accumulators + 15 operands + 2 masks), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (3e887c36ec403362)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  x13 -
-//  v0 acc_0_0h ...  v1 acc_1_0h ...  v2 acc_2_0h ...  v3 acc_3_0h ...  v4 acc_0_0l ...
-//  v5 acc_1_0l ...  v6 acc_2_0l ...  v7 acc_3_0l ...  v8 sums_of_codes  v9 sums_of_codes ...
-//  v10 sums_of_codes ...  v11 sums_of_codes ...  v12 a_0 ...  v13 a_0 ...  v14 a_0 ...  v15 a_0
-//  v16 raw_0 ...  v17 raw_0 ...  v18 raw_0 ...  v19 raw_0 ...  v20 mask  v21 base  v22 f_0  v23 f_1
-//  v24 f_2  v25 f_3  v26 f_4  v27 f_5  v28 f_6  v29 f_7  v30 lo_0 ...  v31 real
+//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  v0 acc_0_0h ...
+//  v1 acc_1_0h ...  v2 acc_2_0h ...  v3 acc_3_0h ...  v4 acc_0_0l ...  v5 acc_1_0l ...
+//  v6 acc_2_0l ...  v7 acc_3_0l ...  v8 sums_of_codes  v9 sums_of_codes  v10 sums_of_codes
+//  v11 sums_of_codes  v12 a_0 ...  v13 a_0  v14 a_0  v15 a_0  v16 raw_0 ...  v17 raw_0 ...
+//  v18 raw_0 ...  v19 raw_0 ...  v20 mask  v21 base  v22 f_0  v23 f_1  v24 f_2  v25 f_3  v26 f_4
+//  v27 f_5  v28 f_6  v29 f_7  v30 eighth  v31 lo_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -120,6 +120,8 @@ L(m):
   movi v28.2d, #0                                        // f_6
   movi v29.2d, #0                                        // f_7
   lsr x9, x10, #5                                        // blocks
+  ldr x11, =1040187392                                   // number
+  dup v30.4s, w11                                        // eighth
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
   cbz x9, L(k_done)
@@ -132,15 +134,15 @@ L(k):
   ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x11], #64     // sums_of_codes, sums_of_codes, sums_of_codes, sums_of_codes, lhs_panel
   ld1 {v12.16b, v13.16b, v14.16b, v15.16b}, [x11], #64   // a_0, a_0, a_0, a_0, lhs_panel
   ld1 {v16.16b, v17.16b, v18.16b, v19.16b}, [x12], #64   // raw_0, raw_0, raw_0, raw_0, rhs_panel
-  and v30.16b, v16.16b, v20.16b                          // lo_0
+  and v31.16b, v16.16b, v20.16b                          // lo_0
   sdot v0.4s, v16.16b, v12.4b[0]                         // acc
-  sdot v4.4s, v30.16b, v12.4b[0]                         // acc
+  sdot v4.4s, v31.16b, v12.4b[0]                         // acc
   sdot v1.4s, v16.16b, v12.4b[1]                         // acc
-  sdot v5.4s, v30.16b, v12.4b[1]                         // acc
+  sdot v5.4s, v31.16b, v12.4b[1]                         // acc
   sdot v2.4s, v16.16b, v12.4b[2]                         // acc
-  sdot v6.4s, v30.16b, v12.4b[2]                         // acc
+  sdot v6.4s, v31.16b, v12.4b[2]                         // acc
   sdot v3.4s, v16.16b, v12.4b[3]                         // acc
-  sdot v7.4s, v30.16b, v12.4b[3]                         // acc
+  sdot v7.4s, v31.16b, v12.4b[3]                         // acc
   and v16.16b, v17.16b, v20.16b                          // lo_0
   sdot v0.4s, v17.16b, v13.4b[0]                         // acc
   sdot v4.4s, v16.16b, v13.4b[0]                         // acc
@@ -170,15 +172,15 @@ L(k):
   sdot v7.4s, v16.16b, v15.4b[3]                         // acc
   ld1 {v12.16b, v13.16b, v14.16b, v15.16b}, [x11], #64   // a_0, a_0, a_0, a_0, lhs_panel
   ld1 {v16.16b, v17.16b, v18.16b, v19.16b}, [x12], #64   // raw_0, raw_0, raw_0, raw_0, rhs_panel
-  and v30.16b, v16.16b, v20.16b                          // lo_0
+  and v31.16b, v16.16b, v20.16b                          // lo_0
   sdot v0.4s, v16.16b, v12.4b[0]                         // acc
-  sdot v4.4s, v30.16b, v12.4b[0]                         // acc
+  sdot v4.4s, v31.16b, v12.4b[0]                         // acc
   sdot v1.4s, v16.16b, v12.4b[1]                         // acc
-  sdot v5.4s, v30.16b, v12.4b[1]                         // acc
+  sdot v5.4s, v31.16b, v12.4b[1]                         // acc
   sdot v2.4s, v16.16b, v12.4b[2]                         // acc
-  sdot v6.4s, v30.16b, v12.4b[2]                         // acc
+  sdot v6.4s, v31.16b, v12.4b[2]                         // acc
   sdot v3.4s, v16.16b, v12.4b[3]                         // acc
-  sdot v7.4s, v30.16b, v12.4b[3]                         // acc
+  sdot v7.4s, v31.16b, v12.4b[3]                         // acc
   and v16.16b, v17.16b, v20.16b                          // lo_0
   sdot v0.4s, v17.16b, v13.4b[0]                         // acc
   sdot v4.4s, v16.16b, v13.4b[0]                         // acc
@@ -214,50 +216,36 @@ L(k):
   fsub v4.4s, v4.4s, v21.4s                              // real
   fsub v19.4s, v1.4s, v5.4s                              // real
   fsub v5.4s, v5.4s, v21.4s                              // real
-  fsub v30.4s, v2.4s, v6.4s                              // real
+  fsub v31.4s, v2.4s, v6.4s                              // real
   fsub v6.4s, v6.4s, v21.4s                              // real
-  fsub v31.4s, v3.4s, v7.4s                              // real
+  fsub v12.4s, v3.4s, v7.4s                              // real
   fsub v7.4s, v7.4s, v21.4s                              // real
   ldr d0, [x12, #16]                                     // scale
   fcvtl v0.4s, v0.4h                                     // zero_0
   ldr d1, [x12, #24]                                     // scale
   fcvtl v1.4s, v1.4h                                     // zero_1
+  fadd v0.4s, v0.4s, v0.4s                               // zeros
+  fmul v1.4s, v1.4s, v30.4s                              // zeros
   fsub v2.4s, v8.4s, v21.4s                              // sums_of_codes
-  ldr x13, =1040187392
-  dup v3.4s, w13                                         // eighth
-  fadd v8.4s, v2.4s, v2.4s                               // sums_of_codes
-  fmul v2.4s, v2.4s, v3.4s                               // sums_of_codes
   fsub v3.4s, v9.4s, v21.4s                              // sums_of_codes
-  ldr x13, =1040187392
-  dup v9.4s, w13                                         // eighth
-  fadd v12.4s, v3.4s, v3.4s                              // sums_of_codes
-  fmul v3.4s, v3.4s, v9.4s                               // sums_of_codes
-  fsub v9.4s, v10.4s, v21.4s                             // sums_of_codes
-  ldr x13, =1040187392
-  dup v10.4s, w13                                        // eighth
-  fadd v13.4s, v9.4s, v9.4s                              // sums_of_codes
-  fmul v9.4s, v9.4s, v10.4s                              // sums_of_codes
-  fsub v10.4s, v11.4s, v21.4s                            // sums_of_codes
-  ldr x13, =1040187392
-  dup v11.4s, w13                                        // eighth
-  fadd v14.4s, v10.4s, v10.4s                            // sums_of_codes
-  fmul v10.4s, v10.4s, v11.4s                            // sums_of_codes
-  fmla v18.4s, v8.4s, v0.4s                              // real
+  fsub v8.4s, v10.4s, v21.4s                             // sums_of_codes
+  fsub v9.4s, v11.4s, v21.4s                             // sums_of_codes
+  fmla v18.4s, v2.4s, v0.4s                              // real
   fmla v4.4s, v2.4s, v1.4s                               // real
-  fmla v19.4s, v12.4s, v0.4s                             // real
+  fmla v19.4s, v3.4s, v0.4s                              // real
   fmla v5.4s, v3.4s, v1.4s                               // real
-  fmla v30.4s, v13.4s, v0.4s                             // real
-  fmla v6.4s, v9.4s, v1.4s                               // real
-  fmla v31.4s, v14.4s, v0.4s                             // real
-  fmla v7.4s, v10.4s, v1.4s                              // real
+  fmla v31.4s, v8.4s, v0.4s                              // real
+  fmla v6.4s, v8.4s, v1.4s                               // real
+  fmla v12.4s, v9.4s, v0.4s                              // real
+  fmla v7.4s, v9.4s, v1.4s                               // real
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x11], #64       // scale_row, scale_row, scale_row, scale_row
   fmul v18.4s, v18.4s, v0.4s                             // real
   fmul v0.4s, v4.4s, v0.4s                               // real
   fmul v4.4s, v19.4s, v1.4s                              // real
   fmul v1.4s, v5.4s, v1.4s                               // real
-  fmul v5.4s, v30.4s, v2.4s                              // real
+  fmul v5.4s, v31.4s, v2.4s                              // real
   fmul v2.4s, v6.4s, v2.4s                               // real
-  fmul v6.4s, v31.4s, v3.4s                              // real
+  fmul v6.4s, v12.4s, v3.4s                              // real
   fmul v3.4s, v7.4s, v3.4s                               // real
   fmla v22.4s, v18.4s, v16.4s                            // f_0
   fmla v23.4s, v0.4s, v17.4s                             // f_1

@@ -14,8 +14,8 @@
 // Registers in loop k:
 //  rax n_left  rcx m_left  rdx rhs_panel  rsi -  rdi args  r8 dst_tile  r9 k_padded  r10 -
 //  r11 beyond  rbx beyond  rbp block_left  r12 lhs_panel  r13 k_left  r14 rhs_prefetch
-//  r15 ahead ...  ymm0 mask  ymm1 ones  ymm2 f_0  ymm3 zero_0  ymm4 zero_0  ymm5 raw_0 ...
-//  ymm6 lo_0 ...  ymm7 a_0 ...  ymm8 a_0 ...
+//  r15 ahead ...  ymm0 mask  ymm1 ones  ymm2 f_0  ymm3 zero_0  ymm4 zero_0  ymm5 negated_half
+//  ymm6 raw_0 ...  ymm7 lo_0 ...  ymm8 a_0 ...  ymm9 a_0
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -61,8 +61,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p16x4_1x8_avx2_near_asm:
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p16x4_1x8_avx2_near_asm
-  sub rsp, 152
-  .seh_stackalloc 152
+  sub rsp, 168
+  .seh_stackalloc 168
   mov qword ptr [rsp + 32], rsi
   .seh_savereg rsi, 32
   mov qword ptr [rsp + 40], rdi
@@ -85,6 +85,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p16x4_1x8_avx2_near_asm:
   .seh_savexmm xmm7, 112
   vmovaps xmmword ptr [rsp + 128], xmm8
   .seh_savexmm xmm8, 128
+  vmovaps xmmword ptr [rsp + 144], xmm9
+  .seh_savexmm xmm9, 144
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -142,6 +144,9 @@ L(block):
   vcvtph2ps ymm4, xmm4                                   // zero_0
   mov r13, 16
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov r15, 3221225472                                    // number
+  vmovd xmm5, r15d                                       // negated_half
+  vpbroadcastd ymm5, xmm5
   test r13, r13
   jz L(k_done)
   .balign 64
@@ -149,50 +154,47 @@ L(k):
   lea r15, [r10 + r14]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
   prefetcht0 byte ptr [r15 + 64]                         // ahead
-  vmovdqu ymm5, ymmword ptr [r10 + 0]                    // raw_0
-  vpand ymm6, ymm5, ymm0                                 // lo_0
-  vpbroadcastd ymm7, dword ptr [r12 + 0]                 // a_0
-  vpmaddubsw ymm6, ymm6, ymm7                            // acc_0_0
-  vpsrlw ymm7, ymm5, 2                                   // mid_0
-  vpand ymm7, ymm7, ymm0                                 // mid_0
-  vpbroadcastd ymm8, dword ptr [r12 + 4]                 // a_0
-  vpmaddubsw ymm7, ymm7, ymm8                            // product
-  vpaddw ymm6, ymm6, ymm7                                // acc_0_0
-  vpsrlw ymm7, ymm5, 4                                   // mid_0
-  vpand ymm7, ymm7, ymm0                                 // mid_0
-  vpsrlw ymm5, ymm5, 6                                   // hi_0
-  vpand ymm5, ymm5, ymm0                                 // hi_0
-  vpbroadcastd ymm8, dword ptr [r12 + 8]                 // a_0
-  vpmaddubsw ymm7, ymm7, ymm8                            // product
-  vpaddw ymm6, ymm6, ymm7                                // acc_0_0
-  vpbroadcastd ymm7, dword ptr [r12 + 12]                // a_0
-  vpmaddubsw ymm5, ymm5, ymm7                            // product
-  vpaddw ymm5, ymm6, ymm5                                // acc_0_0
-  vpmaddwd ymm5, ymm5, ymm1                              // wide
-  vpbroadcastd ymm6, dword ptr [r12 + 16]                // sum
-  vpaddd ymm5, ymm5, ymm6                                // sum_0_0
-  vcvtdq2ps ymm5, ymm5                                   // real
+  vmovdqu ymm6, ymmword ptr [r10 + 0]                    // raw_0
+  vpand ymm7, ymm6, ymm0                                 // lo_0
+  vpbroadcastd ymm8, dword ptr [r12 + 0]                 // a_0
+  vpmaddubsw ymm7, ymm7, ymm8                            // acc_0_0
+  vpsrlw ymm8, ymm6, 2                                   // mid_0
+  vpand ymm8, ymm8, ymm0                                 // mid_0
+  vpbroadcastd ymm9, dword ptr [r12 + 4]                 // a_0
+  vpmaddubsw ymm8, ymm8, ymm9                            // product
+  vpaddw ymm7, ymm7, ymm8                                // acc_0_0
+  vpsrlw ymm8, ymm6, 4                                   // mid_0
+  vpand ymm8, ymm8, ymm0                                 // mid_0
+  vpsrlw ymm6, ymm6, 6                                   // hi_0
+  vpand ymm6, ymm6, ymm0                                 // hi_0
+  vpbroadcastd ymm9, dword ptr [r12 + 8]                 // a_0
+  vpmaddubsw ymm8, ymm8, ymm9                            // product
+  vpaddw ymm7, ymm7, ymm8                                // acc_0_0
+  vpbroadcastd ymm8, dword ptr [r12 + 12]                // a_0
+  vpmaddubsw ymm6, ymm6, ymm8                            // product
+  vpaddw ymm6, ymm7, ymm6                                // acc_0_0
+  vpmaddwd ymm6, ymm6, ymm1                              // wide
+  vpbroadcastd ymm7, dword ptr [r12 + 16]                // sum
+  vpaddd ymm6, ymm6, ymm7                                // sum_0_0
+  vcvtdq2ps ymm6, ymm6                                   // real
   lea r15, [r10 + r11]                                   // scales
   lea r10, [r10 + 96]
-  vmovq xmm6, qword ptr [r15 + 64]                       // scale
-  vpmovsxbd ymm6, xmm6                                   // scale_0
-  vcvtdq2ps ymm6, ymm6                                   // scale_0
-  vmulps ymm6, ymm6, ymm3                                // scale_0
-  vmovq xmm7, qword ptr [r15 + 80]                       // scale
-  vpmovsxbd ymm7, xmm7                                   // minimum_0
-  vcvtdq2ps ymm7, ymm7                                   // minimum_0
-  vmulps ymm5, ymm5, ymm6                                // real
-  mov r15, 3221225472
-  vmovd xmm8, r15d                                       // negated_half
-  vpbroadcastd ymm8, xmm8
-  vmulps ymm6, ymm6, ymm8                                // half
-  vfmadd231ps ymm6, ymm7, ymm4                           // middle
-  vpbroadcastd ymm7, dword ptr [r12 + 16]                // sum_of_codes
-  vpsrad ymm7, ymm7, 1                                   // sum_of_codes
-  vcvtdq2ps ymm7, ymm7                                   // sum_of_codes
-  vfmadd231ps ymm5, ymm7, ymm6                           // real
-  vpbroadcastd ymm6, dword ptr [r12 + 20]                // scale_row_0
-  vfmadd231ps ymm2, ymm5, ymm6                           // f_0
+  vmovq xmm7, qword ptr [r15 + 64]                       // scale
+  vpmovsxbd ymm7, xmm7                                   // scale_0
+  vcvtdq2ps ymm7, ymm7                                   // scale_0
+  vmulps ymm7, ymm7, ymm3                                // scale_0
+  vmovq xmm8, qword ptr [r15 + 80]                       // scale
+  vpmovsxbd ymm8, xmm8                                   // minimum_0
+  vcvtdq2ps ymm8, ymm8                                   // minimum_0
+  vmulps ymm6, ymm6, ymm7                                // real
+  vmulps ymm7, ymm7, ymm5                                // half
+  vfmadd231ps ymm7, ymm8, ymm4                           // middle
+  vpbroadcastd ymm8, dword ptr [r12 + 16]                // sum_of_codes
+  vpsrad ymm8, ymm8, 1                                   // sum_of_codes
+  vcvtdq2ps ymm8, ymm8                                   // sum_of_codes
+  vfmadd231ps ymm6, ymm8, ymm7                           // real
+  vpbroadcastd ymm7, dword ptr [r12 + 20]                // scale_row_0
+  vfmadd231ps ymm2, ymm6, ymm7                           // f_0
   lea r12, [r12 + 24]
   sub r13, 1                                             // next k
   ja L(k)
@@ -420,7 +422,8 @@ L(n_done):
   vmovaps xmm6, xmmword ptr [rsp + 96]
   vmovaps xmm7, xmmword ptr [rsp + 112]
   vmovaps xmm8, xmmword ptr [rsp + 128]
-  add rsp, 152
+  vmovaps xmm9, xmmword ptr [rsp + 144]
+  add rsp, 168
   ret
   .seh_endproc
 #endif

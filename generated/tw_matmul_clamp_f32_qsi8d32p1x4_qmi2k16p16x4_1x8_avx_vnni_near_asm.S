@@ -14,8 +14,8 @@
 // Registers in loop k:
 //  rax n_left  rcx m_left  rdx rhs_panel  rsi -  rdi args  r8 dst_tile  r9 k_padded  r10 -
 //  r11 beyond  rbx beyond  rbp block_left  r12 lhs_panel  r13 k_left  r14 rhs_prefetch
-//  r15 ahead ...  ymm0 mask  ymm1 f_0  ymm2 zero_0  ymm3 zero_0  ymm4 acc_0_0 ...  ymm5 raw_0 ...
-//  ymm6 lo_0 ...  ymm7 mid_0 ...  ymm8 mid_0  ymm9 a_0
+//  r15 ahead ...  ymm0 mask  ymm1 f_0  ymm2 zero_0  ymm3 zero_0  ymm4 negated_half
+//  ymm5 acc_0_0 ...  ymm6 raw_0 ...  ymm7 lo_0 ...  ymm8 mid_0  ymm9 mid_0  ymm10 a_0
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -61,8 +61,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p16x4_1x8_avx_vnni_near_asm:
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p16x4_1x8_avx_vnni_near_asm
-  sub rsp, 168
-  .seh_stackalloc 168
+  sub rsp, 184
+  .seh_stackalloc 184
   mov qword ptr [rsp + 32], rsi
   .seh_savereg rsi, 32
   mov qword ptr [rsp + 40], rdi
@@ -87,6 +87,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p16x4_1x8_avx_vnni_near_asm:
   .seh_savexmm xmm8, 128
   vmovaps xmmword ptr [rsp + 144], xmm9
   .seh_savexmm xmm9, 144
+  vmovaps xmmword ptr [rsp + 160], xmm10
+  .seh_savexmm xmm10, 160
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -141,6 +143,9 @@ L(block):
   vcvtph2ps ymm3, xmm3                                   // zero_0
   mov r13, 16
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov r15, 3221225472                                    // number
+  vmovd xmm4, r15d                                       // negated_half
+  vpbroadcastd ymm4, xmm4
   test r13, r13
   jz L(k_done)
   .balign 64
@@ -148,45 +153,42 @@ L(k):
   lea r15, [r10 + r14]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
   prefetcht0 byte ptr [r15 + 64]                         // ahead
-  vpbroadcastd ymm4, dword ptr [r12 + 16]                // acc_0_0
-  vmovdqu ymm5, ymmword ptr [r10 + 0]                    // raw_0
-  vpand ymm6, ymm5, ymm0                                 // lo_0
-  vpsrlw ymm7, ymm5, 2                                   // mid_0
-  vpand ymm7, ymm7, ymm0                                 // mid_0
-  vpsrlw ymm8, ymm5, 4                                   // mid_0
+  vpbroadcastd ymm5, dword ptr [r12 + 16]                // acc_0_0
+  vmovdqu ymm6, ymmword ptr [r10 + 0]                    // raw_0
+  vpand ymm7, ymm6, ymm0                                 // lo_0
+  vpsrlw ymm8, ymm6, 2                                   // mid_0
   vpand ymm8, ymm8, ymm0                                 // mid_0
-  vpsrlw ymm5, ymm5, 6                                   // hi_0
-  vpand ymm5, ymm5, ymm0                                 // hi_0
-  vpbroadcastd ymm9, dword ptr [r12 + 0]                 // a_0
-  {vex} vpdpbusd ymm4, ymm6, ymm9                        // acc_0_0
-  vpbroadcastd ymm6, dword ptr [r12 + 4]                 // a_0
-  {vex} vpdpbusd ymm4, ymm7, ymm6                        // acc_0_0
-  vpbroadcastd ymm6, dword ptr [r12 + 8]                 // a_0
-  {vex} vpdpbusd ymm4, ymm8, ymm6                        // acc_0_0
-  vpbroadcastd ymm6, dword ptr [r12 + 12]                // a_0
-  {vex} vpdpbusd ymm4, ymm5, ymm6                        // acc_0_0
-  vcvtdq2ps ymm4, ymm4                                   // real
+  vpsrlw ymm9, ymm6, 4                                   // mid_0
+  vpand ymm9, ymm9, ymm0                                 // mid_0
+  vpsrlw ymm6, ymm6, 6                                   // hi_0
+  vpand ymm6, ymm6, ymm0                                 // hi_0
+  vpbroadcastd ymm10, dword ptr [r12 + 0]                // a_0
+  {vex} vpdpbusd ymm5, ymm7, ymm10                       // acc_0_0
+  vpbroadcastd ymm7, dword ptr [r12 + 4]                 // a_0
+  {vex} vpdpbusd ymm5, ymm8, ymm7                        // acc_0_0
+  vpbroadcastd ymm7, dword ptr [r12 + 8]                 // a_0
+  {vex} vpdpbusd ymm5, ymm9, ymm7                        // acc_0_0
+  vpbroadcastd ymm7, dword ptr [r12 + 12]                // a_0
+  {vex} vpdpbusd ymm5, ymm6, ymm7                        // acc_0_0
+  vcvtdq2ps ymm5, ymm5                                   // real
   lea r15, [r10 + r11]                                   // scales
   lea r10, [r10 + 96]
-  vmovq xmm5, qword ptr [r15 + 64]                       // scale
-  vpmovsxbd ymm5, xmm5                                   // scale_0
-  vcvtdq2ps ymm5, ymm5                                   // scale_0
-  vmulps ymm5, ymm5, ymm2                                // scale_0
-  vmovq xmm6, qword ptr [r15 + 80]                       // scale
-  vpmovsxbd ymm6, xmm6                                   // minimum_0
-  vcvtdq2ps ymm6, ymm6                                   // minimum_0
-  vmulps ymm4, ymm4, ymm5                                // real
-  mov r15, 3221225472
-  vmovd xmm7, r15d                                       // negated_half
-  vpbroadcastd ymm7, xmm7
-  vmulps ymm5, ymm5, ymm7                                // half
-  vfmadd231ps ymm5, ymm6, ymm3                           // middle
-  vpbroadcastd ymm6, dword ptr [r12 + 16]                // sum_of_codes
-  vpsrad ymm6, ymm6, 1                                   // sum_of_codes
-  vcvtdq2ps ymm6, ymm6                                   // sum_of_codes
-  vfmadd231ps ymm4, ymm6, ymm5                           // real
-  vpbroadcastd ymm5, dword ptr [r12 + 20]                // scale_row_0
-  vfmadd231ps ymm1, ymm4, ymm5                           // f_0
+  vmovq xmm6, qword ptr [r15 + 64]                       // scale
+  vpmovsxbd ymm6, xmm6                                   // scale_0
+  vcvtdq2ps ymm6, ymm6                                   // scale_0
+  vmulps ymm6, ymm6, ymm2                                // scale_0
+  vmovq xmm7, qword ptr [r15 + 80]                       // scale
+  vpmovsxbd ymm7, xmm7                                   // minimum_0
+  vcvtdq2ps ymm7, ymm7                                   // minimum_0
+  vmulps ymm5, ymm5, ymm6                                // real
+  vmulps ymm6, ymm6, ymm4                                // half
+  vfmadd231ps ymm6, ymm7, ymm3                           // middle
+  vpbroadcastd ymm7, dword ptr [r12 + 16]                // sum_of_codes
+  vpsrad ymm7, ymm7, 1                                   // sum_of_codes
+  vcvtdq2ps ymm7, ymm7                                   // sum_of_codes
+  vfmadd231ps ymm5, ymm7, ymm6                           // real
+  vpbroadcastd ymm6, dword ptr [r12 + 20]                // scale_row_0
+  vfmadd231ps ymm1, ymm5, ymm6                           // f_0
   lea r12, [r12 + 24]
   sub r13, 1                                             // next k
   ja L(k)
@@ -415,7 +417,8 @@ L(n_done):
   vmovaps xmm7, xmmword ptr [rsp + 112]
   vmovaps xmm8, xmmword ptr [rsp + 128]
   vmovaps xmm9, xmmword ptr [rsp + 144]
-  add rsp, 168
+  vmovaps xmm10, xmmword ptr [rsp + 160]
+  add rsp, 184
   ret
   .seh_endproc
 #endif

@@ -15,9 +15,9 @@
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 k_padded  rbx block_left  rbp lhs_panel  r12 -  r13 k_left  r14 rhs_prefetch
 //  r15 ahead  zmm0 mask  zmm1 f_0  zmm2 f_1  zmm3 zero_0  zmm4 zero_1  zmm5 zero_0  zmm6 zero_1
-//  zmm7 acc0_0_0 ...  zmm8 acc0_0_1 ...  zmm9 acc1_0_0 ...  zmm10 acc1_0_1 ...  zmm11 raw_0 ...
-//  zmm12 lo_0 ...  zmm13 mid_0 ...  zmm14 mid_0 ...  zmm15 raw_1 ...  zmm16 lo_1 ...  zmm17 mid_1
-//  zmm18 mid_1  zmm19 a_0
+//  zmm7 negated_half  zmm8 acc0_0_0 ...  zmm9 acc0_0_1 ...  zmm10 acc1_0_0 ...  zmm11 acc1_0_1 ...
+//  zmm12 raw_0 ...  zmm13 lo_0 ...  zmm14 mid_0 ...  zmm15 mid_0 ...  zmm16 raw_1 ...  zmm17 lo_1
+//  zmm18 mid_1  zmm19 mid_1  zmm20 a_0
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -147,6 +147,8 @@ L(block):
   vcvtph2ps zmm6, ymm6                                   // zero_1
   mov r13, 16
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov r15, 3221225472                                    // number
+  vpbroadcastd zmm7, r15d                                // negated_half
   test r13, r13
   jz L(k_done)
   .balign 64
@@ -155,71 +157,69 @@ L(k):
   prefetcht0 byte ptr [r15 + 0]                          // ahead
   prefetcht0 byte ptr [r15 + 64]                         // ahead
   prefetcht0 byte ptr [r15 + 128]                        // ahead
-  vpbroadcastd zmm7, dword ptr [rbp + 16]                // acc0_0_0
-  vpbroadcastd zmm8, dword ptr [rbp + 16]                // acc0_0_1
-  vpxord zmm9, zmm9, zmm9                                // acc1_0_0
-  vpxord zmm10, zmm10, zmm10                             // acc1_0_1
-  vmovdqu64 zmm11, zmmword ptr [r12 + 0]                 // raw_0
-  vpandd zmm12, zmm11, zmm0                              // lo_0
-  vpsrlw zmm13, zmm11, 2                                 // mid_0
-  vpandd zmm13, zmm13, zmm0                              // mid_0
-  vpsrlw zmm14, zmm11, 4                                 // mid_0
+  vpbroadcastd zmm8, dword ptr [rbp + 16]                // acc0_0_0
+  vpbroadcastd zmm9, dword ptr [rbp + 16]                // acc0_0_1
+  vpxord zmm10, zmm10, zmm10                             // acc1_0_0
+  vpxord zmm11, zmm11, zmm11                             // acc1_0_1
+  vmovdqu64 zmm12, zmmword ptr [r12 + 0]                 // raw_0
+  vpandd zmm13, zmm12, zmm0                              // lo_0
+  vpsrlw zmm14, zmm12, 2                                 // mid_0
   vpandd zmm14, zmm14, zmm0                              // mid_0
-  vpsrlw zmm11, zmm11, 6                                 // hi_0
-  vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm15, zmmword ptr [r12 + 64]                // raw_1
-  vpandd zmm16, zmm15, zmm0                              // lo_1
-  vpsrlw zmm17, zmm15, 2                                 // mid_1
-  vpandd zmm17, zmm17, zmm0                              // mid_1
-  vpsrlw zmm18, zmm15, 4                                 // mid_1
+  vpsrlw zmm15, zmm12, 4                                 // mid_0
+  vpandd zmm15, zmm15, zmm0                              // mid_0
+  vpsrlw zmm12, zmm12, 6                                 // hi_0
+  vpandd zmm12, zmm12, zmm0                              // hi_0
+  vmovdqu64 zmm16, zmmword ptr [r12 + 64]                // raw_1
+  vpandd zmm17, zmm16, zmm0                              // lo_1
+  vpsrlw zmm18, zmm16, 2                                 // mid_1
   vpandd zmm18, zmm18, zmm0                              // mid_1
-  vpsrlw zmm15, zmm15, 6                                 // hi_1
-  vpandd zmm15, zmm15, zmm0                              // hi_1
-  vpbroadcastd zmm19, dword ptr [rbp + 0]                // a_0
-  vpdpbusd zmm7, zmm12, zmm19                            // acc_0_0
-  vpdpbusd zmm8, zmm16, zmm19                            // acc_0_1
-  vpbroadcastd zmm12, dword ptr [rbp + 4]                // a_0
-  vpdpbusd zmm9, zmm13, zmm12                            // acc_0_0
-  vpdpbusd zmm10, zmm17, zmm12                           // acc_0_1
-  vpbroadcastd zmm12, dword ptr [rbp + 8]                // a_0
-  vpdpbusd zmm7, zmm14, zmm12                            // acc_0_0
-  vpdpbusd zmm8, zmm18, zmm12                            // acc_0_1
-  vpbroadcastd zmm12, dword ptr [rbp + 12]               // a_0
-  vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
-  vpdpbusd zmm10, zmm15, zmm12                           // acc_0_1
-  vmovdqu32 xmm11, xmmword ptr [r12 + 128]               // scale
-  vpmovsxbd zmm11, xmm11                                 // scale_0
-  vcvtdq2ps zmm11, zmm11                                 // scale_0
-  vmovdqu32 xmm12, xmmword ptr [r12 + 144]               // scale
-  vpmovsxbd zmm12, xmm12                                 // scale_1
-  vcvtdq2ps zmm12, zmm12                                 // scale_1
-  vmulps zmm11, zmm11, zmm3                              // scale_0
-  vmulps zmm12, zmm12, zmm4                              // scale_1
-  mov r15, 3221225472
-  vpbroadcastd zmm13, r15d                               // negated_half
+  vpsrlw zmm19, zmm16, 4                                 // mid_1
+  vpandd zmm19, zmm19, zmm0                              // mid_1
+  vpsrlw zmm16, zmm16, 6                                 // hi_1
+  vpandd zmm16, zmm16, zmm0                              // hi_1
+  vpbroadcastd zmm20, dword ptr [rbp + 0]                // a_0
+  vpdpbusd zmm8, zmm13, zmm20                            // acc_0_0
+  vpdpbusd zmm9, zmm17, zmm20                            // acc_0_1
+  vpbroadcastd zmm13, dword ptr [rbp + 4]                // a_0
+  vpdpbusd zmm10, zmm14, zmm13                           // acc_0_0
+  vpdpbusd zmm11, zmm18, zmm13                           // acc_0_1
+  vpbroadcastd zmm13, dword ptr [rbp + 8]                // a_0
+  vpdpbusd zmm8, zmm15, zmm13                            // acc_0_0
+  vpdpbusd zmm9, zmm19, zmm13                            // acc_0_1
+  vpbroadcastd zmm13, dword ptr [rbp + 12]               // a_0
+  vpdpbusd zmm10, zmm12, zmm13                           // acc_0_0
+  vpdpbusd zmm11, zmm16, zmm13                           // acc_0_1
+  vmovdqu32 xmm12, xmmword ptr [r12 + 128]               // scale
+  vpmovsxbd zmm12, xmm12                                 // scale_0
+  vcvtdq2ps zmm12, zmm12                                 // scale_0
+  vmovdqu32 xmm13, xmmword ptr [r12 + 144]               // scale
+  vpmovsxbd zmm13, xmm13                                 // scale_1
+  vcvtdq2ps zmm13, zmm13                                 // scale_1
+  vmulps zmm12, zmm12, zmm3                              // scale_0
+  vmulps zmm13, zmm13, zmm4                              // scale_1
   vmovdqu32 xmm14, xmmword ptr [r12 + 160]               // scale
   vpmovsxbd zmm14, xmm14                                 // minimum_0
   vcvtdq2ps zmm14, zmm14                                 // minimum_0
   vmovdqu32 xmm15, xmmword ptr [r12 + 176]               // scale
   vpmovsxbd zmm15, xmm15                                 // minimum_1
   vcvtdq2ps zmm15, zmm15                                 // minimum_1
-  vmulps zmm16, zmm11, zmm13                             // half
+  vmulps zmm16, zmm12, zmm7                              // half
   vfmadd231ps zmm16, zmm14, zmm5                         // middle
-  vmulps zmm13, zmm12, zmm13                             // half
-  vfmadd231ps zmm13, zmm15, zmm6                         // middle
-  vpaddd zmm7, zmm7, zmm9                                // sum_0
-  vpaddd zmm8, zmm8, zmm10                               // sum_1
-  vcvtdq2ps zmm7, zmm7                                   // real
+  vmulps zmm14, zmm13, zmm7                              // half
+  vfmadd231ps zmm14, zmm15, zmm6                         // middle
+  vpaddd zmm8, zmm8, zmm10                               // sum_0
+  vpaddd zmm9, zmm9, zmm11                               // sum_1
   vcvtdq2ps zmm8, zmm8                                   // real
-  vpbroadcastd zmm9, dword ptr [rbp + 16]                // sum_of_codes
-  vpsrad zmm9, zmm9, 1                                   // sum_of_codes
-  vcvtdq2ps zmm9, zmm9                                   // sum_of_codes
-  vmulps zmm7, zmm7, zmm11                               // real
-  vfmadd231ps zmm7, zmm9, zmm16                          // real
-  vfmadd231ps zmm1, zmm7, dword ptr [rbp + 20]{1to16}    // f_0
-  vmulps zmm7, zmm8, zmm12                               // real
-  vfmadd231ps zmm7, zmm9, zmm13                          // real
-  vfmadd231ps zmm2, zmm7, dword ptr [rbp + 20]{1to16}    // f_1
+  vcvtdq2ps zmm9, zmm9                                   // real
+  vpbroadcastd zmm10, dword ptr [rbp + 16]               // sum_of_codes
+  vpsrad zmm10, zmm10, 1                                 // sum_of_codes
+  vcvtdq2ps zmm10, zmm10                                 // sum_of_codes
+  vmulps zmm8, zmm8, zmm12                               // real
+  vfmadd231ps zmm8, zmm10, zmm16                         // real
+  vfmadd231ps zmm1, zmm8, dword ptr [rbp + 20]{1to16}    // f_0
+  vmulps zmm8, zmm9, zmm13                               // real
+  vfmadd231ps zmm8, zmm10, zmm14                         // real
+  vfmadd231ps zmm2, zmm8, dword ptr [rbp + 20]{1to16}    // f_1
   lea rbp, [rbp + 24]
   lea r12, [r12 + 192]
   sub r13, 1                                             // next k

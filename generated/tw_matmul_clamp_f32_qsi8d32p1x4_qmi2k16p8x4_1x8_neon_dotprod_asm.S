@@ -13,10 +13,10 @@
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left  x14 -
-//  v0 mask  v1 f_0  v2 f_1  v3 zero_0  v4 zero_1  v5 zero_0  v6 zero_1  v7 acc_0_0 ...
-//  v16 acc_0_1 ...  v17 raw_1 ...  v18 raw_0 ...  v19 lo_0 ...  v20 mid_0 ...  v21 mid_0 ...
-//  v22 lo_1 ...  v23 mid_1 ...  v24 mid_1  v25 a_0
+//  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left  v0 mask
+//  v1 f_0  v2 f_1  v3 zero_0  v4 zero_1  v5 zero_0  v6 zero_1  v7 negated_half  v16 acc_0_0 ...
+//  v17 acc_0_1 ...  v18 raw_1 ...  v19 raw_0 ...  v20 lo_0 ...  v21 mid_0 ...  v22 mid_0 ...
+//  v23 lo_1 ...  v24 mid_1 ...  v25 mid_1  v26 a_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -95,49 +95,49 @@ L(block):
   ldr d6, [x13, #0]                                      // scale
   fcvtl v6.4s, v6.4h                                     // zero_1
   mov x13, #16
+  ldr x14, =3221225472                                   // number
+  dup v7.4s, w14                                         // negated_half
   cbz x13, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldr s7, [x11, #16]                                     // acc_0_0
-  dup v7.4s, v7.s[0]
-  ldr s16, [x11, #16]                                    // acc_0_1
+  ldr s16, [x11, #16]                                    // acc_0_0
   dup v16.4s, v16.s[0]
-  ldp q18, q17, [x12], #32                               // raw_0, raw_1
-  and v19.16b, v18.16b, v0.16b                           // lo_0
-  ushr v20.16b, v18.16b, #2                              // mid_0
-  and v20.16b, v20.16b, v0.16b                           // mid_0
-  ushr v21.16b, v18.16b, #4                              // mid_0
+  ldr s17, [x11, #16]                                    // acc_0_1
+  dup v17.4s, v17.s[0]
+  ldp q19, q18, [x12], #32                               // raw_0, raw_1
+  and v20.16b, v19.16b, v0.16b                           // lo_0
+  ushr v21.16b, v19.16b, #2                              // mid_0
   and v21.16b, v21.16b, v0.16b                           // mid_0
-  ushr v18.16b, v18.16b, #6                              // hi_0
-  and v22.16b, v17.16b, v0.16b                           // lo_1
-  ushr v23.16b, v17.16b, #2                              // mid_1
-  and v23.16b, v23.16b, v0.16b                           // mid_1
-  ushr v24.16b, v17.16b, #4                              // mid_1
+  ushr v22.16b, v19.16b, #4                              // mid_0
+  and v22.16b, v22.16b, v0.16b                           // mid_0
+  ushr v19.16b, v19.16b, #6                              // hi_0
+  and v23.16b, v18.16b, v0.16b                           // lo_1
+  ushr v24.16b, v18.16b, #2                              // mid_1
   and v24.16b, v24.16b, v0.16b                           // mid_1
-  ushr v17.16b, v17.16b, #6                              // hi_1
-  ldr q25, [x11, #0]                                     // a_0
-  sdot v7.4s, v19.16b, v25.4b[0]                         // acc_0_0
-  sdot v16.4s, v22.16b, v25.4b[0]                        // acc_0_1
-  sdot v7.4s, v20.16b, v25.4b[1]                         // acc_0_0
-  sdot v16.4s, v23.16b, v25.4b[1]                        // acc_0_1
-  sdot v7.4s, v21.16b, v25.4b[2]                         // acc_0_0
-  sdot v16.4s, v24.16b, v25.4b[2]                        // acc_0_1
-  sdot v7.4s, v18.16b, v25.4b[3]                         // acc_0_0
-  sdot v16.4s, v17.16b, v25.4b[3]                        // acc_0_1
-  ldr s17, [x12, #0]                                     // scale
-  sshll v17.8h, v17.8b, #0                               // scale_0
-  sshll v17.4s, v17.4h, #0
-  scvtf v17.4s, v17.4s                                   // scale_0
-  ldr s18, [x12, #4]                                     // scale
-  sshll v18.8h, v18.8b, #0                               // scale_1
+  ushr v25.16b, v18.16b, #4                              // mid_1
+  and v25.16b, v25.16b, v0.16b                           // mid_1
+  ushr v18.16b, v18.16b, #6                              // hi_1
+  ldr q26, [x11, #0]                                     // a_0
+  sdot v16.4s, v20.16b, v26.4b[0]                        // acc_0_0
+  sdot v17.4s, v23.16b, v26.4b[0]                        // acc_0_1
+  sdot v16.4s, v21.16b, v26.4b[1]                        // acc_0_0
+  sdot v17.4s, v24.16b, v26.4b[1]                        // acc_0_1
+  sdot v16.4s, v22.16b, v26.4b[2]                        // acc_0_0
+  sdot v17.4s, v25.16b, v26.4b[2]                        // acc_0_1
+  sdot v16.4s, v19.16b, v26.4b[3]                        // acc_0_0
+  sdot v17.4s, v18.16b, v26.4b[3]                        // acc_0_1
+  ldr s18, [x12, #0]                                     // scale
+  sshll v18.8h, v18.8b, #0                               // scale_0
   sshll v18.4s, v18.4h, #0
-  scvtf v18.4s, v18.4s                                   // scale_1
-  fmul v17.4s, v17.4s, v3.4s                             // scale_0
-  fmul v18.4s, v18.4s, v4.4s                             // scale_1
-  ldr x14, =3221225472
-  dup v19.4s, w14                                        // negated_half
+  scvtf v18.4s, v18.4s                                   // scale_0
+  ldr s19, [x12, #4]                                     // scale
+  sshll v19.8h, v19.8b, #0                               // scale_1
+  sshll v19.4s, v19.4h, #0
+  scvtf v19.4s, v19.4s                                   // scale_1
+  fmul v18.4s, v18.4s, v3.4s                             // scale_0
+  fmul v19.4s, v19.4s, v4.4s                             // scale_1
   ldr s20, [x12, #8]                                     // scale
   sshll v20.8h, v20.8b, #0                               // minimum_0
   sshll v20.4s, v20.4h, #0
@@ -146,26 +146,26 @@ L(k):
   sshll v21.8h, v21.8b, #0                               // minimum_1
   sshll v21.4s, v21.4h, #0
   scvtf v21.4s, v21.4s                                   // minimum_1
-  fmul v22.4s, v17.4s, v19.4s                            // half
+  fmul v22.4s, v18.4s, v7.4s                             // half
   fmla v22.4s, v20.4s, v5.4s                             // middle
-  fmul v19.4s, v18.4s, v19.4s                            // half
-  fmla v19.4s, v21.4s, v6.4s                             // middle
-  scvtf v7.4s, v7.4s                                     // real
+  fmul v20.4s, v19.4s, v7.4s                             // half
+  fmla v20.4s, v21.4s, v6.4s                             // middle
   scvtf v16.4s, v16.4s                                   // real
-  ldr s20, [x11, #16]                                    // sum_of_codes
-  dup v20.4s, v20.s[0]
-  sshr v20.4s, v20.4s, #1                                // sum_of_codes
-  scvtf v20.4s, v20.4s                                   // sum_of_codes
-  ldr s21, [x11, #20]                                    // scale_row_0
+  scvtf v17.4s, v17.4s                                   // real
+  ldr s21, [x11, #16]                                    // sum_of_codes
   dup v21.4s, v21.s[0]
+  sshr v21.4s, v21.4s, #1                                // sum_of_codes
+  scvtf v21.4s, v21.4s                                   // sum_of_codes
   ldr s23, [x11, #20]                                    // scale_row_0
   dup v23.4s, v23.s[0]
-  fmul v7.4s, v7.4s, v17.4s                              // real
-  fmla v7.4s, v20.4s, v22.4s                             // real
-  fmla v1.4s, v7.4s, v21.4s                              // f_0
-  fmul v7.4s, v16.4s, v18.4s                             // real
-  fmla v7.4s, v20.4s, v19.4s                             // real
-  fmla v2.4s, v7.4s, v23.4s                              // f_1
+  ldr s24, [x11, #20]                                    // scale_row_0
+  dup v24.4s, v24.s[0]
+  fmul v16.4s, v16.4s, v18.4s                            // real
+  fmla v16.4s, v21.4s, v22.4s                            // real
+  fmla v1.4s, v16.4s, v23.4s                             // f_0
+  fmul v16.4s, v17.4s, v19.4s                            // real
+  fmla v16.4s, v21.4s, v20.4s                            // real
+  fmla v2.4s, v16.4s, v24.4s                             // f_1
   add x11, x11, #24
   add x12, x12, #16
   subs x13, x13, #1                                      // next k

@@ -14,9 +14,9 @@
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 m_left  rbx k_padded  rbp k_left  r12 rhs_prefetch  r13 lhs_panel
-//  r14 rhs_panel  r15 ahead  ymm0 mask  ymm1 ones  ymm2 f_0  ymm3 f_1  ymm4 raw_0 ...
-//  ymm5 lo_0 ...  ymm6 raw_1 ...  ymm7 lo_1 ...  ymm8 a_0 ...  ymm9 lo_1 ...  ymm10 a_0 ...
-//  ymm11 half ...  ymm12 scale_row_0
+//  r14 rhs_panel  r15 ahead  ymm0 mask  ymm1 ones  ymm2 f_0  ymm3 f_1  ymm4 negated_half
+//  ymm5 raw_0 ...  ymm6 lo_0 ...  ymm7 raw_1 ...  ymm8 lo_1 ...  ymm9 a_0 ...  ymm10 lo_1 ...
+//  ymm11 a_0 ...  ymm12 scale_row_0  ymm13 scale_row_0
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -62,8 +62,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx2_near_asm:
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx2_near_asm
-  sub rsp, 184
-  .seh_stackalloc 184
+  sub rsp, 200
+  .seh_stackalloc 200
   mov qword ptr [rsp + 0], rsi
   .seh_savereg rsi, 0
   mov qword ptr [rsp + 8], rdi
@@ -94,6 +94,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx2_near_asm:
   .seh_savexmm xmm11, 144
   vmovaps xmmword ptr [rsp + 160], xmm12
   .seh_savexmm xmm12, 160
+  vmovaps xmmword ptr [rsp + 176], xmm13
+  .seh_savexmm xmm13, 176
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -127,6 +129,9 @@ L(m):
   mov rbp, rbx                                           // k_padded
   shr rbp, 5                                             // blocks
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov r13, 3238002688                                    // number
+  vmovd xmm4, r13d                                       // negated_half
+  vpbroadcastd ymm4, xmm4
   mov r13, r10                                           // lhs_panel
   mov r14, rdx                                           // rhs_panel
   test rbp, rbp
@@ -139,110 +144,107 @@ L(k):
   prefetcht0 byte ptr [r15 + 128]                        // ahead
   prefetcht0 byte ptr [r15 + 192]                        // ahead
   prefetcht0 byte ptr [r15 + 256]                        // ahead
-  vmovdqu ymm4, ymmword ptr [r14 + 0]                    // raw_0
-  vpand ymm5, ymm4, ymm0                                 // lo_0
-  vpsrlw ymm4, ymm4, 4                                   // hi_0
-  vpand ymm4, ymm4, ymm0                                 // hi_0
-  vmovdqu ymm6, ymmword ptr [r14 + 32]                   // raw_1
-  vpand ymm7, ymm6, ymm0                                 // lo_1
-  vpsrlw ymm6, ymm6, 4                                   // hi_1
-  vpand ymm6, ymm6, ymm0                                 // hi_1
-  vpbroadcastd ymm8, dword ptr [r13 + 0]                 // a_0
-  vpmaddubsw ymm5, ymm5, ymm8                            // acc_0_0
-  vpmaddubsw ymm7, ymm7, ymm8                            // acc_0_1
-  vpbroadcastd ymm8, dword ptr [r13 + 16]                // a_0
-  vpmaddubsw ymm4, ymm4, ymm8                            // product
-  vpaddw ymm4, ymm5, ymm4                                // acc_0_0
-  vpmaddubsw ymm5, ymm6, ymm8                            // product
-  vpaddw ymm5, ymm7, ymm5                                // acc_0_1
-  vmovdqu ymm6, ymmword ptr [r14 + 64]                   // raw_0
-  vpand ymm7, ymm6, ymm0                                 // lo_0
-  vpsrlw ymm6, ymm6, 4                                   // hi_0
-  vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r14 + 96]                   // raw_1
-  vpand ymm9, ymm8, ymm0                                 // lo_1
-  vpsrlw ymm8, ymm8, 4                                   // hi_1
-  vpand ymm8, ymm8, ymm0                                 // hi_1
-  vpbroadcastd ymm10, dword ptr [r13 + 4]                // a_0
-  vpmaddubsw ymm7, ymm7, ymm10                           // product
-  vpaddw ymm4, ymm4, ymm7                                // acc_0_0
-  vpmaddubsw ymm7, ymm9, ymm10                           // product
-  vpaddw ymm5, ymm5, ymm7                                // acc_0_1
-  vpbroadcastd ymm7, dword ptr [r13 + 20]                // a_0
-  vpmaddubsw ymm6, ymm6, ymm7                            // product
-  vpaddw ymm4, ymm4, ymm6                                // acc_0_0
-  vpmaddubsw ymm6, ymm8, ymm7                            // product
-  vpaddw ymm5, ymm5, ymm6                                // acc_0_1
-  vmovdqu ymm6, ymmword ptr [r14 + 128]                  // raw_0
-  vpand ymm7, ymm6, ymm0                                 // lo_0
-  vpsrlw ymm6, ymm6, 4                                   // hi_0
-  vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r14 + 160]                  // raw_1
-  vpand ymm9, ymm8, ymm0                                 // lo_1
-  vpsrlw ymm8, ymm8, 4                                   // hi_1
-  vpand ymm8, ymm8, ymm0                                 // hi_1
-  vpbroadcastd ymm10, dword ptr [r13 + 8]                // a_0
-  vpmaddubsw ymm7, ymm7, ymm10                           // product
-  vpaddw ymm4, ymm4, ymm7                                // acc_0_0
-  vpmaddubsw ymm7, ymm9, ymm10                           // product
-  vpaddw ymm5, ymm5, ymm7                                // acc_0_1
-  vpbroadcastd ymm7, dword ptr [r13 + 24]                // a_0
-  vpmaddubsw ymm6, ymm6, ymm7                            // product
-  vpaddw ymm4, ymm4, ymm6                                // acc_0_0
-  vpmaddubsw ymm6, ymm8, ymm7                            // product
-  vpaddw ymm5, ymm5, ymm6                                // acc_0_1
-  vmovdqu ymm6, ymmword ptr [r14 + 192]                  // raw_0
-  vpand ymm7, ymm6, ymm0                                 // lo_0
-  vpsrlw ymm6, ymm6, 4                                   // hi_0
-  vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r14 + 224]                  // raw_1
-  vpand ymm9, ymm8, ymm0                                 // lo_1
-  vpsrlw ymm8, ymm8, 4                                   // hi_1
-  vpand ymm8, ymm8, ymm0                                 // hi_1
-  vpbroadcastd ymm10, dword ptr [r13 + 12]               // a_0
-  vpmaddubsw ymm7, ymm7, ymm10                           // product
-  vpaddw ymm4, ymm4, ymm7                                // acc_0_0
-  vpmaddubsw ymm7, ymm9, ymm10                           // product
-  vpaddw ymm5, ymm5, ymm7                                // acc_0_1
-  vpbroadcastd ymm7, dword ptr [r13 + 28]                // a_0
-  vpmaddubsw ymm6, ymm6, ymm7                            // product
-  vpaddw ymm4, ymm4, ymm6                                // acc_0_0
-  vpmaddubsw ymm6, ymm8, ymm7                            // product
-  vpaddw ymm5, ymm5, ymm6                                // acc_0_1
-  vpmaddwd ymm4, ymm4, ymm1                              // wide
-  vpbroadcastd ymm6, dword ptr [r13 + 32]                // sum
-  vpaddd ymm4, ymm4, ymm6                                // sum_0_0
+  vmovdqu ymm5, ymmword ptr [r14 + 0]                    // raw_0
+  vpand ymm6, ymm5, ymm0                                 // lo_0
+  vpsrlw ymm5, ymm5, 4                                   // hi_0
+  vpand ymm5, ymm5, ymm0                                 // hi_0
+  vmovdqu ymm7, ymmword ptr [r14 + 32]                   // raw_1
+  vpand ymm8, ymm7, ymm0                                 // lo_1
+  vpsrlw ymm7, ymm7, 4                                   // hi_1
+  vpand ymm7, ymm7, ymm0                                 // hi_1
+  vpbroadcastd ymm9, dword ptr [r13 + 0]                 // a_0
+  vpmaddubsw ymm6, ymm6, ymm9                            // acc_0_0
+  vpmaddubsw ymm8, ymm8, ymm9                            // acc_0_1
+  vpbroadcastd ymm9, dword ptr [r13 + 16]                // a_0
+  vpmaddubsw ymm5, ymm5, ymm9                            // product
+  vpaddw ymm5, ymm6, ymm5                                // acc_0_0
+  vpmaddubsw ymm6, ymm7, ymm9                            // product
+  vpaddw ymm6, ymm8, ymm6                                // acc_0_1
+  vmovdqu ymm7, ymmword ptr [r14 + 64]                   // raw_0
+  vpand ymm8, ymm7, ymm0                                 // lo_0
+  vpsrlw ymm7, ymm7, 4                                   // hi_0
+  vpand ymm7, ymm7, ymm0                                 // hi_0
+  vmovdqu ymm9, ymmword ptr [r14 + 96]                   // raw_1
+  vpand ymm10, ymm9, ymm0                                // lo_1
+  vpsrlw ymm9, ymm9, 4                                   // hi_1
+  vpand ymm9, ymm9, ymm0                                 // hi_1
+  vpbroadcastd ymm11, dword ptr [r13 + 4]                // a_0
+  vpmaddubsw ymm8, ymm8, ymm11                           // product
+  vpaddw ymm5, ymm5, ymm8                                // acc_0_0
+  vpmaddubsw ymm8, ymm10, ymm11                          // product
+  vpaddw ymm6, ymm6, ymm8                                // acc_0_1
+  vpbroadcastd ymm8, dword ptr [r13 + 20]                // a_0
+  vpmaddubsw ymm7, ymm7, ymm8                            // product
+  vpaddw ymm5, ymm5, ymm7                                // acc_0_0
+  vpmaddubsw ymm7, ymm9, ymm8                            // product
+  vpaddw ymm6, ymm6, ymm7                                // acc_0_1
+  vmovdqu ymm7, ymmword ptr [r14 + 128]                  // raw_0
+  vpand ymm8, ymm7, ymm0                                 // lo_0
+  vpsrlw ymm7, ymm7, 4                                   // hi_0
+  vpand ymm7, ymm7, ymm0                                 // hi_0
+  vmovdqu ymm9, ymmword ptr [r14 + 160]                  // raw_1
+  vpand ymm10, ymm9, ymm0                                // lo_1
+  vpsrlw ymm9, ymm9, 4                                   // hi_1
+  vpand ymm9, ymm9, ymm0                                 // hi_1
+  vpbroadcastd ymm11, dword ptr [r13 + 8]                // a_0
+  vpmaddubsw ymm8, ymm8, ymm11                           // product
+  vpaddw ymm5, ymm5, ymm8                                // acc_0_0
+  vpmaddubsw ymm8, ymm10, ymm11                          // product
+  vpaddw ymm6, ymm6, ymm8                                // acc_0_1
+  vpbroadcastd ymm8, dword ptr [r13 + 24]                // a_0
+  vpmaddubsw ymm7, ymm7, ymm8                            // product
+  vpaddw ymm5, ymm5, ymm7                                // acc_0_0
+  vpmaddubsw ymm7, ymm9, ymm8                            // product
+  vpaddw ymm6, ymm6, ymm7                                // acc_0_1
+  vmovdqu ymm7, ymmword ptr [r14 + 192]                  // raw_0
+  vpand ymm8, ymm7, ymm0                                 // lo_0
+  vpsrlw ymm7, ymm7, 4                                   // hi_0
+  vpand ymm7, ymm7, ymm0                                 // hi_0
+  vmovdqu ymm9, ymmword ptr [r14 + 224]                  // raw_1
+  vpand ymm10, ymm9, ymm0                                // lo_1
+  vpsrlw ymm9, ymm9, 4                                   // hi_1
+  vpand ymm9, ymm9, ymm0                                 // hi_1
+  vpbroadcastd ymm11, dword ptr [r13 + 12]               // a_0
+  vpmaddubsw ymm8, ymm8, ymm11                           // product
+  vpaddw ymm5, ymm5, ymm8                                // acc_0_0
+  vpmaddubsw ymm8, ymm10, ymm11                          // product
+  vpaddw ymm6, ymm6, ymm8                                // acc_0_1
+  vpbroadcastd ymm8, dword ptr [r13 + 28]                // a_0
+  vpmaddubsw ymm7, ymm7, ymm8                            // product
+  vpaddw ymm5, ymm5, ymm7                                // acc_0_0
+  vpmaddubsw ymm7, ymm9, ymm8                            // product
+  vpaddw ymm6, ymm6, ymm7                                // acc_0_1
   vpmaddwd ymm5, ymm5, ymm1                              // wide
-  vpbroadcastd ymm6, dword ptr [r13 + 32]                // sum
-  vpaddd ymm5, ymm5, ymm6                                // sum_0_1
-  vmovdqu xmm6, xmmword ptr [r14 + 256]                  // scale
-  vcvtph2ps ymm6, xmm6                                   // scale_0
-  vmovdqu xmm7, xmmword ptr [r14 + 272]                  // scale
-  vcvtph2ps ymm7, xmm7                                   // scale_1
-  mov r15, 3238002688
-  vmovd xmm8, r15d                                       // negated_half
-  vpbroadcastd ymm8, xmm8
+  vpbroadcastd ymm7, dword ptr [r13 + 32]                // sum
+  vpaddd ymm5, ymm5, ymm7                                // sum_0_0
+  vpmaddwd ymm6, ymm6, ymm1                              // wide
+  vpbroadcastd ymm7, dword ptr [r13 + 32]                // sum
+  vpaddd ymm6, ymm6, ymm7                                // sum_0_1
+  vmovdqu xmm7, xmmword ptr [r14 + 256]                  // scale
+  vcvtph2ps ymm7, xmm7                                   // scale_0
+  vmovdqu xmm8, xmmword ptr [r14 + 272]                  // scale
+  vcvtph2ps ymm8, xmm8                                   // scale_1
   vmovdqu xmm9, xmmword ptr [r14 + 288]                  // scale
   vcvtph2ps ymm9, xmm9                                   // minimum_0
   vmovdqu xmm10, xmmword ptr [r14 + 304]                 // scale
   vcvtph2ps ymm10, xmm10                                 // minimum_1
-  vmulps ymm11, ymm6, ymm8                               // half
+  vmulps ymm11, ymm7, ymm4                               // half
   vsubps ymm9, ymm11, ymm9                               // middle
-  vmulps ymm8, ymm7, ymm8                                // half
-  vsubps ymm8, ymm8, ymm10                               // middle
-  vcvtdq2ps ymm4, ymm4                                   // real
+  vmulps ymm11, ymm8, ymm4                               // half
+  vsubps ymm10, ymm11, ymm10                             // middle
   vcvtdq2ps ymm5, ymm5                                   // real
-  vpbroadcastd ymm10, dword ptr [r13 + 32]               // sum_of_codes
-  vpsrad ymm10, ymm10, 3                                 // sum_of_codes
-  vcvtdq2ps ymm10, ymm10                                 // sum_of_codes
-  vpbroadcastd ymm11, dword ptr [r13 + 36]               // scale_row_0
+  vcvtdq2ps ymm6, ymm6                                   // real
+  vpbroadcastd ymm11, dword ptr [r13 + 32]               // sum_of_codes
+  vpsrad ymm11, ymm11, 3                                 // sum_of_codes
+  vcvtdq2ps ymm11, ymm11                                 // sum_of_codes
   vpbroadcastd ymm12, dword ptr [r13 + 36]               // scale_row_0
-  vmulps ymm4, ymm4, ymm6                                // real
-  vfmadd231ps ymm4, ymm10, ymm9                          // real
-  vfmadd231ps ymm2, ymm4, ymm11                          // f_0
-  vmulps ymm4, ymm5, ymm7                                // real
-  vfmadd231ps ymm4, ymm10, ymm8                          // real
-  vfmadd231ps ymm3, ymm4, ymm12                          // f_1
+  vpbroadcastd ymm13, dword ptr [r13 + 36]               // scale_row_0
+  vmulps ymm5, ymm5, ymm7                                // real
+  vfmadd231ps ymm5, ymm11, ymm9                          // real
+  vfmadd231ps ymm2, ymm5, ymm12                          // f_0
+  vmulps ymm5, ymm6, ymm8                                // real
+  vfmadd231ps ymm5, ymm11, ymm10                         // real
+  vfmadd231ps ymm3, ymm5, ymm13                          // f_1
   lea r13, [r13 + 40]
   lea r14, [r14 + 320]
   sub rbp, 1                                             // next k
@@ -578,7 +580,8 @@ L(n_done):
   vmovaps xmm10, xmmword ptr [rsp + 128]
   vmovaps xmm11, xmmword ptr [rsp + 144]
   vmovaps xmm12, xmmword ptr [rsp + 160]
-  add rsp, 184
+  vmovaps xmm13, xmmword ptr [rsp + 176]
+  add rsp, 200
   ret
   .seh_endproc
 #endif

@@ -14,9 +14,9 @@
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 m_left  rbx k_padded  rbp k_left  r12 rhs_prefetch  r13 lhs_panel
-//  r14 rhs_panel  r15 ahead  zmm0 mask  zmm1 f_0  zmm2 f_1  zmm3 acc0_0_0 ...  zmm4 acc0_0_1 ...
-//  zmm5 acc1_0_0 ...  zmm6 acc1_0_1 ...  zmm7 raw_0 ...  zmm8 lo_0 ...  zmm9 raw_1 ...
-//  zmm10 lo_1 ...  zmm11 a_0 ...  zmm12 half
+//  r14 rhs_panel  r15 ahead  zmm0 mask  zmm1 f_0  zmm2 f_1  zmm3 negated_half  zmm4 acc0_0_0 ...
+//  zmm5 acc0_0_1 ...  zmm6 acc1_0_0 ...  zmm7 acc1_0_1 ...  zmm8 raw_0 ...  zmm9 lo_0 ...
+//  zmm10 raw_1 ...  zmm11 lo_1 ...  zmm12 a_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -124,6 +124,8 @@ L(m):
   mov rbp, rbx                                           // k_padded
   shr rbp, 5                                             // blocks
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov r13, 3238002688                                    // number
+  vpbroadcastd zmm3, r13d                                // negated_half
   mov r13, r10                                           // lhs_panel
   mov r14, rdx                                           // rhs_panel
   test rbp, rbp
@@ -133,101 +135,99 @@ L(k):
   lea r15, [r14 + r12]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
   prefetcht0 byte ptr [r15 + 64]                         // ahead
-  vpbroadcastd zmm3, dword ptr [r13 + 32]                // acc0_0_0
-  vpbroadcastd zmm4, dword ptr [r13 + 32]                // acc0_0_1
-  vpxord zmm5, zmm5, zmm5                                // acc1_0_0
-  vpxord zmm6, zmm6, zmm6                                // acc1_0_1
-  vmovdqu64 zmm7, zmmword ptr [r14 + 0]                  // raw_0
-  vpandd zmm8, zmm7, zmm0                                // lo_0
-  vpsrlw zmm7, zmm7, 4                                   // hi_0
-  vpandd zmm7, zmm7, zmm0                                // hi_0
-  vmovdqu64 zmm9, zmmword ptr [r14 + 64]                 // raw_1
-  vpandd zmm10, zmm9, zmm0                               // lo_1
-  vpsrlw zmm9, zmm9, 4                                   // hi_1
-  vpandd zmm9, zmm9, zmm0                                // hi_1
-  vpbroadcastd zmm11, dword ptr [r13 + 0]                // a_0
-  vpdpbusd zmm3, zmm8, zmm11                             // acc_0_0
-  vpdpbusd zmm4, zmm10, zmm11                            // acc_0_1
-  vpbroadcastd zmm8, dword ptr [r13 + 16]                // a_0
-  vpdpbusd zmm5, zmm7, zmm8                              // acc_0_0
-  vpdpbusd zmm6, zmm9, zmm8                              // acc_0_1
+  vpbroadcastd zmm4, dword ptr [r13 + 32]                // acc0_0_0
+  vpbroadcastd zmm5, dword ptr [r13 + 32]                // acc0_0_1
+  vpxord zmm6, zmm6, zmm6                                // acc1_0_0
+  vpxord zmm7, zmm7, zmm7                                // acc1_0_1
+  vmovdqu64 zmm8, zmmword ptr [r14 + 0]                  // raw_0
+  vpandd zmm9, zmm8, zmm0                                // lo_0
+  vpsrlw zmm8, zmm8, 4                                   // hi_0
+  vpandd zmm8, zmm8, zmm0                                // hi_0
+  vmovdqu64 zmm10, zmmword ptr [r14 + 64]                // raw_1
+  vpandd zmm11, zmm10, zmm0                              // lo_1
+  vpsrlw zmm10, zmm10, 4                                 // hi_1
+  vpandd zmm10, zmm10, zmm0                              // hi_1
+  vpbroadcastd zmm12, dword ptr [r13 + 0]                // a_0
+  vpdpbusd zmm4, zmm9, zmm12                             // acc_0_0
+  vpdpbusd zmm5, zmm11, zmm12                            // acc_0_1
+  vpbroadcastd zmm9, dword ptr [r13 + 16]                // a_0
+  vpdpbusd zmm6, zmm8, zmm9                              // acc_0_0
+  vpdpbusd zmm7, zmm10, zmm9                             // acc_0_1
   prefetcht0 byte ptr [r15 + 128]                        // ahead
   prefetcht0 byte ptr [r15 + 192]                        // ahead
   prefetcht0 byte ptr [r15 + 256]                        // ahead
-  vmovdqu64 zmm7, zmmword ptr [r14 + 128]                // raw_0
-  vpandd zmm8, zmm7, zmm0                                // lo_0
-  vpsrlw zmm7, zmm7, 4                                   // hi_0
-  vpandd zmm7, zmm7, zmm0                                // hi_0
-  vmovdqu64 zmm9, zmmword ptr [r14 + 192]                // raw_1
-  vpandd zmm10, zmm9, zmm0                               // lo_1
-  vpsrlw zmm9, zmm9, 4                                   // hi_1
-  vpandd zmm9, zmm9, zmm0                                // hi_1
-  vpbroadcastd zmm11, dword ptr [r13 + 4]                // a_0
-  vpdpbusd zmm3, zmm8, zmm11                             // acc_0_0
-  vpdpbusd zmm4, zmm10, zmm11                            // acc_0_1
-  vpbroadcastd zmm8, dword ptr [r13 + 20]                // a_0
-  vpdpbusd zmm5, zmm7, zmm8                              // acc_0_0
-  vpdpbusd zmm6, zmm9, zmm8                              // acc_0_1
+  vmovdqu64 zmm8, zmmword ptr [r14 + 128]                // raw_0
+  vpandd zmm9, zmm8, zmm0                                // lo_0
+  vpsrlw zmm8, zmm8, 4                                   // hi_0
+  vpandd zmm8, zmm8, zmm0                                // hi_0
+  vmovdqu64 zmm10, zmmword ptr [r14 + 192]               // raw_1
+  vpandd zmm11, zmm10, zmm0                              // lo_1
+  vpsrlw zmm10, zmm10, 4                                 // hi_1
+  vpandd zmm10, zmm10, zmm0                              // hi_1
+  vpbroadcastd zmm12, dword ptr [r13 + 4]                // a_0
+  vpdpbusd zmm4, zmm9, zmm12                             // acc_0_0
+  vpdpbusd zmm5, zmm11, zmm12                            // acc_0_1
+  vpbroadcastd zmm9, dword ptr [r13 + 20]                // a_0
+  vpdpbusd zmm6, zmm8, zmm9                              // acc_0_0
+  vpdpbusd zmm7, zmm10, zmm9                             // acc_0_1
   prefetcht0 byte ptr [r15 + 320]                        // ahead
   prefetcht0 byte ptr [r15 + 384]                        // ahead
-  vmovdqu64 zmm7, zmmword ptr [r14 + 256]                // raw_0
-  vpandd zmm8, zmm7, zmm0                                // lo_0
-  vpsrlw zmm7, zmm7, 4                                   // hi_0
-  vpandd zmm7, zmm7, zmm0                                // hi_0
-  vmovdqu64 zmm9, zmmword ptr [r14 + 320]                // raw_1
-  vpandd zmm10, zmm9, zmm0                               // lo_1
-  vpsrlw zmm9, zmm9, 4                                   // hi_1
-  vpandd zmm9, zmm9, zmm0                                // hi_1
-  vpbroadcastd zmm11, dword ptr [r13 + 8]                // a_0
-  vpdpbusd zmm3, zmm8, zmm11                             // acc_0_0
-  vpdpbusd zmm4, zmm10, zmm11                            // acc_0_1
-  vpbroadcastd zmm8, dword ptr [r13 + 24]                // a_0
-  vpdpbusd zmm5, zmm7, zmm8                              // acc_0_0
-  vpdpbusd zmm6, zmm9, zmm8                              // acc_0_1
+  vmovdqu64 zmm8, zmmword ptr [r14 + 256]                // raw_0
+  vpandd zmm9, zmm8, zmm0                                // lo_0
+  vpsrlw zmm8, zmm8, 4                                   // hi_0
+  vpandd zmm8, zmm8, zmm0                                // hi_0
+  vmovdqu64 zmm10, zmmword ptr [r14 + 320]               // raw_1
+  vpandd zmm11, zmm10, zmm0                              // lo_1
+  vpsrlw zmm10, zmm10, 4                                 // hi_1
+  vpandd zmm10, zmm10, zmm0                              // hi_1
+  vpbroadcastd zmm12, dword ptr [r13 + 8]                // a_0
+  vpdpbusd zmm4, zmm9, zmm12                             // acc_0_0
+  vpdpbusd zmm5, zmm11, zmm12                            // acc_0_1
+  vpbroadcastd zmm9, dword ptr [r13 + 24]                // a_0
+  vpdpbusd zmm6, zmm8, zmm9                              // acc_0_0
+  vpdpbusd zmm7, zmm10, zmm9                             // acc_0_1
   prefetcht0 byte ptr [r15 + 448]                        // ahead
   prefetcht0 byte ptr [r15 + 512]                        // ahead
   prefetcht0 byte ptr [r15 + 576]                        // ahead
-  vmovdqu64 zmm7, zmmword ptr [r14 + 384]                // raw_0
-  vpandd zmm8, zmm7, zmm0                                // lo_0
-  vpsrlw zmm7, zmm7, 4                                   // hi_0
-  vpandd zmm7, zmm7, zmm0                                // hi_0
-  vmovdqu64 zmm9, zmmword ptr [r14 + 448]                // raw_1
-  vpandd zmm10, zmm9, zmm0                               // lo_1
-  vpsrlw zmm9, zmm9, 4                                   // hi_1
-  vpandd zmm9, zmm9, zmm0                                // hi_1
-  vpbroadcastd zmm11, dword ptr [r13 + 12]               // a_0
-  vpdpbusd zmm3, zmm8, zmm11                             // acc_0_0
-  vpdpbusd zmm4, zmm10, zmm11                            // acc_0_1
-  vpbroadcastd zmm8, dword ptr [r13 + 28]                // a_0
-  vpdpbusd zmm5, zmm7, zmm8                              // acc_0_0
-  vpdpbusd zmm6, zmm9, zmm8                              // acc_0_1
-  vmovdqu32 ymm7, ymmword ptr [r14 + 512]                // scale
-  vcvtph2ps zmm7, ymm7                                   // scale_0
-  vmovdqu32 ymm8, ymmword ptr [r14 + 544]                // scale
-  vcvtph2ps zmm8, ymm8                                   // scale_1
-  mov r15, 3238002688
-  vpbroadcastd zmm9, r15d                                // negated_half
+  vmovdqu64 zmm8, zmmword ptr [r14 + 384]                // raw_0
+  vpandd zmm9, zmm8, zmm0                                // lo_0
+  vpsrlw zmm8, zmm8, 4                                   // hi_0
+  vpandd zmm8, zmm8, zmm0                                // hi_0
+  vmovdqu64 zmm10, zmmword ptr [r14 + 448]               // raw_1
+  vpandd zmm11, zmm10, zmm0                              // lo_1
+  vpsrlw zmm10, zmm10, 4                                 // hi_1
+  vpandd zmm10, zmm10, zmm0                              // hi_1
+  vpbroadcastd zmm12, dword ptr [r13 + 12]               // a_0
+  vpdpbusd zmm4, zmm9, zmm12                             // acc_0_0
+  vpdpbusd zmm5, zmm11, zmm12                            // acc_0_1
+  vpbroadcastd zmm9, dword ptr [r13 + 28]                // a_0
+  vpdpbusd zmm6, zmm8, zmm9                              // acc_0_0
+  vpdpbusd zmm7, zmm10, zmm9                             // acc_0_1
+  vmovdqu32 ymm8, ymmword ptr [r14 + 512]                // scale
+  vcvtph2ps zmm8, ymm8                                   // scale_0
+  vmovdqu32 ymm9, ymmword ptr [r14 + 544]                // scale
+  vcvtph2ps zmm9, ymm9                                   // scale_1
   vmovdqu32 ymm10, ymmword ptr [r14 + 576]               // scale
   vcvtph2ps zmm10, ymm10                                 // minimum_0
   vmovdqu32 ymm11, ymmword ptr [r14 + 608]               // scale
   vcvtph2ps zmm11, ymm11                                 // minimum_1
-  vmulps zmm12, zmm7, zmm9                               // half
+  vmulps zmm12, zmm8, zmm3                               // half
   vsubps zmm10, zmm12, zmm10                             // middle
-  vmulps zmm9, zmm8, zmm9                                // half
-  vsubps zmm9, zmm9, zmm11                               // middle
-  vpaddd zmm3, zmm3, zmm5                                // sum_0
-  vpaddd zmm4, zmm4, zmm6                                // sum_1
-  vcvtdq2ps zmm3, zmm3                                   // real
+  vmulps zmm12, zmm9, zmm3                               // half
+  vsubps zmm11, zmm12, zmm11                             // middle
+  vpaddd zmm4, zmm4, zmm6                                // sum_0
+  vpaddd zmm5, zmm5, zmm7                                // sum_1
   vcvtdq2ps zmm4, zmm4                                   // real
-  vpbroadcastd zmm5, dword ptr [r13 + 32]                // sum_of_codes
-  vpsrad zmm5, zmm5, 3                                   // sum_of_codes
-  vcvtdq2ps zmm5, zmm5                                   // sum_of_codes
-  vmulps zmm3, zmm3, zmm7                                // real
-  vfmadd231ps zmm3, zmm5, zmm10                          // real
-  vfmadd231ps zmm1, zmm3, dword ptr [r13 + 36]{1to16}    // f_0
-  vmulps zmm3, zmm4, zmm8                                // real
-  vfmadd231ps zmm3, zmm5, zmm9                           // real
-  vfmadd231ps zmm2, zmm3, dword ptr [r13 + 36]{1to16}    // f_1
+  vcvtdq2ps zmm5, zmm5                                   // real
+  vpbroadcastd zmm6, dword ptr [r13 + 32]                // sum_of_codes
+  vpsrad zmm6, zmm6, 3                                   // sum_of_codes
+  vcvtdq2ps zmm6, zmm6                                   // sum_of_codes
+  vmulps zmm4, zmm4, zmm8                                // real
+  vfmadd231ps zmm4, zmm6, zmm10                          // real
+  vfmadd231ps zmm1, zmm4, dword ptr [r13 + 36]{1to16}    // f_0
+  vmulps zmm4, zmm5, zmm9                                // real
+  vfmadd231ps zmm4, zmm6, zmm11                          // real
+  vfmadd231ps zmm2, zmm4, dword ptr [r13 + 36]{1to16}    // f_1
   lea r13, [r13 + 40]
   lea r14, [r14 + 640]
   sub rbp, 1                                             // next k

@@ -6,7 +6,7 @@
 //     | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
 // rhs i4 n8 kr4 pair=column us k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32] (c3198706e3804e32)
 //     | 8 f16 x scale_steps | 8 f16 x minimum_steps | 32 x k bits of codes | 8 i8 x scales a block | 8 i8 x minimums a block | 8 f32 x bias |
-// tile 1 x 16: needs 29 vector registers on neon_dotprod (4 accumulators + 22 operands + 2 masks + 1 other), 32 exist
+// tile 1 x 16: needs 28 vector registers on neon_dotprod (8 accumulators + 17 operands + 2 masks + 1 other), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (53c9347db5d82eb8)
 // again  tilewright generate
@@ -14,11 +14,11 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 block_left  x12 lhs_panel  x13 -  x14 -
-//  x15 k_left  x16 -  v0 sums_of_codes  v1 acc_0_1h ...  v2 acc_0_0l ...  v3 acc_0_1l ...
-//  v4 raw_0 ...  v5 raw_0 ...  v6 raw_0 ...  v7 raw_0 ...  v8 lo_0 ...  v9 raw_1 ...  v10 raw_1 ...
-//  v11 raw_1 ...  v12 a_0 ...  v16 mask  v17 base  v18 f_0  v19 f_1  v20 f_2  v21 f_3  v22 zero_0
-//  v23 zero_1  v24 zero_2  v25 zero_3  v26 zero_0  v27 zero_1  v28 zero_2  v29 zero_3
-//  v30 acc_0_0h ...  v31 a_0 ...
+//  x15 k_left  v0 sums_of_codes  v1 acc_0_1h ...  v2 acc_0_0l ...  v3 acc_0_1l ...  v4 raw_0 ...
+//  v5 raw_0 ...  v6 raw_0 ...  v7 raw_0 ...  v8 lo_0 ...  v9 raw_1 ...  v10 raw_1 ...
+//  v11 raw_1 ...  v12 acc_0_0h ...  v13 a_0 ...  v14 a_0  v16 mask  v17 base  v18 f_0  v19 f_1
+//  v20 f_2  v21 f_3  v22 zero_0  v23 zero_1  v24 zero_2  v25 zero_3  v26 zero_0  v27 zero_1
+//  v28 zero_2  v29 zero_3  v30 negated_half  v31 eighth
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -48,24 +48,28 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p8x4_1x16_neon_dotprod_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #48
-  .cfi_def_cfa_offset 48
+  sub sp, sp, #64
+  .cfi_def_cfa_offset 64
   str d8, [sp, #0]
-  .cfi_offset d8, -48
+  .cfi_offset d8, -64
   str d9, [sp, #8]
-  .cfi_offset d9, -40
+  .cfi_offset d9, -56
   str d10, [sp, #16]
-  .cfi_offset d10, -32
+  .cfi_offset d10, -48
   str d11, [sp, #24]
-  .cfi_offset d11, -24
+  .cfi_offset d11, -40
   str d12, [sp, #32]
-  .cfi_offset d12, -16
+  .cfi_offset d12, -32
+  str d13, [sp, #40]
+  .cfi_offset d13, -24
+  str d14, [sp, #48]
+  .cfi_offset d14, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p8x4_1x16_neon_dotprod_asm
   hint #34
   .seh_nop
-  sub sp, sp, #48
-  .seh_stackalloc 48
+  sub sp, sp, #64
+  .seh_stackalloc 64
   str d8, [sp, #0]
   .seh_save_freg d8, 0
   str d9, [sp, #8]
@@ -76,6 +80,10 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p8x4_1x16_neon_dotprod_asm:
   .seh_save_freg d11, 24
   str d12, [sp, #32]
   .seh_save_freg d12, 32
+  str d13, [sp, #40]
+  .seh_save_freg d13, 40
+  str d14, [sp, #48]
+  .seh_save_freg d14, 48
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -147,66 +155,70 @@ L(block):
   ldr d0, [x15, #0]                                      // scale
   fcvtl v29.4s, v0.4h                                    // zero_3
   mov x15, #8
+  ldr x16, =3238002688                                   // number
+  dup v30.4s, w16                                        // negated_half
+  ldr x16, =1040187392                                   // number
+  dup v31.4s, w16                                        // eighth
   cbz x15, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldr q30, [x12, #0]                                     // acc_0_0h
+  ldr q12, [x12, #0]                                     // acc_0_0h
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12], #64       // sums_of_codes, acc_0_1h, acc_0_0l, acc_0_1l, lhs_panel
-  ldp q12, q31, [x12], #32                               // a_0, a_0, lhs_panel
+  ldp q14, q13, [x12], #32                               // a_0, a_0, lhs_panel
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x13], #64       // raw_0, raw_0, raw_0, raw_0
   and v8.16b, v4.16b, v16.16b                            // lo_0
-  sdot v30.4s, v4.16b, v12.4b[0]                         // acc
-  sdot v2.4s, v8.16b, v12.4b[0]                          // acc
+  sdot v12.4s, v4.16b, v14.4b[0]                         // acc
+  sdot v2.4s, v8.16b, v14.4b[0]                          // acc
   ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x14], #64     // raw_1, raw_1, raw_1, raw_1
   and v4.16b, v8.16b, v16.16b                            // lo_1
-  sdot v1.4s, v8.16b, v12.4b[0]                          // acc
-  sdot v3.4s, v4.16b, v12.4b[0]                          // acc
+  sdot v1.4s, v8.16b, v14.4b[0]                          // acc
+  sdot v3.4s, v4.16b, v14.4b[0]                          // acc
   and v4.16b, v5.16b, v16.16b                            // lo_0
-  sdot v30.4s, v5.16b, v12.4b[1]                         // acc
-  sdot v2.4s, v4.16b, v12.4b[1]                          // acc
+  sdot v12.4s, v5.16b, v14.4b[1]                         // acc
+  sdot v2.4s, v4.16b, v14.4b[1]                          // acc
   and v4.16b, v9.16b, v16.16b                            // lo_1
-  sdot v1.4s, v9.16b, v12.4b[1]                          // acc
-  sdot v3.4s, v4.16b, v12.4b[1]                          // acc
+  sdot v1.4s, v9.16b, v14.4b[1]                          // acc
+  sdot v3.4s, v4.16b, v14.4b[1]                          // acc
   and v4.16b, v6.16b, v16.16b                            // lo_0
-  sdot v30.4s, v6.16b, v12.4b[2]                         // acc
-  sdot v2.4s, v4.16b, v12.4b[2]                          // acc
+  sdot v12.4s, v6.16b, v14.4b[2]                         // acc
+  sdot v2.4s, v4.16b, v14.4b[2]                          // acc
   and v4.16b, v10.16b, v16.16b                           // lo_1
-  sdot v1.4s, v10.16b, v12.4b[2]                         // acc
-  sdot v3.4s, v4.16b, v12.4b[2]                          // acc
+  sdot v1.4s, v10.16b, v14.4b[2]                         // acc
+  sdot v3.4s, v4.16b, v14.4b[2]                          // acc
   and v4.16b, v7.16b, v16.16b                            // lo_0
-  sdot v30.4s, v7.16b, v12.4b[3]                         // acc
-  sdot v2.4s, v4.16b, v12.4b[3]                          // acc
+  sdot v12.4s, v7.16b, v14.4b[3]                         // acc
+  sdot v2.4s, v4.16b, v14.4b[3]                          // acc
   and v4.16b, v11.16b, v16.16b                           // lo_1
-  sdot v1.4s, v11.16b, v12.4b[3]                         // acc
-  sdot v3.4s, v4.16b, v12.4b[3]                          // acc
+  sdot v1.4s, v11.16b, v14.4b[3]                         // acc
+  sdot v3.4s, v4.16b, v14.4b[3]                          // acc
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x13], #64       // raw_0, raw_0, raw_0, raw_0
   and v8.16b, v4.16b, v16.16b                            // lo_0
-  sdot v30.4s, v4.16b, v31.4b[0]                         // acc
-  sdot v2.4s, v8.16b, v31.4b[0]                          // acc
+  sdot v12.4s, v4.16b, v13.4b[0]                         // acc
+  sdot v2.4s, v8.16b, v13.4b[0]                          // acc
   ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x14], #64     // raw_1, raw_1, raw_1, raw_1
   and v4.16b, v8.16b, v16.16b                            // lo_1
-  sdot v1.4s, v8.16b, v31.4b[0]                          // acc
-  sdot v3.4s, v4.16b, v31.4b[0]                          // acc
+  sdot v1.4s, v8.16b, v13.4b[0]                          // acc
+  sdot v3.4s, v4.16b, v13.4b[0]                          // acc
   and v4.16b, v5.16b, v16.16b                            // lo_0
-  sdot v30.4s, v5.16b, v31.4b[1]                         // acc
-  sdot v2.4s, v4.16b, v31.4b[1]                          // acc
+  sdot v12.4s, v5.16b, v13.4b[1]                         // acc
+  sdot v2.4s, v4.16b, v13.4b[1]                          // acc
   and v4.16b, v9.16b, v16.16b                            // lo_1
-  sdot v1.4s, v9.16b, v31.4b[1]                          // acc
-  sdot v3.4s, v4.16b, v31.4b[1]                          // acc
+  sdot v1.4s, v9.16b, v13.4b[1]                          // acc
+  sdot v3.4s, v4.16b, v13.4b[1]                          // acc
   and v4.16b, v6.16b, v16.16b                            // lo_0
-  sdot v30.4s, v6.16b, v31.4b[2]                         // acc
-  sdot v2.4s, v4.16b, v31.4b[2]                          // acc
+  sdot v12.4s, v6.16b, v13.4b[2]                         // acc
+  sdot v2.4s, v4.16b, v13.4b[2]                          // acc
   and v4.16b, v10.16b, v16.16b                           // lo_1
-  sdot v1.4s, v10.16b, v31.4b[2]                         // acc
-  sdot v3.4s, v4.16b, v31.4b[2]                          // acc
+  sdot v1.4s, v10.16b, v13.4b[2]                         // acc
+  sdot v3.4s, v4.16b, v13.4b[2]                          // acc
   and v4.16b, v7.16b, v16.16b                            // lo_0
-  sdot v30.4s, v7.16b, v31.4b[3]                         // acc
-  sdot v2.4s, v4.16b, v31.4b[3]                          // acc
+  sdot v12.4s, v7.16b, v13.4b[3]                         // acc
+  sdot v2.4s, v4.16b, v13.4b[3]                          // acc
   and v4.16b, v11.16b, v16.16b                           // lo_1
-  sdot v1.4s, v11.16b, v31.4b[3]                         // acc
-  sdot v3.4s, v4.16b, v31.4b[3]                          // acc
+  sdot v1.4s, v11.16b, v13.4b[3]                         // acc
+  sdot v3.4s, v4.16b, v13.4b[3]                          // acc
   ldr s4, [x13, #0]                                      // scale
   sshll v4.8h, v4.8b, #0                                 // scale_0
   sshll v4.4s, v4.4h, #0
@@ -227,8 +239,6 @@ L(k):
   fmul v5.4s, v5.4s, v23.4s                              // scale_1
   fmul v6.4s, v6.4s, v24.4s                              // scale_2
   fmul v7.4s, v7.4s, v25.4s                              // scale_3
-  ldr x16, =3238002688
-  dup v31.4s, w16                                        // negated_half
   ldr s8, [x13, #8]                                      // scale
   sshll v8.8h, v8.8b, #0                                 // minimum_0
   sshll v8.4s, v8.4h, #0
@@ -245,36 +255,36 @@ L(k):
   sshll v11.8h, v11.8b, #0                               // minimum_3
   sshll v11.4s, v11.4h, #0
   scvtf v11.4s, v11.4s                                   // minimum_3
-  fmul v12.4s, v4.4s, v31.4s                             // half
-  fmla v12.4s, v8.4s, v26.4s                             // middle
-  fmul v8.4s, v5.4s, v31.4s                              // half
+  fmul v13.4s, v4.4s, v30.4s                             // half
+  fmla v13.4s, v8.4s, v26.4s                             // middle
+  fmul v8.4s, v5.4s, v30.4s                              // half
   fmla v8.4s, v9.4s, v27.4s                              // middle
-  fmul v9.4s, v6.4s, v31.4s                              // half
+  fmul v9.4s, v6.4s, v30.4s                              // half
   fmla v9.4s, v10.4s, v28.4s                             // middle
-  fmul v31.4s, v7.4s, v31.4s                             // half
-  fmla v31.4s, v11.4s, v29.4s                            // middle
-  fsub v30.4s, v30.4s, v2.4s                             // real
+  fmul v10.4s, v7.4s, v30.4s                             // half
+  fmla v10.4s, v11.4s, v29.4s                            // middle
+  fadd v11.4s, v13.4s, v13.4s                            // zeros
+  fmul v8.4s, v8.4s, v31.4s                              // zeros
+  fadd v9.4s, v9.4s, v9.4s                               // zeros
+  fmul v10.4s, v10.4s, v31.4s                            // zeros
+  fsub v12.4s, v12.4s, v2.4s                             // real
   fsub v2.4s, v2.4s, v17.4s                              // real
   fsub v1.4s, v1.4s, v3.4s                               // real
   fsub v3.4s, v3.4s, v17.4s                              // real
   fsub v0.4s, v0.4s, v17.4s                              // sums_of_codes
-  ldr x16, =1040187392
-  dup v10.4s, w16                                        // eighth
-  fadd v11.4s, v0.4s, v0.4s                              // sums_of_codes
-  fmul v0.4s, v0.4s, v10.4s                              // sums_of_codes
-  ldr q10, [x12], #16                                    // scale_row
-  fmul v4.4s, v30.4s, v4.4s                              // real
-  fmla v4.4s, v11.4s, v12.4s                             // real
-  fmla v18.4s, v4.4s, v10.4s                             // f_0
+  ldr q13, [x12], #16                                    // scale_row
+  fmul v4.4s, v12.4s, v4.4s                              // real
+  fmla v4.4s, v0.4s, v11.4s                              // real
+  fmla v18.4s, v4.4s, v13.4s                             // f_0
   fmul v2.4s, v2.4s, v5.4s                               // real
   fmla v2.4s, v0.4s, v8.4s                               // real
-  fmla v19.4s, v2.4s, v10.4s                             // f_1
+  fmla v19.4s, v2.4s, v13.4s                             // f_1
   fmul v1.4s, v1.4s, v6.4s                               // real
-  fmla v1.4s, v11.4s, v9.4s                              // real
-  fmla v20.4s, v1.4s, v10.4s                             // f_2
+  fmla v1.4s, v0.4s, v9.4s                               // real
+  fmla v20.4s, v1.4s, v13.4s                             // f_2
   fmul v1.4s, v3.4s, v7.4s                               // real
-  fmla v1.4s, v0.4s, v31.4s                              // real
-  fmla v21.4s, v1.4s, v10.4s                             // f_3
+  fmla v1.4s, v0.4s, v10.4s                              // real
+  fmla v21.4s, v1.4s, v13.4s                             // f_3
   add x13, x13, #16
   add x14, x14, #16
   subs x15, x15, #1                                      // next k
@@ -564,7 +574,9 @@ L(n_done):
   ldr d10, [sp, #16]
   ldr d11, [sp, #24]
   ldr d12, [sp, #32]
-  add sp, sp, #48
+  ldr d13, [sp, #40]
+  ldr d14, [sp, #48]
+  add sp, sp, #64
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -580,8 +592,12 @@ L(n_done):
   .seh_save_freg d11, 24
   ldr d12, [sp, #32]
   .seh_save_freg d12, 32
-  add sp, sp, #48
-  .seh_stackalloc 48
+  ldr d13, [sp, #40]
+  .seh_save_freg d13, 40
+  ldr d14, [sp, #48]
+  .seh_save_freg d14, 48
+  add sp, sp, #64
+  .seh_stackalloc 64
   .seh_endepilogue
   ret
   .seh_endproc

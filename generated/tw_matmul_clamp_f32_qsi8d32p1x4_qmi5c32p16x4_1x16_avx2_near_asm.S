@@ -15,8 +15,8 @@
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 m_left  rbx k_padded  rbp k_left  r12 rhs_prefetch  r13 lhs_panel
 //  r14 rhs_panel  r15 ahead  ymm0 mask  ymm1 top_mask  ymm2 ones  ymm3 f_0  ymm4 f_1
-//  ymm5 raw_0 ...  ymm6 lo_0 ...  ymm7 tops ...  ymm8 tops ...  ymm9 tops ...  ymm10 tops ...
-//  ymm11 tops ...  ymm12 tops ...  ymm13 tops ...  ymm14 tops
+//  ymm5 negated_half  ymm6 raw_0 ...  ymm7 lo_0 ...  ymm8 tops ...  ymm9 tops ...  ymm10 tops ...
+//  ymm11 tops ...  ymm12 tops ...  ymm13 tops ...  ymm14 tops ...  ymm15 tops
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -62,8 +62,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p16x4_1x16_avx2_near_asm:
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p16x4_1x16_avx2_near_asm
-  sub rsp, 216
-  .seh_stackalloc 216
+  sub rsp, 232
+  .seh_stackalloc 232
   mov qword ptr [rsp + 0], rsi
   .seh_savereg rsi, 0
   mov qword ptr [rsp + 8], rdi
@@ -98,6 +98,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p16x4_1x16_avx2_near_asm:
   .seh_savexmm xmm13, 176
   vmovaps xmmword ptr [rsp + 192], xmm14
   .seh_savexmm xmm14, 192
+  vmovaps xmmword ptr [rsp + 208], xmm15
+  .seh_savexmm xmm15, 208
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -134,6 +136,9 @@ L(m):
   mov rbp, rbx                                           // k_padded
   shr rbp, 5                                             // blocks
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov r13, 3238002688                                    // number
+  vmovd xmm5, r13d                                       // negated_half
+  vpbroadcastd ymm5, xmm5
   mov r13, r10                                           // lhs_panel
   mov r14, rdx                                           // rhs_panel
   test rbp, rbp
@@ -144,169 +149,166 @@ L(k):
   prefetcht0 byte ptr [r15 + 0]                          // ahead
   prefetcht0 byte ptr [r15 + 64]                         // ahead
   prefetcht0 byte ptr [r15 + 128]                        // ahead
-  vmovdqu ymm5, ymmword ptr [r14 + 0]                    // raw_0
-  vpand ymm6, ymm5, ymm0                                 // lo_0
-  vpsrlw ymm5, ymm5, 4                                   // hi_0
-  vpand ymm5, ymm5, ymm0                                 // hi_0
-  vmovdqu ymm7, ymmword ptr [r14 + 256]                  // tops
-  vpslld ymm8, ymm7, 4                                   // tops
-  vpand ymm8, ymm8, ymm1                                 // tops
-  vpor ymm6, ymm6, ymm8                                  // code_0
-  vpand ymm7, ymm7, ymm1                                 // tops
-  vpor ymm5, ymm5, ymm7                                  // code_0
-  vmovdqu ymm7, ymmword ptr [r14 + 32]                   // raw_1
-  vpand ymm8, ymm7, ymm0                                 // lo_1
-  vpsrlw ymm7, ymm7, 4                                   // hi_1
-  vpand ymm7, ymm7, ymm0                                 // hi_1
-  vmovdqu ymm9, ymmword ptr [r14 + 288]                  // tops
-  vpslld ymm10, ymm9, 4                                  // tops
-  vpand ymm10, ymm10, ymm1                               // tops
-  vpor ymm8, ymm8, ymm10                                 // code_1
-  vpand ymm9, ymm9, ymm1                                 // tops
-  vpor ymm7, ymm7, ymm9                                  // code_1
-  vpbroadcastd ymm9, dword ptr [r13 + 0]                 // a_0
-  vpmaddubsw ymm6, ymm6, ymm9                            // acc_0_0
-  vpmaddubsw ymm8, ymm8, ymm9                            // acc_0_1
-  vpbroadcastd ymm9, dword ptr [r13 + 16]                // a_0
-  vpmaddubsw ymm5, ymm5, ymm9                            // product
-  vpaddw ymm5, ymm6, ymm5                                // acc_0_0
-  vpmaddubsw ymm6, ymm7, ymm9                            // product
-  vpaddw ymm6, ymm8, ymm6                                // acc_0_1
-  vmovdqu ymm7, ymmword ptr [r14 + 64]                   // raw_0
-  vpand ymm8, ymm7, ymm0                                 // lo_0
-  vpsrlw ymm7, ymm7, 4                                   // hi_0
-  vpand ymm7, ymm7, ymm0                                 // hi_0
-  vmovdqu ymm9, ymmword ptr [r14 + 256]                  // tops
-  vpslld ymm10, ymm9, 3                                  // tops
-  vpand ymm10, ymm10, ymm1                               // tops
-  vpor ymm8, ymm8, ymm10                                 // code_0
-  vpsrld ymm9, ymm9, 1                                   // tops
+  vmovdqu ymm6, ymmword ptr [r14 + 0]                    // raw_0
+  vpand ymm7, ymm6, ymm0                                 // lo_0
+  vpsrlw ymm6, ymm6, 4                                   // hi_0
+  vpand ymm6, ymm6, ymm0                                 // hi_0
+  vmovdqu ymm8, ymmword ptr [r14 + 256]                  // tops
+  vpslld ymm9, ymm8, 4                                   // tops
   vpand ymm9, ymm9, ymm1                                 // tops
   vpor ymm7, ymm7, ymm9                                  // code_0
-  vmovdqu ymm9, ymmword ptr [r14 + 96]                   // raw_1
-  vpand ymm10, ymm9, ymm0                                // lo_1
-  vpsrlw ymm9, ymm9, 4                                   // hi_1
-  vpand ymm9, ymm9, ymm0                                 // hi_1
-  vmovdqu ymm11, ymmword ptr [r14 + 288]                 // tops
-  vpslld ymm12, ymm11, 3                                 // tops
-  vpand ymm12, ymm12, ymm1                               // tops
-  vpor ymm10, ymm10, ymm12                               // code_1
-  vpsrld ymm11, ymm11, 1                                 // tops
+  vpand ymm8, ymm8, ymm1                                 // tops
+  vpor ymm6, ymm6, ymm8                                  // code_0
+  vmovdqu ymm8, ymmword ptr [r14 + 32]                   // raw_1
+  vpand ymm9, ymm8, ymm0                                 // lo_1
+  vpsrlw ymm8, ymm8, 4                                   // hi_1
+  vpand ymm8, ymm8, ymm0                                 // hi_1
+  vmovdqu ymm10, ymmword ptr [r14 + 288]                 // tops
+  vpslld ymm11, ymm10, 4                                 // tops
   vpand ymm11, ymm11, ymm1                               // tops
   vpor ymm9, ymm9, ymm11                                 // code_1
-  vpbroadcastd ymm11, dword ptr [r13 + 4]                // a_0
-  vpmaddubsw ymm8, ymm8, ymm11                           // product
-  vpaddw ymm5, ymm5, ymm8                                // acc_0_0
-  vpmaddubsw ymm8, ymm10, ymm11                          // product
-  vpaddw ymm6, ymm6, ymm8                                // acc_0_1
-  vpbroadcastd ymm8, dword ptr [r13 + 20]                // a_0
-  vpmaddubsw ymm7, ymm7, ymm8                            // product
-  vpaddw ymm5, ymm5, ymm7                                // acc_0_0
-  vpmaddubsw ymm7, ymm9, ymm8                            // product
-  vpaddw ymm6, ymm6, ymm7                                // acc_0_1
-  vpmaddwd ymm5, ymm5, ymm2                              // wide
-  vpbroadcastd ymm7, dword ptr [r13 + 32]                // sum
-  vpaddd ymm5, ymm5, ymm7                                // sum_0_0
+  vpand ymm10, ymm10, ymm1                               // tops
+  vpor ymm8, ymm8, ymm10                                 // code_1
+  vpbroadcastd ymm10, dword ptr [r13 + 0]                // a_0
+  vpmaddubsw ymm7, ymm7, ymm10                           // acc_0_0
+  vpmaddubsw ymm9, ymm9, ymm10                           // acc_0_1
+  vpbroadcastd ymm10, dword ptr [r13 + 16]               // a_0
+  vpmaddubsw ymm6, ymm6, ymm10                           // product
+  vpaddw ymm6, ymm7, ymm6                                // acc_0_0
+  vpmaddubsw ymm7, ymm8, ymm10                           // product
+  vpaddw ymm7, ymm9, ymm7                                // acc_0_1
+  vmovdqu ymm8, ymmword ptr [r14 + 64]                   // raw_0
+  vpand ymm9, ymm8, ymm0                                 // lo_0
+  vpsrlw ymm8, ymm8, 4                                   // hi_0
+  vpand ymm8, ymm8, ymm0                                 // hi_0
+  vmovdqu ymm10, ymmword ptr [r14 + 256]                 // tops
+  vpslld ymm11, ymm10, 3                                 // tops
+  vpand ymm11, ymm11, ymm1                               // tops
+  vpor ymm9, ymm9, ymm11                                 // code_0
+  vpsrld ymm10, ymm10, 1                                 // tops
+  vpand ymm10, ymm10, ymm1                               // tops
+  vpor ymm8, ymm8, ymm10                                 // code_0
+  vmovdqu ymm10, ymmword ptr [r14 + 96]                  // raw_1
+  vpand ymm11, ymm10, ymm0                               // lo_1
+  vpsrlw ymm10, ymm10, 4                                 // hi_1
+  vpand ymm10, ymm10, ymm0                               // hi_1
+  vmovdqu ymm12, ymmword ptr [r14 + 288]                 // tops
+  vpslld ymm13, ymm12, 3                                 // tops
+  vpand ymm13, ymm13, ymm1                               // tops
+  vpor ymm11, ymm11, ymm13                               // code_1
+  vpsrld ymm12, ymm12, 1                                 // tops
+  vpand ymm12, ymm12, ymm1                               // tops
+  vpor ymm10, ymm10, ymm12                               // code_1
+  vpbroadcastd ymm12, dword ptr [r13 + 4]                // a_0
+  vpmaddubsw ymm9, ymm9, ymm12                           // product
+  vpaddw ymm6, ymm6, ymm9                                // acc_0_0
+  vpmaddubsw ymm9, ymm11, ymm12                          // product
+  vpaddw ymm7, ymm7, ymm9                                // acc_0_1
+  vpbroadcastd ymm9, dword ptr [r13 + 20]                // a_0
+  vpmaddubsw ymm8, ymm8, ymm9                            // product
+  vpaddw ymm6, ymm6, ymm8                                // acc_0_0
+  vpmaddubsw ymm8, ymm10, ymm9                           // product
+  vpaddw ymm7, ymm7, ymm8                                // acc_0_1
   vpmaddwd ymm6, ymm6, ymm2                              // wide
-  vpbroadcastd ymm7, dword ptr [r13 + 32]                // sum
-  vpaddd ymm6, ymm6, ymm7                                // sum_0_1
+  vpbroadcastd ymm8, dword ptr [r13 + 32]                // sum
+  vpaddd ymm6, ymm6, ymm8                                // sum_0_0
+  vpmaddwd ymm7, ymm7, ymm2                              // wide
+  vpbroadcastd ymm8, dword ptr [r13 + 32]                // sum
+  vpaddd ymm7, ymm7, ymm8                                // sum_0_1
   prefetcht0 byte ptr [r15 + 192]                        // ahead
   prefetcht0 byte ptr [r15 + 256]                        // ahead
   prefetcht0 byte ptr [r15 + 320]                        // ahead
-  vmovdqu ymm7, ymmword ptr [r14 + 128]                  // raw_0
-  vpand ymm8, ymm7, ymm0                                 // lo_0
-  vpsrlw ymm7, ymm7, 4                                   // hi_0
-  vpand ymm7, ymm7, ymm0                                 // hi_0
-  vmovdqu ymm9, ymmword ptr [r14 + 256]                  // tops
-  vpslld ymm10, ymm9, 2                                  // tops
-  vpand ymm10, ymm10, ymm1                               // tops
-  vpor ymm8, ymm8, ymm10                                 // code_0
-  vpsrld ymm9, ymm9, 2                                   // tops
-  vpand ymm9, ymm9, ymm1                                 // tops
-  vpor ymm7, ymm7, ymm9                                  // code_0
-  vmovdqu ymm9, ymmword ptr [r14 + 160]                  // raw_1
-  vpand ymm10, ymm9, ymm0                                // lo_1
-  vpsrlw ymm9, ymm9, 4                                   // hi_1
-  vpand ymm9, ymm9, ymm0                                 // hi_1
-  vmovdqu ymm11, ymmword ptr [r14 + 288]                 // tops
-  vpslld ymm12, ymm11, 2                                 // tops
-  vpand ymm12, ymm12, ymm1                               // tops
-  vpor ymm10, ymm10, ymm12                               // code_1
-  vpsrld ymm11, ymm11, 2                                 // tops
-  vpand ymm11, ymm11, ymm1                               // tops
-  vpor ymm9, ymm9, ymm11                                 // code_1
-  vpbroadcastd ymm11, dword ptr [r13 + 8]                // a_0
-  vpmaddubsw ymm8, ymm8, ymm11                           // acc_0_0
-  vpmaddubsw ymm10, ymm10, ymm11                         // acc_0_1
-  vpbroadcastd ymm11, dword ptr [r13 + 24]               // a_0
-  vpmaddubsw ymm7, ymm7, ymm11                           // product
-  vpaddw ymm7, ymm8, ymm7                                // acc_0_0
-  vpmaddubsw ymm8, ymm9, ymm11                           // product
-  vpaddw ymm8, ymm10, ymm8                               // acc_0_1
-  vmovdqu ymm9, ymmword ptr [r14 + 192]                  // raw_0
-  vpand ymm10, ymm9, ymm0                                // lo_0
-  vpsrlw ymm9, ymm9, 4                                   // hi_0
-  vpand ymm9, ymm9, ymm0                                 // hi_0
-  vmovdqu ymm11, ymmword ptr [r14 + 256]                 // tops
-  vpslld ymm12, ymm11, 1                                 // tops
-  vpand ymm12, ymm12, ymm1                               // tops
-  vpor ymm10, ymm10, ymm12                               // code_0
-  vpsrld ymm11, ymm11, 3                                 // tops
+  vmovdqu ymm8, ymmword ptr [r14 + 128]                  // raw_0
+  vpand ymm9, ymm8, ymm0                                 // lo_0
+  vpsrlw ymm8, ymm8, 4                                   // hi_0
+  vpand ymm8, ymm8, ymm0                                 // hi_0
+  vmovdqu ymm10, ymmword ptr [r14 + 256]                 // tops
+  vpslld ymm11, ymm10, 2                                 // tops
   vpand ymm11, ymm11, ymm1                               // tops
   vpor ymm9, ymm9, ymm11                                 // code_0
-  vmovdqu ymm11, ymmword ptr [r14 + 224]                 // raw_1
-  vpand ymm12, ymm11, ymm0                               // lo_1
-  vpsrlw ymm11, ymm11, 4                                 // hi_1
-  vpand ymm11, ymm11, ymm0                               // hi_1
-  vmovdqu ymm13, ymmword ptr [r14 + 288]                 // tops
-  vpslld ymm14, ymm13, 1                                 // tops
-  vpand ymm14, ymm14, ymm1                               // tops
-  vpor ymm12, ymm12, ymm14                               // code_1
-  vpsrld ymm13, ymm13, 3                                 // tops
+  vpsrld ymm10, ymm10, 2                                 // tops
+  vpand ymm10, ymm10, ymm1                               // tops
+  vpor ymm8, ymm8, ymm10                                 // code_0
+  vmovdqu ymm10, ymmword ptr [r14 + 160]                 // raw_1
+  vpand ymm11, ymm10, ymm0                               // lo_1
+  vpsrlw ymm10, ymm10, 4                                 // hi_1
+  vpand ymm10, ymm10, ymm0                               // hi_1
+  vmovdqu ymm12, ymmword ptr [r14 + 288]                 // tops
+  vpslld ymm13, ymm12, 2                                 // tops
   vpand ymm13, ymm13, ymm1                               // tops
   vpor ymm11, ymm11, ymm13                               // code_1
-  vpbroadcastd ymm13, dword ptr [r13 + 12]               // a_0
-  vpmaddubsw ymm10, ymm10, ymm13                         // product
-  vpaddw ymm7, ymm7, ymm10                               // acc_0_0
-  vpmaddubsw ymm10, ymm12, ymm13                         // product
-  vpaddw ymm8, ymm8, ymm10                               // acc_0_1
-  vpbroadcastd ymm10, dword ptr [r13 + 28]               // a_0
-  vpmaddubsw ymm9, ymm9, ymm10                           // product
-  vpaddw ymm7, ymm7, ymm9                                // acc_0_0
-  vpmaddubsw ymm9, ymm11, ymm10                          // product
-  vpaddw ymm8, ymm8, ymm9                                // acc_0_1
-  vpmaddwd ymm7, ymm7, ymm2                              // wide
-  vpaddd ymm5, ymm7, ymm5                                // sum_0_0
-  vpmaddwd ymm7, ymm8, ymm2                              // wide
-  vpaddd ymm6, ymm7, ymm6                                // sum_0_1
-  vmovdqu xmm7, xmmword ptr [r14 + 320]                  // scale
-  vcvtph2ps ymm7, xmm7                                   // scale_0
-  vmovdqu xmm8, xmmword ptr [r14 + 336]                  // scale
-  vcvtph2ps ymm8, xmm8                                   // scale_1
-  mov r15, 3238002688
-  vmovd xmm9, r15d                                       // negated_half
-  vpbroadcastd ymm9, xmm9
+  vpsrld ymm12, ymm12, 2                                 // tops
+  vpand ymm12, ymm12, ymm1                               // tops
+  vpor ymm10, ymm10, ymm12                               // code_1
+  vpbroadcastd ymm12, dword ptr [r13 + 8]                // a_0
+  vpmaddubsw ymm9, ymm9, ymm12                           // acc_0_0
+  vpmaddubsw ymm11, ymm11, ymm12                         // acc_0_1
+  vpbroadcastd ymm12, dword ptr [r13 + 24]               // a_0
+  vpmaddubsw ymm8, ymm8, ymm12                           // product
+  vpaddw ymm8, ymm9, ymm8                                // acc_0_0
+  vpmaddubsw ymm9, ymm10, ymm12                          // product
+  vpaddw ymm9, ymm11, ymm9                               // acc_0_1
+  vmovdqu ymm10, ymmword ptr [r14 + 192]                 // raw_0
+  vpand ymm11, ymm10, ymm0                               // lo_0
+  vpsrlw ymm10, ymm10, 4                                 // hi_0
+  vpand ymm10, ymm10, ymm0                               // hi_0
+  vmovdqu ymm12, ymmword ptr [r14 + 256]                 // tops
+  vpslld ymm13, ymm12, 1                                 // tops
+  vpand ymm13, ymm13, ymm1                               // tops
+  vpor ymm11, ymm11, ymm13                               // code_0
+  vpsrld ymm12, ymm12, 3                                 // tops
+  vpand ymm12, ymm12, ymm1                               // tops
+  vpor ymm10, ymm10, ymm12                               // code_0
+  vmovdqu ymm12, ymmword ptr [r14 + 224]                 // raw_1
+  vpand ymm13, ymm12, ymm0                               // lo_1
+  vpsrlw ymm12, ymm12, 4                                 // hi_1
+  vpand ymm12, ymm12, ymm0                               // hi_1
+  vmovdqu ymm14, ymmword ptr [r14 + 288]                 // tops
+  vpslld ymm15, ymm14, 1                                 // tops
+  vpand ymm15, ymm15, ymm1                               // tops
+  vpor ymm13, ymm13, ymm15                               // code_1
+  vpsrld ymm14, ymm14, 3                                 // tops
+  vpand ymm14, ymm14, ymm1                               // tops
+  vpor ymm12, ymm12, ymm14                               // code_1
+  vpbroadcastd ymm14, dword ptr [r13 + 12]               // a_0
+  vpmaddubsw ymm11, ymm11, ymm14                         // product
+  vpaddw ymm8, ymm8, ymm11                               // acc_0_0
+  vpmaddubsw ymm11, ymm13, ymm14                         // product
+  vpaddw ymm9, ymm9, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [r13 + 28]               // a_0
+  vpmaddubsw ymm10, ymm10, ymm11                         // product
+  vpaddw ymm8, ymm8, ymm10                               // acc_0_0
+  vpmaddubsw ymm10, ymm12, ymm11                         // product
+  vpaddw ymm9, ymm9, ymm10                               // acc_0_1
+  vpmaddwd ymm8, ymm8, ymm2                              // wide
+  vpaddd ymm6, ymm8, ymm6                                // sum_0_0
+  vpmaddwd ymm8, ymm9, ymm2                              // wide
+  vpaddd ymm7, ymm8, ymm7                                // sum_0_1
+  vmovdqu xmm8, xmmword ptr [r14 + 320]                  // scale
+  vcvtph2ps ymm8, xmm8                                   // scale_0
+  vmovdqu xmm9, xmmword ptr [r14 + 336]                  // scale
+  vcvtph2ps ymm9, xmm9                                   // scale_1
   vmovdqu xmm10, xmmword ptr [r14 + 352]                 // scale
   vcvtph2ps ymm10, xmm10                                 // minimum_0
   vmovdqu xmm11, xmmword ptr [r14 + 368]                 // scale
   vcvtph2ps ymm11, xmm11                                 // minimum_1
-  vmulps ymm12, ymm7, ymm9                               // half
+  vmulps ymm12, ymm8, ymm5                               // half
   vsubps ymm10, ymm12, ymm10                             // middle
-  vmulps ymm9, ymm8, ymm9                                // half
-  vsubps ymm9, ymm9, ymm11                               // middle
-  vcvtdq2ps ymm5, ymm5                                   // real
+  vmulps ymm12, ymm9, ymm5                               // half
+  vsubps ymm11, ymm12, ymm11                             // middle
   vcvtdq2ps ymm6, ymm6                                   // real
-  vpbroadcastd ymm11, dword ptr [r13 + 32]               // sum_of_codes
-  vpsrad ymm11, ymm11, 3                                 // sum_of_codes
-  vcvtdq2ps ymm11, ymm11                                 // sum_of_codes
-  vpbroadcastd ymm12, dword ptr [r13 + 36]               // scale_row_0
+  vcvtdq2ps ymm7, ymm7                                   // real
+  vpbroadcastd ymm12, dword ptr [r13 + 32]               // sum_of_codes
+  vpsrad ymm12, ymm12, 3                                 // sum_of_codes
+  vcvtdq2ps ymm12, ymm12                                 // sum_of_codes
   vpbroadcastd ymm13, dword ptr [r13 + 36]               // scale_row_0
-  vmulps ymm5, ymm5, ymm7                                // real
-  vfmadd231ps ymm5, ymm11, ymm10                         // real
-  vfmadd231ps ymm3, ymm5, ymm12                          // f_0
-  vmulps ymm5, ymm6, ymm8                                // real
-  vfmadd231ps ymm5, ymm11, ymm9                          // real
-  vfmadd231ps ymm4, ymm5, ymm13                          // f_1
+  vpbroadcastd ymm14, dword ptr [r13 + 36]               // scale_row_0
+  vmulps ymm6, ymm6, ymm8                                // real
+  vfmadd231ps ymm6, ymm12, ymm10                         // real
+  vfmadd231ps ymm3, ymm6, ymm13                          // f_0
+  vmulps ymm6, ymm7, ymm9                                // real
+  vfmadd231ps ymm6, ymm12, ymm11                         // real
+  vfmadd231ps ymm4, ymm6, ymm14                          // f_1
   lea r13, [r13 + 40]
   lea r14, [r14 + 384]
   sub rbp, 1                                             // next k
@@ -644,7 +646,8 @@ L(n_done):
   vmovaps xmm12, xmmword ptr [rsp + 160]
   vmovaps xmm13, xmmword ptr [rsp + 176]
   vmovaps xmm14, xmmword ptr [rsp + 192]
-  add rsp, 216
+  vmovaps xmm15, xmmword ptr [rsp + 208]
+  add rsp, 232
   ret
   .seh_endproc
 #endif

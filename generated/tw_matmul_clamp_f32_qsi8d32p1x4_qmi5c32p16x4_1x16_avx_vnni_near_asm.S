@@ -14,9 +14,9 @@
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 m_left  rbx k_padded  rbp k_left  r12 rhs_prefetch  r13 lhs_panel
-//  r14 rhs_panel  r15 ahead  ymm0 mask  ymm1 top_mask  ymm2 f_0  ymm3 f_1  ymm4 acc_0_0 ...
-//  ymm5 acc_0_1 ...  ymm6 raw_0 ...  ymm7 lo_0 ...  ymm8 tops ...  ymm9 tops ...  ymm10 tops ...
-//  ymm11 tops ...  ymm12 scale_row_0
+//  r14 rhs_panel  r15 ahead  ymm0 mask  ymm1 top_mask  ymm2 f_0  ymm3 f_1  ymm4 negated_half
+//  ymm5 acc_0_0 ...  ymm6 acc_0_1 ...  ymm7 raw_0 ...  ymm8 lo_0 ...  ymm9 tops ...  ymm10 tops ...
+//  ymm11 tops ...  ymm12 tops ...  ymm13 scale_row_0
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -62,8 +62,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p16x4_1x16_avx_vnni_near_asm:
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p16x4_1x16_avx_vnni_near_asm
-  sub rsp, 184
-  .seh_stackalloc 184
+  sub rsp, 200
+  .seh_stackalloc 200
   mov qword ptr [rsp + 0], rsi
   .seh_savereg rsi, 0
   mov qword ptr [rsp + 8], rdi
@@ -94,6 +94,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p16x4_1x16_avx_vnni_near_asm:
   .seh_savexmm xmm11, 144
   vmovaps xmmword ptr [rsp + 160], xmm12
   .seh_savexmm xmm12, 160
+  vmovaps xmmword ptr [rsp + 176], xmm13
+  .seh_savexmm xmm13, 176
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -127,6 +129,9 @@ L(m):
   mov rbp, rbx                                           // k_padded
   shr rbp, 5                                             // blocks
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov r13, 3238002688                                    // number
+  vmovd xmm4, r13d                                       // negated_half
+  vpbroadcastd ymm4, xmm4
   mov r13, r10                                           // lhs_panel
   mov r14, rdx                                           // rhs_panel
   test rbp, rbp
@@ -135,151 +140,148 @@ L(m):
 L(k):
   lea r15, [r14 + r12]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
-  vpbroadcastd ymm4, dword ptr [r13 + 32]                // acc_0_0
-  vpbroadcastd ymm5, dword ptr [r13 + 32]                // acc_0_1
-  vmovdqu ymm6, ymmword ptr [r14 + 0]                    // raw_0
-  vpand ymm7, ymm6, ymm0                                 // lo_0
-  vpsrlw ymm6, ymm6, 4                                   // hi_0
-  vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r14 + 256]                  // tops
-  vpslld ymm9, ymm8, 4                                   // tops
+  vpbroadcastd ymm5, dword ptr [r13 + 32]                // acc_0_0
+  vpbroadcastd ymm6, dword ptr [r13 + 32]                // acc_0_1
+  vmovdqu ymm7, ymmword ptr [r14 + 0]                    // raw_0
+  vpand ymm8, ymm7, ymm0                                 // lo_0
+  vpsrlw ymm7, ymm7, 4                                   // hi_0
+  vpand ymm7, ymm7, ymm0                                 // hi_0
+  vmovdqu ymm9, ymmword ptr [r14 + 256]                  // tops
+  vpslld ymm10, ymm9, 4                                  // tops
+  vpand ymm10, ymm10, ymm1                               // tops
+  vpor ymm8, ymm8, ymm10                                 // code_0
   vpand ymm9, ymm9, ymm1                                 // tops
   vpor ymm7, ymm7, ymm9                                  // code_0
-  vpand ymm8, ymm8, ymm1                                 // tops
-  vpor ymm6, ymm6, ymm8                                  // code_0
-  vmovdqu ymm8, ymmword ptr [r14 + 32]                   // raw_1
-  vpand ymm9, ymm8, ymm0                                 // lo_1
-  vpsrlw ymm8, ymm8, 4                                   // hi_1
-  vpand ymm8, ymm8, ymm0                                 // hi_1
-  vmovdqu ymm10, ymmword ptr [r14 + 288]                 // tops
-  vpslld ymm11, ymm10, 4                                 // tops
+  vmovdqu ymm9, ymmword ptr [r14 + 32]                   // raw_1
+  vpand ymm10, ymm9, ymm0                                // lo_1
+  vpsrlw ymm9, ymm9, 4                                   // hi_1
+  vpand ymm9, ymm9, ymm0                                 // hi_1
+  vmovdqu ymm11, ymmword ptr [r14 + 288]                 // tops
+  vpslld ymm12, ymm11, 4                                 // tops
+  vpand ymm12, ymm12, ymm1                               // tops
+  vpor ymm10, ymm10, ymm12                               // code_1
   vpand ymm11, ymm11, ymm1                               // tops
   vpor ymm9, ymm9, ymm11                                 // code_1
-  vpand ymm10, ymm10, ymm1                               // tops
-  vpor ymm8, ymm8, ymm10                                 // code_1
-  vpbroadcastd ymm10, dword ptr [r13 + 0]                // a_0
-  {vex} vpdpbusd ymm4, ymm7, ymm10                       // acc_0_0
-  {vex} vpdpbusd ymm5, ymm9, ymm10                       // acc_0_1
-  vpbroadcastd ymm7, dword ptr [r13 + 16]                // a_0
-  {vex} vpdpbusd ymm4, ymm6, ymm7                        // acc_0_0
-  {vex} vpdpbusd ymm5, ymm8, ymm7                        // acc_0_1
+  vpbroadcastd ymm11, dword ptr [r13 + 0]                // a_0
+  {vex} vpdpbusd ymm5, ymm8, ymm11                       // acc_0_0
+  {vex} vpdpbusd ymm6, ymm10, ymm11                      // acc_0_1
+  vpbroadcastd ymm8, dword ptr [r13 + 16]                // a_0
+  {vex} vpdpbusd ymm5, ymm7, ymm8                        // acc_0_0
+  {vex} vpdpbusd ymm6, ymm9, ymm8                        // acc_0_1
   prefetcht0 byte ptr [r15 + 64]                         // ahead
   prefetcht0 byte ptr [r15 + 128]                        // ahead
-  vmovdqu ymm6, ymmword ptr [r14 + 64]                   // raw_0
-  vpand ymm7, ymm6, ymm0                                 // lo_0
-  vpsrlw ymm6, ymm6, 4                                   // hi_0
-  vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r14 + 256]                  // tops
-  vpslld ymm9, ymm8, 3                                   // tops
+  vmovdqu ymm7, ymmword ptr [r14 + 64]                   // raw_0
+  vpand ymm8, ymm7, ymm0                                 // lo_0
+  vpsrlw ymm7, ymm7, 4                                   // hi_0
+  vpand ymm7, ymm7, ymm0                                 // hi_0
+  vmovdqu ymm9, ymmword ptr [r14 + 256]                  // tops
+  vpslld ymm10, ymm9, 3                                  // tops
+  vpand ymm10, ymm10, ymm1                               // tops
+  vpor ymm8, ymm8, ymm10                                 // code_0
+  vpsrld ymm9, ymm9, 1                                   // tops
   vpand ymm9, ymm9, ymm1                                 // tops
   vpor ymm7, ymm7, ymm9                                  // code_0
-  vpsrld ymm8, ymm8, 1                                   // tops
-  vpand ymm8, ymm8, ymm1                                 // tops
-  vpor ymm6, ymm6, ymm8                                  // code_0
-  vmovdqu ymm8, ymmword ptr [r14 + 96]                   // raw_1
-  vpand ymm9, ymm8, ymm0                                 // lo_1
-  vpsrlw ymm8, ymm8, 4                                   // hi_1
-  vpand ymm8, ymm8, ymm0                                 // hi_1
-  vmovdqu ymm10, ymmword ptr [r14 + 288]                 // tops
-  vpslld ymm11, ymm10, 3                                 // tops
+  vmovdqu ymm9, ymmword ptr [r14 + 96]                   // raw_1
+  vpand ymm10, ymm9, ymm0                                // lo_1
+  vpsrlw ymm9, ymm9, 4                                   // hi_1
+  vpand ymm9, ymm9, ymm0                                 // hi_1
+  vmovdqu ymm11, ymmword ptr [r14 + 288]                 // tops
+  vpslld ymm12, ymm11, 3                                 // tops
+  vpand ymm12, ymm12, ymm1                               // tops
+  vpor ymm10, ymm10, ymm12                               // code_1
+  vpsrld ymm11, ymm11, 1                                 // tops
   vpand ymm11, ymm11, ymm1                               // tops
   vpor ymm9, ymm9, ymm11                                 // code_1
-  vpsrld ymm10, ymm10, 1                                 // tops
-  vpand ymm10, ymm10, ymm1                               // tops
-  vpor ymm8, ymm8, ymm10                                 // code_1
-  vpbroadcastd ymm10, dword ptr [r13 + 4]                // a_0
-  {vex} vpdpbusd ymm4, ymm7, ymm10                       // acc_0_0
-  {vex} vpdpbusd ymm5, ymm9, ymm10                       // acc_0_1
-  vpbroadcastd ymm7, dword ptr [r13 + 20]                // a_0
-  {vex} vpdpbusd ymm4, ymm6, ymm7                        // acc_0_0
-  {vex} vpdpbusd ymm5, ymm8, ymm7                        // acc_0_1
+  vpbroadcastd ymm11, dword ptr [r13 + 4]                // a_0
+  {vex} vpdpbusd ymm5, ymm8, ymm11                       // acc_0_0
+  {vex} vpdpbusd ymm6, ymm10, ymm11                      // acc_0_1
+  vpbroadcastd ymm8, dword ptr [r13 + 20]                // a_0
+  {vex} vpdpbusd ymm5, ymm7, ymm8                        // acc_0_0
+  {vex} vpdpbusd ymm6, ymm9, ymm8                        // acc_0_1
   prefetcht0 byte ptr [r15 + 192]                        // ahead
-  vmovdqu ymm6, ymmword ptr [r14 + 128]                  // raw_0
-  vpand ymm7, ymm6, ymm0                                 // lo_0
-  vpsrlw ymm6, ymm6, 4                                   // hi_0
-  vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r14 + 256]                  // tops
-  vpslld ymm9, ymm8, 2                                   // tops
+  vmovdqu ymm7, ymmword ptr [r14 + 128]                  // raw_0
+  vpand ymm8, ymm7, ymm0                                 // lo_0
+  vpsrlw ymm7, ymm7, 4                                   // hi_0
+  vpand ymm7, ymm7, ymm0                                 // hi_0
+  vmovdqu ymm9, ymmword ptr [r14 + 256]                  // tops
+  vpslld ymm10, ymm9, 2                                  // tops
+  vpand ymm10, ymm10, ymm1                               // tops
+  vpor ymm8, ymm8, ymm10                                 // code_0
+  vpsrld ymm9, ymm9, 2                                   // tops
   vpand ymm9, ymm9, ymm1                                 // tops
   vpor ymm7, ymm7, ymm9                                  // code_0
-  vpsrld ymm8, ymm8, 2                                   // tops
-  vpand ymm8, ymm8, ymm1                                 // tops
-  vpor ymm6, ymm6, ymm8                                  // code_0
-  vmovdqu ymm8, ymmword ptr [r14 + 160]                  // raw_1
-  vpand ymm9, ymm8, ymm0                                 // lo_1
-  vpsrlw ymm8, ymm8, 4                                   // hi_1
-  vpand ymm8, ymm8, ymm0                                 // hi_1
-  vmovdqu ymm10, ymmword ptr [r14 + 288]                 // tops
-  vpslld ymm11, ymm10, 2                                 // tops
+  vmovdqu ymm9, ymmword ptr [r14 + 160]                  // raw_1
+  vpand ymm10, ymm9, ymm0                                // lo_1
+  vpsrlw ymm9, ymm9, 4                                   // hi_1
+  vpand ymm9, ymm9, ymm0                                 // hi_1
+  vmovdqu ymm11, ymmword ptr [r14 + 288]                 // tops
+  vpslld ymm12, ymm11, 2                                 // tops
+  vpand ymm12, ymm12, ymm1                               // tops
+  vpor ymm10, ymm10, ymm12                               // code_1
+  vpsrld ymm11, ymm11, 2                                 // tops
   vpand ymm11, ymm11, ymm1                               // tops
   vpor ymm9, ymm9, ymm11                                 // code_1
-  vpsrld ymm10, ymm10, 2                                 // tops
-  vpand ymm10, ymm10, ymm1                               // tops
-  vpor ymm8, ymm8, ymm10                                 // code_1
-  vpbroadcastd ymm10, dword ptr [r13 + 8]                // a_0
-  {vex} vpdpbusd ymm4, ymm7, ymm10                       // acc_0_0
-  {vex} vpdpbusd ymm5, ymm9, ymm10                       // acc_0_1
-  vpbroadcastd ymm7, dword ptr [r13 + 24]                // a_0
-  {vex} vpdpbusd ymm4, ymm6, ymm7                        // acc_0_0
-  {vex} vpdpbusd ymm5, ymm8, ymm7                        // acc_0_1
+  vpbroadcastd ymm11, dword ptr [r13 + 8]                // a_0
+  {vex} vpdpbusd ymm5, ymm8, ymm11                       // acc_0_0
+  {vex} vpdpbusd ymm6, ymm10, ymm11                      // acc_0_1
+  vpbroadcastd ymm8, dword ptr [r13 + 24]                // a_0
+  {vex} vpdpbusd ymm5, ymm7, ymm8                        // acc_0_0
+  {vex} vpdpbusd ymm6, ymm9, ymm8                        // acc_0_1
   prefetcht0 byte ptr [r15 + 256]                        // ahead
   prefetcht0 byte ptr [r15 + 320]                        // ahead
-  vmovdqu ymm6, ymmword ptr [r14 + 192]                  // raw_0
-  vpand ymm7, ymm6, ymm0                                 // lo_0
-  vpsrlw ymm6, ymm6, 4                                   // hi_0
-  vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r14 + 256]                  // tops
-  vpslld ymm9, ymm8, 1                                   // tops
+  vmovdqu ymm7, ymmword ptr [r14 + 192]                  // raw_0
+  vpand ymm8, ymm7, ymm0                                 // lo_0
+  vpsrlw ymm7, ymm7, 4                                   // hi_0
+  vpand ymm7, ymm7, ymm0                                 // hi_0
+  vmovdqu ymm9, ymmword ptr [r14 + 256]                  // tops
+  vpslld ymm10, ymm9, 1                                  // tops
+  vpand ymm10, ymm10, ymm1                               // tops
+  vpor ymm8, ymm8, ymm10                                 // code_0
+  vpsrld ymm9, ymm9, 3                                   // tops
   vpand ymm9, ymm9, ymm1                                 // tops
   vpor ymm7, ymm7, ymm9                                  // code_0
-  vpsrld ymm8, ymm8, 3                                   // tops
-  vpand ymm8, ymm8, ymm1                                 // tops
-  vpor ymm6, ymm6, ymm8                                  // code_0
-  vmovdqu ymm8, ymmword ptr [r14 + 224]                  // raw_1
-  vpand ymm9, ymm8, ymm0                                 // lo_1
-  vpsrlw ymm8, ymm8, 4                                   // hi_1
-  vpand ymm8, ymm8, ymm0                                 // hi_1
-  vmovdqu ymm10, ymmword ptr [r14 + 288]                 // tops
-  vpslld ymm11, ymm10, 1                                 // tops
+  vmovdqu ymm9, ymmword ptr [r14 + 224]                  // raw_1
+  vpand ymm10, ymm9, ymm0                                // lo_1
+  vpsrlw ymm9, ymm9, 4                                   // hi_1
+  vpand ymm9, ymm9, ymm0                                 // hi_1
+  vmovdqu ymm11, ymmword ptr [r14 + 288]                 // tops
+  vpslld ymm12, ymm11, 1                                 // tops
+  vpand ymm12, ymm12, ymm1                               // tops
+  vpor ymm10, ymm10, ymm12                               // code_1
+  vpsrld ymm11, ymm11, 3                                 // tops
   vpand ymm11, ymm11, ymm1                               // tops
   vpor ymm9, ymm9, ymm11                                 // code_1
-  vpsrld ymm10, ymm10, 3                                 // tops
-  vpand ymm10, ymm10, ymm1                               // tops
-  vpor ymm8, ymm8, ymm10                                 // code_1
-  vpbroadcastd ymm10, dword ptr [r13 + 12]               // a_0
-  {vex} vpdpbusd ymm4, ymm7, ymm10                       // acc_0_0
-  {vex} vpdpbusd ymm5, ymm9, ymm10                       // acc_0_1
-  vpbroadcastd ymm7, dword ptr [r13 + 28]                // a_0
-  {vex} vpdpbusd ymm4, ymm6, ymm7                        // acc_0_0
-  {vex} vpdpbusd ymm5, ymm8, ymm7                        // acc_0_1
-  vmovdqu xmm6, xmmword ptr [r14 + 320]                  // scale
-  vcvtph2ps ymm6, xmm6                                   // scale_0
-  vmovdqu xmm7, xmmword ptr [r14 + 336]                  // scale
-  vcvtph2ps ymm7, xmm7                                   // scale_1
-  mov r15, 3238002688
-  vmovd xmm8, r15d                                       // negated_half
-  vpbroadcastd ymm8, xmm8
+  vpbroadcastd ymm11, dword ptr [r13 + 12]               // a_0
+  {vex} vpdpbusd ymm5, ymm8, ymm11                       // acc_0_0
+  {vex} vpdpbusd ymm6, ymm10, ymm11                      // acc_0_1
+  vpbroadcastd ymm8, dword ptr [r13 + 28]                // a_0
+  {vex} vpdpbusd ymm5, ymm7, ymm8                        // acc_0_0
+  {vex} vpdpbusd ymm6, ymm9, ymm8                        // acc_0_1
+  vmovdqu xmm7, xmmword ptr [r14 + 320]                  // scale
+  vcvtph2ps ymm7, xmm7                                   // scale_0
+  vmovdqu xmm8, xmmword ptr [r14 + 336]                  // scale
+  vcvtph2ps ymm8, xmm8                                   // scale_1
   vmovdqu xmm9, xmmword ptr [r14 + 352]                  // scale
   vcvtph2ps ymm9, xmm9                                   // minimum_0
   vmovdqu xmm10, xmmword ptr [r14 + 368]                 // scale
   vcvtph2ps ymm10, xmm10                                 // minimum_1
-  vmulps ymm11, ymm6, ymm8                               // half
+  vmulps ymm11, ymm7, ymm4                               // half
   vsubps ymm9, ymm11, ymm9                               // middle
-  vmulps ymm8, ymm7, ymm8                                // half
-  vsubps ymm8, ymm8, ymm10                               // middle
-  vcvtdq2ps ymm4, ymm4                                   // real
+  vmulps ymm11, ymm8, ymm4                               // half
+  vsubps ymm10, ymm11, ymm10                             // middle
   vcvtdq2ps ymm5, ymm5                                   // real
-  vpbroadcastd ymm10, dword ptr [r13 + 32]               // sum_of_codes
-  vpsrad ymm10, ymm10, 3                                 // sum_of_codes
-  vcvtdq2ps ymm10, ymm10                                 // sum_of_codes
-  vpbroadcastd ymm11, dword ptr [r13 + 36]               // scale_row_0
+  vcvtdq2ps ymm6, ymm6                                   // real
+  vpbroadcastd ymm11, dword ptr [r13 + 32]               // sum_of_codes
+  vpsrad ymm11, ymm11, 3                                 // sum_of_codes
+  vcvtdq2ps ymm11, ymm11                                 // sum_of_codes
   vpbroadcastd ymm12, dword ptr [r13 + 36]               // scale_row_0
-  vmulps ymm4, ymm4, ymm6                                // real
-  vfmadd231ps ymm4, ymm10, ymm9                          // real
-  vfmadd231ps ymm2, ymm4, ymm11                          // f_0
-  vmulps ymm4, ymm5, ymm7                                // real
-  vfmadd231ps ymm4, ymm10, ymm8                          // real
-  vfmadd231ps ymm3, ymm4, ymm12                          // f_1
+  vpbroadcastd ymm13, dword ptr [r13 + 36]               // scale_row_0
+  vmulps ymm5, ymm5, ymm7                                // real
+  vfmadd231ps ymm5, ymm11, ymm9                          // real
+  vfmadd231ps ymm2, ymm5, ymm12                          // f_0
+  vmulps ymm5, ymm6, ymm8                                // real
+  vfmadd231ps ymm5, ymm11, ymm10                         // real
+  vfmadd231ps ymm3, ymm5, ymm13                          // f_1
   lea r13, [r13 + 40]
   lea r14, [r14 + 384]
   sub rbp, 1                                             // next k
@@ -615,7 +617,8 @@ L(n_done):
   vmovaps xmm10, xmmword ptr [rsp + 128]
   vmovaps xmm11, xmmword ptr [rsp + 144]
   vmovaps xmm12, xmmword ptr [rsp + 160]
-  add rsp, 184
+  vmovaps xmm13, xmmword ptr [rsp + 176]
+  add rsp, 200
   ret
   .seh_endproc
 #endif

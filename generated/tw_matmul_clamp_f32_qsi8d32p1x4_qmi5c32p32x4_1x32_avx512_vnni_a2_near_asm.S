@@ -14,9 +14,9 @@
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 m_left  rbx k_padded  rbp k_left  r12 rhs_prefetch  r13 lhs_panel
-//  r14 rhs_panel  r15 ahead  zmm0 mask  zmm1 top_mask  zmm2 f_0  zmm3 f_1  zmm4 acc0_0_0 ...
-//  zmm5 acc0_0_1 ...  zmm6 acc1_0_0 ...  zmm7 acc1_0_1 ...  zmm8 raw_0 ...  zmm9 lo_0 ...
-//  zmm10 tops ...  zmm11 tops ...  zmm12 tops ...  zmm13 tops ...
+//  r14 rhs_panel  r15 ahead  zmm0 mask  zmm1 top_mask  zmm2 f_0  zmm3 f_1  zmm4 negated_half
+//  zmm5 acc0_0_0 ...  zmm6 acc0_0_1 ...  zmm7 acc1_0_0 ...  zmm8 acc1_0_1 ...  zmm9 raw_0 ...
+//  zmm10 lo_0 ...  zmm11 tops ...  zmm12 tops ...  zmm13 tops ...  zmm14 tops
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -62,8 +62,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p32x4_1x32_avx512_vnni_a2_near_asm:
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p32x4_1x32_avx512_vnni_a2_near_asm
-  sub rsp, 200
-  .seh_stackalloc 200
+  sub rsp, 216
+  .seh_stackalloc 216
   mov qword ptr [rsp + 0], rsi
   .seh_savereg rsi, 0
   mov qword ptr [rsp + 8], rdi
@@ -96,6 +96,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p32x4_1x32_avx512_vnni_a2_near_asm:
   .seh_savexmm xmm12, 160
   vmovaps xmmword ptr [rsp + 176], xmm13
   .seh_savexmm xmm13, 176
+  vmovaps xmmword ptr [rsp + 192], xmm14
+  .seh_savexmm xmm14, 192
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -128,6 +130,8 @@ L(m):
   mov rbp, rbx                                           // k_padded
   shr rbp, 5                                             // blocks
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov r13, 3238002688                                    // number
+  vpbroadcastd zmm4, r13d                                // negated_half
   mov r13, r10                                           // lhs_panel
   mov r14, rdx                                           // rhs_panel
   test rbp, rbp
@@ -138,156 +142,154 @@ L(k):
   prefetcht0 byte ptr [r15 + 0]                          // ahead
   prefetcht0 byte ptr [r15 + 64]                         // ahead
   prefetcht0 byte ptr [r15 + 128]                        // ahead
-  vpbroadcastd zmm4, dword ptr [r13 + 32]                // acc0_0_0
-  vpbroadcastd zmm5, dword ptr [r13 + 32]                // acc0_0_1
-  vpxord zmm6, zmm6, zmm6                                // acc1_0_0
-  vpxord zmm7, zmm7, zmm7                                // acc1_0_1
-  vmovdqu64 zmm8, zmmword ptr [r14 + 0]                  // raw_0
-  vpandd zmm9, zmm8, zmm0                                // lo_0
-  vpsrlw zmm8, zmm8, 4                                   // hi_0
-  vpandd zmm8, zmm8, zmm0                                // hi_0
-  vmovdqu64 zmm10, zmmword ptr [r14 + 512]               // tops
-  vpslld zmm11, zmm10, 4                                 // tops
+  vpbroadcastd zmm5, dword ptr [r13 + 32]                // acc0_0_0
+  vpbroadcastd zmm6, dword ptr [r13 + 32]                // acc0_0_1
+  vpxord zmm7, zmm7, zmm7                                // acc1_0_0
+  vpxord zmm8, zmm8, zmm8                                // acc1_0_1
+  vmovdqu64 zmm9, zmmword ptr [r14 + 0]                  // raw_0
+  vpandd zmm10, zmm9, zmm0                               // lo_0
+  vpsrlw zmm9, zmm9, 4                                   // hi_0
+  vpandd zmm9, zmm9, zmm0                                // hi_0
+  vmovdqu64 zmm11, zmmword ptr [r14 + 512]               // tops
+  vpslld zmm12, zmm11, 4                                 // tops
+  vpandd zmm12, zmm12, zmm1                              // tops
+  vpord zmm10, zmm10, zmm12                              // code_0
   vpandd zmm11, zmm11, zmm1                              // tops
   vpord zmm9, zmm9, zmm11                                // code_0
-  vpandd zmm10, zmm10, zmm1                              // tops
-  vpord zmm8, zmm8, zmm10                                // code_0
-  vmovdqu64 zmm10, zmmword ptr [r14 + 64]                // raw_1
-  vpandd zmm11, zmm10, zmm0                              // lo_1
-  vpsrlw zmm10, zmm10, 4                                 // hi_1
-  vpandd zmm10, zmm10, zmm0                              // hi_1
-  vmovdqu64 zmm12, zmmword ptr [r14 + 576]               // tops
-  vpslld zmm13, zmm12, 4                                 // tops
+  vmovdqu64 zmm11, zmmword ptr [r14 + 64]                // raw_1
+  vpandd zmm12, zmm11, zmm0                              // lo_1
+  vpsrlw zmm11, zmm11, 4                                 // hi_1
+  vpandd zmm11, zmm11, zmm0                              // hi_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 576]               // tops
+  vpslld zmm14, zmm13, 4                                 // tops
+  vpandd zmm14, zmm14, zmm1                              // tops
+  vpord zmm12, zmm12, zmm14                              // code_1
   vpandd zmm13, zmm13, zmm1                              // tops
   vpord zmm11, zmm11, zmm13                              // code_1
-  vpandd zmm12, zmm12, zmm1                              // tops
-  vpord zmm10, zmm10, zmm12                              // code_1
-  vpbroadcastd zmm12, dword ptr [r13 + 0]                // a_0
-  vpdpbusd zmm4, zmm9, zmm12                             // acc_0_0
-  vpdpbusd zmm5, zmm11, zmm12                            // acc_0_1
-  vpbroadcastd zmm9, dword ptr [r13 + 16]                // a_0
-  vpdpbusd zmm6, zmm8, zmm9                              // acc_0_0
-  vpdpbusd zmm7, zmm10, zmm9                             // acc_0_1
+  vpbroadcastd zmm13, dword ptr [r13 + 0]                // a_0
+  vpdpbusd zmm5, zmm10, zmm13                            // acc_0_0
+  vpdpbusd zmm6, zmm12, zmm13                            // acc_0_1
+  vpbroadcastd zmm10, dword ptr [r13 + 16]               // a_0
+  vpdpbusd zmm7, zmm9, zmm10                             // acc_0_0
+  vpdpbusd zmm8, zmm11, zmm10                            // acc_0_1
   prefetcht0 byte ptr [r15 + 192]                        // ahead
   prefetcht0 byte ptr [r15 + 256]                        // ahead
   prefetcht0 byte ptr [r15 + 320]                        // ahead
-  vmovdqu64 zmm8, zmmword ptr [r14 + 128]                // raw_0
-  vpandd zmm9, zmm8, zmm0                                // lo_0
-  vpsrlw zmm8, zmm8, 4                                   // hi_0
-  vpandd zmm8, zmm8, zmm0                                // hi_0
-  vmovdqu64 zmm10, zmmword ptr [r14 + 512]               // tops
-  vpslld zmm11, zmm10, 3                                 // tops
+  vmovdqu64 zmm9, zmmword ptr [r14 + 128]                // raw_0
+  vpandd zmm10, zmm9, zmm0                               // lo_0
+  vpsrlw zmm9, zmm9, 4                                   // hi_0
+  vpandd zmm9, zmm9, zmm0                                // hi_0
+  vmovdqu64 zmm11, zmmword ptr [r14 + 512]               // tops
+  vpslld zmm12, zmm11, 3                                 // tops
+  vpandd zmm12, zmm12, zmm1                              // tops
+  vpord zmm10, zmm10, zmm12                              // code_0
+  vpsrld zmm11, zmm11, 1                                 // tops
   vpandd zmm11, zmm11, zmm1                              // tops
   vpord zmm9, zmm9, zmm11                                // code_0
-  vpsrld zmm10, zmm10, 1                                 // tops
-  vpandd zmm10, zmm10, zmm1                              // tops
-  vpord zmm8, zmm8, zmm10                                // code_0
-  vmovdqu64 zmm10, zmmword ptr [r14 + 192]               // raw_1
-  vpandd zmm11, zmm10, zmm0                              // lo_1
-  vpsrlw zmm10, zmm10, 4                                 // hi_1
-  vpandd zmm10, zmm10, zmm0                              // hi_1
-  vmovdqu64 zmm12, zmmword ptr [r14 + 576]               // tops
-  vpslld zmm13, zmm12, 3                                 // tops
+  vmovdqu64 zmm11, zmmword ptr [r14 + 192]               // raw_1
+  vpandd zmm12, zmm11, zmm0                              // lo_1
+  vpsrlw zmm11, zmm11, 4                                 // hi_1
+  vpandd zmm11, zmm11, zmm0                              // hi_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 576]               // tops
+  vpslld zmm14, zmm13, 3                                 // tops
+  vpandd zmm14, zmm14, zmm1                              // tops
+  vpord zmm12, zmm12, zmm14                              // code_1
+  vpsrld zmm13, zmm13, 1                                 // tops
   vpandd zmm13, zmm13, zmm1                              // tops
   vpord zmm11, zmm11, zmm13                              // code_1
-  vpsrld zmm12, zmm12, 1                                 // tops
-  vpandd zmm12, zmm12, zmm1                              // tops
-  vpord zmm10, zmm10, zmm12                              // code_1
-  vpbroadcastd zmm12, dword ptr [r13 + 4]                // a_0
-  vpdpbusd zmm4, zmm9, zmm12                             // acc_0_0
-  vpdpbusd zmm5, zmm11, zmm12                            // acc_0_1
-  vpbroadcastd zmm9, dword ptr [r13 + 20]                // a_0
-  vpdpbusd zmm6, zmm8, zmm9                              // acc_0_0
-  vpdpbusd zmm7, zmm10, zmm9                             // acc_0_1
+  vpbroadcastd zmm13, dword ptr [r13 + 4]                // a_0
+  vpdpbusd zmm5, zmm10, zmm13                            // acc_0_0
+  vpdpbusd zmm6, zmm12, zmm13                            // acc_0_1
+  vpbroadcastd zmm10, dword ptr [r13 + 20]               // a_0
+  vpdpbusd zmm7, zmm9, zmm10                             // acc_0_0
+  vpdpbusd zmm8, zmm11, zmm10                            // acc_0_1
   prefetcht0 byte ptr [r15 + 384]                        // ahead
   prefetcht0 byte ptr [r15 + 448]                        // ahead
   prefetcht0 byte ptr [r15 + 512]                        // ahead
-  vmovdqu64 zmm8, zmmword ptr [r14 + 256]                // raw_0
-  vpandd zmm9, zmm8, zmm0                                // lo_0
-  vpsrlw zmm8, zmm8, 4                                   // hi_0
-  vpandd zmm8, zmm8, zmm0                                // hi_0
-  vmovdqu64 zmm10, zmmword ptr [r14 + 512]               // tops
-  vpslld zmm11, zmm10, 2                                 // tops
+  vmovdqu64 zmm9, zmmword ptr [r14 + 256]                // raw_0
+  vpandd zmm10, zmm9, zmm0                               // lo_0
+  vpsrlw zmm9, zmm9, 4                                   // hi_0
+  vpandd zmm9, zmm9, zmm0                                // hi_0
+  vmovdqu64 zmm11, zmmword ptr [r14 + 512]               // tops
+  vpslld zmm12, zmm11, 2                                 // tops
+  vpandd zmm12, zmm12, zmm1                              // tops
+  vpord zmm10, zmm10, zmm12                              // code_0
+  vpsrld zmm11, zmm11, 2                                 // tops
   vpandd zmm11, zmm11, zmm1                              // tops
   vpord zmm9, zmm9, zmm11                                // code_0
-  vpsrld zmm10, zmm10, 2                                 // tops
-  vpandd zmm10, zmm10, zmm1                              // tops
-  vpord zmm8, zmm8, zmm10                                // code_0
-  vmovdqu64 zmm10, zmmword ptr [r14 + 320]               // raw_1
-  vpandd zmm11, zmm10, zmm0                              // lo_1
-  vpsrlw zmm10, zmm10, 4                                 // hi_1
-  vpandd zmm10, zmm10, zmm0                              // hi_1
-  vmovdqu64 zmm12, zmmword ptr [r14 + 576]               // tops
-  vpslld zmm13, zmm12, 2                                 // tops
+  vmovdqu64 zmm11, zmmword ptr [r14 + 320]               // raw_1
+  vpandd zmm12, zmm11, zmm0                              // lo_1
+  vpsrlw zmm11, zmm11, 4                                 // hi_1
+  vpandd zmm11, zmm11, zmm0                              // hi_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 576]               // tops
+  vpslld zmm14, zmm13, 2                                 // tops
+  vpandd zmm14, zmm14, zmm1                              // tops
+  vpord zmm12, zmm12, zmm14                              // code_1
+  vpsrld zmm13, zmm13, 2                                 // tops
   vpandd zmm13, zmm13, zmm1                              // tops
   vpord zmm11, zmm11, zmm13                              // code_1
-  vpsrld zmm12, zmm12, 2                                 // tops
-  vpandd zmm12, zmm12, zmm1                              // tops
-  vpord zmm10, zmm10, zmm12                              // code_1
-  vpbroadcastd zmm12, dword ptr [r13 + 8]                // a_0
-  vpdpbusd zmm4, zmm9, zmm12                             // acc_0_0
-  vpdpbusd zmm5, zmm11, zmm12                            // acc_0_1
-  vpbroadcastd zmm9, dword ptr [r13 + 24]                // a_0
-  vpdpbusd zmm6, zmm8, zmm9                              // acc_0_0
-  vpdpbusd zmm7, zmm10, zmm9                             // acc_0_1
+  vpbroadcastd zmm13, dword ptr [r13 + 8]                // a_0
+  vpdpbusd zmm5, zmm10, zmm13                            // acc_0_0
+  vpdpbusd zmm6, zmm12, zmm13                            // acc_0_1
+  vpbroadcastd zmm10, dword ptr [r13 + 24]               // a_0
+  vpdpbusd zmm7, zmm9, zmm10                             // acc_0_0
+  vpdpbusd zmm8, zmm11, zmm10                            // acc_0_1
   prefetcht0 byte ptr [r15 + 576]                        // ahead
   prefetcht0 byte ptr [r15 + 640]                        // ahead
   prefetcht0 byte ptr [r15 + 704]                        // ahead
-  vmovdqu64 zmm8, zmmword ptr [r14 + 384]                // raw_0
-  vpandd zmm9, zmm8, zmm0                                // lo_0
-  vpsrlw zmm8, zmm8, 4                                   // hi_0
-  vpandd zmm8, zmm8, zmm0                                // hi_0
-  vmovdqu64 zmm10, zmmword ptr [r14 + 512]               // tops
-  vpslld zmm11, zmm10, 1                                 // tops
+  vmovdqu64 zmm9, zmmword ptr [r14 + 384]                // raw_0
+  vpandd zmm10, zmm9, zmm0                               // lo_0
+  vpsrlw zmm9, zmm9, 4                                   // hi_0
+  vpandd zmm9, zmm9, zmm0                                // hi_0
+  vmovdqu64 zmm11, zmmword ptr [r14 + 512]               // tops
+  vpslld zmm12, zmm11, 1                                 // tops
+  vpandd zmm12, zmm12, zmm1                              // tops
+  vpord zmm10, zmm10, zmm12                              // code_0
+  vpsrld zmm11, zmm11, 3                                 // tops
   vpandd zmm11, zmm11, zmm1                              // tops
   vpord zmm9, zmm9, zmm11                                // code_0
-  vpsrld zmm10, zmm10, 3                                 // tops
-  vpandd zmm10, zmm10, zmm1                              // tops
-  vpord zmm8, zmm8, zmm10                                // code_0
-  vmovdqu64 zmm10, zmmword ptr [r14 + 448]               // raw_1
-  vpandd zmm11, zmm10, zmm0                              // lo_1
-  vpsrlw zmm10, zmm10, 4                                 // hi_1
-  vpandd zmm10, zmm10, zmm0                              // hi_1
-  vmovdqu64 zmm12, zmmword ptr [r14 + 576]               // tops
-  vpslld zmm13, zmm12, 1                                 // tops
+  vmovdqu64 zmm11, zmmword ptr [r14 + 448]               // raw_1
+  vpandd zmm12, zmm11, zmm0                              // lo_1
+  vpsrlw zmm11, zmm11, 4                                 // hi_1
+  vpandd zmm11, zmm11, zmm0                              // hi_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 576]               // tops
+  vpslld zmm14, zmm13, 1                                 // tops
+  vpandd zmm14, zmm14, zmm1                              // tops
+  vpord zmm12, zmm12, zmm14                              // code_1
+  vpsrld zmm13, zmm13, 3                                 // tops
   vpandd zmm13, zmm13, zmm1                              // tops
   vpord zmm11, zmm11, zmm13                              // code_1
-  vpsrld zmm12, zmm12, 3                                 // tops
-  vpandd zmm12, zmm12, zmm1                              // tops
-  vpord zmm10, zmm10, zmm12                              // code_1
-  vpbroadcastd zmm12, dword ptr [r13 + 12]               // a_0
-  vpdpbusd zmm4, zmm9, zmm12                             // acc_0_0
-  vpdpbusd zmm5, zmm11, zmm12                            // acc_0_1
-  vpbroadcastd zmm9, dword ptr [r13 + 28]                // a_0
-  vpdpbusd zmm6, zmm8, zmm9                              // acc_0_0
-  vpdpbusd zmm7, zmm10, zmm9                             // acc_0_1
-  vmovdqu32 ymm8, ymmword ptr [r14 + 640]                // scale
-  vcvtph2ps zmm8, ymm8                                   // scale_0
-  vmovdqu32 ymm9, ymmword ptr [r14 + 672]                // scale
-  vcvtph2ps zmm9, ymm9                                   // scale_1
-  mov r15, 3238002688
-  vpbroadcastd zmm10, r15d                               // negated_half
+  vpbroadcastd zmm13, dword ptr [r13 + 12]               // a_0
+  vpdpbusd zmm5, zmm10, zmm13                            // acc_0_0
+  vpdpbusd zmm6, zmm12, zmm13                            // acc_0_1
+  vpbroadcastd zmm10, dword ptr [r13 + 28]               // a_0
+  vpdpbusd zmm7, zmm9, zmm10                             // acc_0_0
+  vpdpbusd zmm8, zmm11, zmm10                            // acc_0_1
+  vmovdqu32 ymm9, ymmword ptr [r14 + 640]                // scale
+  vcvtph2ps zmm9, ymm9                                   // scale_0
+  vmovdqu32 ymm10, ymmword ptr [r14 + 672]               // scale
+  vcvtph2ps zmm10, ymm10                                 // scale_1
   vmovdqu32 ymm11, ymmword ptr [r14 + 704]               // scale
   vcvtph2ps zmm11, ymm11                                 // minimum_0
   vmovdqu32 ymm12, ymmword ptr [r14 + 736]               // scale
   vcvtph2ps zmm12, ymm12                                 // minimum_1
-  vmulps zmm13, zmm8, zmm10                              // half
+  vmulps zmm13, zmm9, zmm4                               // half
   vsubps zmm11, zmm13, zmm11                             // middle
-  vmulps zmm10, zmm9, zmm10                              // half
-  vsubps zmm10, zmm10, zmm12                             // middle
-  vpaddd zmm4, zmm4, zmm6                                // sum_0
-  vpaddd zmm5, zmm5, zmm7                                // sum_1
-  vcvtdq2ps zmm4, zmm4                                   // real
+  vmulps zmm13, zmm10, zmm4                              // half
+  vsubps zmm12, zmm13, zmm12                             // middle
+  vpaddd zmm5, zmm5, zmm7                                // sum_0
+  vpaddd zmm6, zmm6, zmm8                                // sum_1
   vcvtdq2ps zmm5, zmm5                                   // real
-  vpbroadcastd zmm6, dword ptr [r13 + 32]                // sum_of_codes
-  vpsrad zmm6, zmm6, 3                                   // sum_of_codes
-  vcvtdq2ps zmm6, zmm6                                   // sum_of_codes
-  vmulps zmm4, zmm4, zmm8                                // real
-  vfmadd231ps zmm4, zmm6, zmm11                          // real
-  vfmadd231ps zmm2, zmm4, dword ptr [r13 + 36]{1to16}    // f_0
-  vmulps zmm4, zmm5, zmm9                                // real
-  vfmadd231ps zmm4, zmm6, zmm10                          // real
-  vfmadd231ps zmm3, zmm4, dword ptr [r13 + 36]{1to16}    // f_1
+  vcvtdq2ps zmm6, zmm6                                   // real
+  vpbroadcastd zmm7, dword ptr [r13 + 32]                // sum_of_codes
+  vpsrad zmm7, zmm7, 3                                   // sum_of_codes
+  vcvtdq2ps zmm7, zmm7                                   // sum_of_codes
+  vmulps zmm5, zmm5, zmm9                                // real
+  vfmadd231ps zmm5, zmm7, zmm11                          // real
+  vfmadd231ps zmm2, zmm5, dword ptr [r13 + 36]{1to16}    // f_0
+  vmulps zmm5, zmm6, zmm10                               // real
+  vfmadd231ps zmm5, zmm7, zmm12                          // real
+  vfmadd231ps zmm3, zmm5, dword ptr [r13 + 36]{1to16}    // f_1
   lea r13, [r13 + 40]
   lea r14, [r14 + 768]
   sub rbp, 1                                             // next k
@@ -404,7 +406,8 @@ L(n_done):
   vmovaps xmm11, xmmword ptr [rsp + 144]
   vmovaps xmm12, xmmword ptr [rsp + 160]
   vmovaps xmm13, xmmword ptr [rsp + 176]
-  add rsp, 200
+  vmovaps xmm14, xmmword ptr [rsp + 192]
+  add rsp, 216
   ret
   .seh_endproc
 #endif

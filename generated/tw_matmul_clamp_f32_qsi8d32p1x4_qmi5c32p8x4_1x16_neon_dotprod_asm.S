@@ -14,10 +14,10 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
-//  x14 rhs_1  x15 -  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 lo_0 ...
-//  v5 tops ...  v6 tops ...  v7 tops ...  v16 mask  v17 top_mask  v18 f_0  v19 f_1  v20 f_2
-//  v21 f_3  v22 acc_0_0 ...  v23 acc_0_1 ...  v24 acc_0_2 ...  v25 acc_0_3 ...  v26 code_0 ...
-//  v27 code_1 ...  v28 lo_2 ...  v29 tops ...  v30 tops ...  v31 tops ...
+//  x14 rhs_1  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 lo_0 ...  v5 tops ...
+//  v6 tops ...  v7 tops ...  v8 tops ...  v16 mask  v17 top_mask  v18 f_0  v19 f_1  v20 f_2
+//  v21 f_3  v22 negated_half  v23 acc_0_0 ...  v24 acc_0_1 ...  v25 acc_0_2 ...  v26 acc_0_3 ...
+//  v27 code_0 ...  v28 code_1 ...  v29 lo_2 ...  v30 tops ...  v31 tops ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -47,10 +47,18 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p8x4_1x16_neon_dotprod_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
+  sub sp, sp, #16
+  .cfi_def_cfa_offset 16
+  str d8, [sp, #0]
+  .cfi_offset d8, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p8x4_1x16_neon_dotprod_asm
   hint #34
   .seh_nop
+  sub sp, sp, #16
+  .seh_stackalloc 16
+  str d8, [sp, #0]
+  .seh_save_freg d8, 0
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -81,6 +89,8 @@ L(m):
   movi v20.2d, #0                                        // f_2
   movi v21.2d, #0                                        // f_3
   lsr x11, x10, #5                                       // blocks
+  ldr x12, =3238002688                                   // number
+  dup v22.4s, w12                                        // negated_half
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
   mov x14, x9                                            // rhs_1
@@ -89,55 +99,55 @@ L(m):
   .balign 64
 #endif
 L(k):
-  ldr s22, [x12, #32]                                    // acc_0_0
-  dup v22.4s, v22.s[0]
-  ldr s23, [x12, #32]                                    // acc_0_1
+  ldr s23, [x12, #32]                                    // acc_0_0
   dup v23.4s, v23.s[0]
-  ldr s24, [x12, #32]                                    // acc_0_2
+  ldr s24, [x12, #32]                                    // acc_0_1
   dup v24.4s, v24.s[0]
-  ldr s25, [x12, #32]                                    // acc_0_3
+  ldr s25, [x12, #32]                                    // acc_0_2
   dup v25.4s, v25.s[0]
+  ldr s26, [x12, #32]                                    // acc_0_3
+  dup v26.4s, v26.s[0]
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13]            // raw_0, raw_1, raw_0, raw_1
   and v4.16b, v0.16b, v16.16b                            // lo_0
   ushr v0.16b, v0.16b, #4                                // hi_0
   ldp q6, q5, [x13, #128]                                // tops, tops
   shl v7.16b, v6.16b, #4                                 // tops
   and v7.16b, v7.16b, v17.16b                            // tops
-  orr v26.16b, v4.16b, v7.16b                            // code_0
+  orr v27.16b, v4.16b, v7.16b                            // code_0
   and v4.16b, v6.16b, v17.16b                            // tops
   orr v0.16b, v0.16b, v4.16b                             // code_0
   and v4.16b, v1.16b, v16.16b                            // lo_1
   ushr v1.16b, v1.16b, #4                                // hi_1
   shl v6.16b, v5.16b, #4                                 // tops
   and v6.16b, v6.16b, v17.16b                            // tops
-  orr v27.16b, v4.16b, v6.16b                            // code_1
+  orr v28.16b, v4.16b, v6.16b                            // code_1
   and v4.16b, v5.16b, v17.16b                            // tops
   orr v1.16b, v1.16b, v4.16b                             // code_1
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14]            // raw_2, raw_3, raw_2, raw_3
-  and v28.16b, v4.16b, v16.16b                           // lo_2
+  and v29.16b, v4.16b, v16.16b                           // lo_2
   ushr v4.16b, v4.16b, #4                                // hi_2
-  ldp q30, q29, [x14, #128]                              // tops, tops
-  shl v31.16b, v30.16b, #4                               // tops
+  ldp q31, q30, [x14, #128]                              // tops, tops
+  shl v8.16b, v31.16b, #4                                // tops
+  and v8.16b, v8.16b, v17.16b                            // tops
+  orr v29.16b, v29.16b, v8.16b                           // code_2
   and v31.16b, v31.16b, v17.16b                          // tops
-  orr v28.16b, v28.16b, v31.16b                          // code_2
-  and v30.16b, v30.16b, v17.16b                          // tops
-  orr v4.16b, v4.16b, v30.16b                            // code_2
-  and v30.16b, v5.16b, v16.16b                           // lo_3
+  orr v4.16b, v4.16b, v31.16b                            // code_2
+  and v31.16b, v5.16b, v16.16b                           // lo_3
   ushr v5.16b, v5.16b, #4                                // hi_3
-  shl v31.16b, v29.16b, #4                               // tops
-  and v31.16b, v31.16b, v17.16b                          // tops
-  orr v30.16b, v30.16b, v31.16b                          // code_3
-  and v29.16b, v29.16b, v17.16b                          // tops
-  orr v5.16b, v5.16b, v29.16b                            // code_3
-  ldp q31, q29, [x12, #0]                                // a_0, a_0
-  sdot v22.4s, v26.16b, v31.4b[0]                        // acc_0_0
-  sdot v23.4s, v27.16b, v31.4b[0]                        // acc_0_1
-  sdot v24.4s, v28.16b, v31.4b[0]                        // acc_0_2
-  sdot v25.4s, v30.16b, v31.4b[0]                        // acc_0_3
-  sdot v22.4s, v0.16b, v29.4b[0]                         // acc_0_0
-  sdot v23.4s, v1.16b, v29.4b[0]                         // acc_0_1
-  sdot v24.4s, v4.16b, v29.4b[0]                         // acc_0_2
-  sdot v25.4s, v5.16b, v29.4b[0]                         // acc_0_3
+  shl v8.16b, v30.16b, #4                                // tops
+  and v8.16b, v8.16b, v17.16b                            // tops
+  orr v31.16b, v31.16b, v8.16b                           // code_3
+  and v30.16b, v30.16b, v17.16b                          // tops
+  orr v5.16b, v5.16b, v30.16b                            // code_3
+  ldp q8, q30, [x12, #0]                                 // a_0, a_0
+  sdot v23.4s, v27.16b, v8.4b[0]                         // acc_0_0
+  sdot v24.4s, v28.16b, v8.4b[0]                         // acc_0_1
+  sdot v25.4s, v29.16b, v8.4b[0]                         // acc_0_2
+  sdot v26.4s, v31.16b, v8.4b[0]                         // acc_0_3
+  sdot v23.4s, v0.16b, v30.4b[0]                         // acc_0_0
+  sdot v24.4s, v1.16b, v30.4b[0]                         // acc_0_1
+  sdot v25.4s, v4.16b, v30.4b[0]                         // acc_0_2
+  sdot v26.4s, v5.16b, v30.4b[0]                         // acc_0_3
   and v0.16b, v2.16b, v16.16b                            // lo_0
   ushr v1.16b, v2.16b, #4                                // hi_0
   ldp q4, q2, [x13, #128]                                // tops, tops
@@ -157,29 +167,29 @@ L(k):
   orr v2.16b, v3.16b, v2.16b                             // code_1
   and v3.16b, v6.16b, v16.16b                            // lo_2
   ushr v5.16b, v6.16b, #4                                // hi_2
-  ldp q26, q6, [x14, #128]                               // tops, tops
-  shl v27.16b, v26.16b, #3                               // tops
+  ldp q27, q6, [x14, #128]                               // tops, tops
+  shl v28.16b, v27.16b, #3                               // tops
+  and v28.16b, v28.16b, v17.16b                          // tops
+  orr v3.16b, v3.16b, v28.16b                            // code_2
+  ushr v27.16b, v27.16b, #1                              // tops
   and v27.16b, v27.16b, v17.16b                          // tops
-  orr v3.16b, v3.16b, v27.16b                            // code_2
-  ushr v26.16b, v26.16b, #1                              // tops
-  and v26.16b, v26.16b, v17.16b                          // tops
-  orr v5.16b, v5.16b, v26.16b                            // code_2
-  and v26.16b, v7.16b, v16.16b                           // lo_3
+  orr v5.16b, v5.16b, v27.16b                            // code_2
+  and v27.16b, v7.16b, v16.16b                           // lo_3
   ushr v7.16b, v7.16b, #4                                // hi_3
-  shl v27.16b, v6.16b, #3                                // tops
-  and v27.16b, v27.16b, v17.16b                          // tops
-  orr v26.16b, v26.16b, v27.16b                          // code_3
+  shl v28.16b, v6.16b, #3                                // tops
+  and v28.16b, v28.16b, v17.16b                          // tops
+  orr v27.16b, v27.16b, v28.16b                          // code_3
   ushr v6.16b, v6.16b, #1                                // tops
   and v6.16b, v6.16b, v17.16b                            // tops
   orr v6.16b, v7.16b, v6.16b                             // code_3
-  sdot v22.4s, v0.16b, v31.4b[1]                         // acc_0_0
-  sdot v23.4s, v4.16b, v31.4b[1]                         // acc_0_1
-  sdot v24.4s, v3.16b, v31.4b[1]                         // acc_0_2
-  sdot v25.4s, v26.16b, v31.4b[1]                        // acc_0_3
-  sdot v22.4s, v1.16b, v29.4b[1]                         // acc_0_0
-  sdot v23.4s, v2.16b, v29.4b[1]                         // acc_0_1
-  sdot v24.4s, v5.16b, v29.4b[1]                         // acc_0_2
-  sdot v25.4s, v6.16b, v29.4b[1]                         // acc_0_3
+  sdot v23.4s, v0.16b, v8.4b[1]                          // acc_0_0
+  sdot v24.4s, v4.16b, v8.4b[1]                          // acc_0_1
+  sdot v25.4s, v3.16b, v8.4b[1]                          // acc_0_2
+  sdot v26.4s, v27.16b, v8.4b[1]                         // acc_0_3
+  sdot v23.4s, v1.16b, v30.4b[1]                         // acc_0_0
+  sdot v24.4s, v2.16b, v30.4b[1]                         // acc_0_1
+  sdot v25.4s, v5.16b, v30.4b[1]                         // acc_0_2
+  sdot v26.4s, v6.16b, v30.4b[1]                         // acc_0_3
   ldp q1, q0, [x13, #64]                                 // raw_0, raw_1
   and v2.16b, v1.16b, v16.16b                            // lo_0
   ushr v1.16b, v1.16b, #4                                // hi_0
@@ -201,29 +211,29 @@ L(k):
   ldp q5, q3, [x14, #64]                                 // raw_2, raw_3
   and v6.16b, v5.16b, v16.16b                            // lo_2
   ushr v5.16b, v5.16b, #4                                // hi_2
-  ldp q26, q7, [x14, #128]                               // tops, tops
-  shl v27.16b, v26.16b, #2                               // tops
+  ldp q27, q7, [x14, #128]                               // tops, tops
+  shl v28.16b, v27.16b, #2                               // tops
+  and v28.16b, v28.16b, v17.16b                          // tops
+  orr v6.16b, v6.16b, v28.16b                            // code_2
+  ushr v27.16b, v27.16b, #2                              // tops
   and v27.16b, v27.16b, v17.16b                          // tops
-  orr v6.16b, v6.16b, v27.16b                            // code_2
-  ushr v26.16b, v26.16b, #2                              // tops
-  and v26.16b, v26.16b, v17.16b                          // tops
-  orr v5.16b, v5.16b, v26.16b                            // code_2
-  and v26.16b, v3.16b, v16.16b                           // lo_3
+  orr v5.16b, v5.16b, v27.16b                            // code_2
+  and v27.16b, v3.16b, v16.16b                           // lo_3
   ushr v3.16b, v3.16b, #4                                // hi_3
-  shl v27.16b, v7.16b, #2                                // tops
-  and v27.16b, v27.16b, v17.16b                          // tops
-  orr v26.16b, v26.16b, v27.16b                          // code_3
+  shl v28.16b, v7.16b, #2                                // tops
+  and v28.16b, v28.16b, v17.16b                          // tops
+  orr v27.16b, v27.16b, v28.16b                          // code_3
   ushr v7.16b, v7.16b, #2                                // tops
   and v7.16b, v7.16b, v17.16b                            // tops
   orr v3.16b, v3.16b, v7.16b                             // code_3
-  sdot v22.4s, v2.16b, v31.4b[2]                         // acc_0_0
-  sdot v23.4s, v4.16b, v31.4b[2]                         // acc_0_1
-  sdot v24.4s, v6.16b, v31.4b[2]                         // acc_0_2
-  sdot v25.4s, v26.16b, v31.4b[2]                        // acc_0_3
-  sdot v22.4s, v1.16b, v29.4b[2]                         // acc_0_0
-  sdot v23.4s, v0.16b, v29.4b[2]                         // acc_0_1
-  sdot v24.4s, v5.16b, v29.4b[2]                         // acc_0_2
-  sdot v25.4s, v3.16b, v29.4b[2]                         // acc_0_3
+  sdot v23.4s, v2.16b, v8.4b[2]                          // acc_0_0
+  sdot v24.4s, v4.16b, v8.4b[2]                          // acc_0_1
+  sdot v25.4s, v6.16b, v8.4b[2]                          // acc_0_2
+  sdot v26.4s, v27.16b, v8.4b[2]                         // acc_0_3
+  sdot v23.4s, v1.16b, v30.4b[2]                         // acc_0_0
+  sdot v24.4s, v0.16b, v30.4b[2]                         // acc_0_1
+  sdot v25.4s, v5.16b, v30.4b[2]                         // acc_0_2
+  sdot v26.4s, v3.16b, v30.4b[2]                         // acc_0_3
   ldp q1, q0, [x13, #96]                                 // raw_0, raw_1
   and v2.16b, v1.16b, v16.16b                            // lo_0
   ushr v1.16b, v1.16b, #4                                // hi_0
@@ -245,29 +255,29 @@ L(k):
   ldp q5, q3, [x14, #96]                                 // raw_2, raw_3
   and v6.16b, v5.16b, v16.16b                            // lo_2
   ushr v5.16b, v5.16b, #4                                // hi_2
-  ldp q26, q7, [x14, #128]                               // tops, tops
-  shl v27.16b, v26.16b, #1                               // tops
+  ldp q27, q7, [x14, #128]                               // tops, tops
+  shl v28.16b, v27.16b, #1                               // tops
+  and v28.16b, v28.16b, v17.16b                          // tops
+  orr v6.16b, v6.16b, v28.16b                            // code_2
+  ushr v27.16b, v27.16b, #3                              // tops
   and v27.16b, v27.16b, v17.16b                          // tops
-  orr v6.16b, v6.16b, v27.16b                            // code_2
-  ushr v26.16b, v26.16b, #3                              // tops
-  and v26.16b, v26.16b, v17.16b                          // tops
-  orr v5.16b, v5.16b, v26.16b                            // code_2
-  and v26.16b, v3.16b, v16.16b                           // lo_3
+  orr v5.16b, v5.16b, v27.16b                            // code_2
+  and v27.16b, v3.16b, v16.16b                           // lo_3
   ushr v3.16b, v3.16b, #4                                // hi_3
-  shl v27.16b, v7.16b, #1                                // tops
-  and v27.16b, v27.16b, v17.16b                          // tops
-  orr v26.16b, v26.16b, v27.16b                          // code_3
+  shl v28.16b, v7.16b, #1                                // tops
+  and v28.16b, v28.16b, v17.16b                          // tops
+  orr v27.16b, v27.16b, v28.16b                          // code_3
   ushr v7.16b, v7.16b, #3                                // tops
   and v7.16b, v7.16b, v17.16b                            // tops
   orr v3.16b, v3.16b, v7.16b                             // code_3
-  sdot v22.4s, v2.16b, v31.4b[3]                         // acc_0_0
-  sdot v23.4s, v4.16b, v31.4b[3]                         // acc_0_1
-  sdot v24.4s, v6.16b, v31.4b[3]                         // acc_0_2
-  sdot v25.4s, v26.16b, v31.4b[3]                        // acc_0_3
-  sdot v22.4s, v1.16b, v29.4b[3]                         // acc_0_0
-  sdot v23.4s, v0.16b, v29.4b[3]                         // acc_0_1
-  sdot v24.4s, v5.16b, v29.4b[3]                         // acc_0_2
-  sdot v25.4s, v3.16b, v29.4b[3]                         // acc_0_3
+  sdot v23.4s, v2.16b, v8.4b[3]                          // acc_0_0
+  sdot v24.4s, v4.16b, v8.4b[3]                          // acc_0_1
+  sdot v25.4s, v6.16b, v8.4b[3]                          // acc_0_2
+  sdot v26.4s, v27.16b, v8.4b[3]                         // acc_0_3
+  sdot v23.4s, v1.16b, v30.4b[3]                         // acc_0_0
+  sdot v24.4s, v0.16b, v30.4b[3]                         // acc_0_1
+  sdot v25.4s, v5.16b, v30.4b[3]                         // acc_0_2
+  sdot v26.4s, v3.16b, v30.4b[3]                         // acc_0_3
   ldr d0, [x13, #160]                                    // scale
   fcvtl v0.4s, v0.4h                                     // scale_0
   ldr d1, [x13, #168]                                    // scale
@@ -276,52 +286,50 @@ L(k):
   fcvtl v2.4s, v2.4h                                     // scale_2
   ldr d3, [x14, #168]                                    // scale
   fcvtl v3.4s, v3.4h                                     // scale_3
-  ldr x15, =3238002688
-  dup v4.4s, w15                                         // negated_half
-  ldr d5, [x13, #176]                                    // scale
-  fcvtl v5.4s, v5.4h                                     // minimum_0
-  ldr d6, [x13, #184]                                    // scale
-  fcvtl v6.4s, v6.4h                                     // minimum_1
-  ldr d7, [x14, #176]                                    // scale
-  fcvtl v7.4s, v7.4h                                     // minimum_2
-  ldr d26, [x14, #184]                                   // scale
-  fcvtl v26.4s, v26.4h                                   // minimum_3
-  fmul v27.4s, v0.4s, v4.4s                              // half
+  ldr d4, [x13, #176]                                    // scale
+  fcvtl v4.4s, v4.4h                                     // minimum_0
+  ldr d5, [x13, #184]                                    // scale
+  fcvtl v5.4s, v5.4h                                     // minimum_1
+  ldr d6, [x14, #176]                                    // scale
+  fcvtl v6.4s, v6.4h                                     // minimum_2
+  ldr d7, [x14, #184]                                    // scale
+  fcvtl v7.4s, v7.4h                                     // minimum_3
+  fmul v27.4s, v0.4s, v22.4s                             // half
+  fsub v4.4s, v27.4s, v4.4s                              // middle
+  fmul v27.4s, v1.4s, v22.4s                             // half
   fsub v5.4s, v27.4s, v5.4s                              // middle
-  fmul v27.4s, v1.4s, v4.4s                              // half
+  fmul v27.4s, v2.4s, v22.4s                             // half
   fsub v6.4s, v27.4s, v6.4s                              // middle
-  fmul v27.4s, v2.4s, v4.4s                              // half
+  fmul v27.4s, v3.4s, v22.4s                             // half
   fsub v7.4s, v27.4s, v7.4s                              // middle
-  fmul v4.4s, v3.4s, v4.4s                               // half
-  fsub v4.4s, v4.4s, v26.4s                              // middle
-  scvtf v22.4s, v22.4s                                   // real
   scvtf v23.4s, v23.4s                                   // real
   scvtf v24.4s, v24.4s                                   // real
   scvtf v25.4s, v25.4s                                   // real
-  ldr s26, [x12, #32]                                    // sum_of_codes
-  dup v26.4s, v26.s[0]
-  sshr v26.4s, v26.4s, #3                                // sum_of_codes
-  scvtf v26.4s, v26.4s                                   // sum_of_codes
-  ldr s27, [x12, #36]                                    // scale_row_0
+  scvtf v26.4s, v26.4s                                   // real
+  ldr s27, [x12, #32]                                    // sum_of_codes
   dup v27.4s, v27.s[0]
+  sshr v27.4s, v27.4s, #3                                // sum_of_codes
+  scvtf v27.4s, v27.4s                                   // sum_of_codes
   ldr s28, [x12, #36]                                    // scale_row_0
   dup v28.4s, v28.s[0]
   ldr s29, [x12, #36]                                    // scale_row_0
   dup v29.4s, v29.s[0]
   ldr s30, [x12, #36]                                    // scale_row_0
   dup v30.4s, v30.s[0]
-  fmul v0.4s, v22.4s, v0.4s                              // real
-  fmla v0.4s, v26.4s, v5.4s                              // real
-  fmla v18.4s, v0.4s, v27.4s                             // f_0
-  fmul v0.4s, v23.4s, v1.4s                              // real
-  fmla v0.4s, v26.4s, v6.4s                              // real
-  fmla v19.4s, v0.4s, v28.4s                             // f_1
-  fmul v0.4s, v24.4s, v2.4s                              // real
-  fmla v0.4s, v26.4s, v7.4s                              // real
-  fmla v20.4s, v0.4s, v29.4s                             // f_2
-  fmul v0.4s, v25.4s, v3.4s                              // real
-  fmla v0.4s, v26.4s, v4.4s                              // real
-  fmla v21.4s, v0.4s, v30.4s                             // f_3
+  ldr s31, [x12, #36]                                    // scale_row_0
+  dup v31.4s, v31.s[0]
+  fmul v0.4s, v23.4s, v0.4s                              // real
+  fmla v0.4s, v27.4s, v4.4s                              // real
+  fmla v18.4s, v0.4s, v28.4s                             // f_0
+  fmul v0.4s, v24.4s, v1.4s                              // real
+  fmla v0.4s, v27.4s, v5.4s                              // real
+  fmla v19.4s, v0.4s, v29.4s                             // f_1
+  fmul v0.4s, v25.4s, v2.4s                              // real
+  fmla v0.4s, v27.4s, v6.4s                              // real
+  fmla v20.4s, v0.4s, v30.4s                             // f_2
+  fmul v0.4s, v26.4s, v3.4s                              // real
+  fmla v0.4s, v27.4s, v7.4s                              // real
+  fmla v21.4s, v0.4s, v31.4s                             // f_3
   add x12, x12, #40
   add x13, x13, #192
   add x14, x14, #192
@@ -600,9 +608,18 @@ L(m_done):
   b.hi L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
+  ldr d8, [sp, #0]
+  add sp, sp, #16
+  .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
 #elif defined(_WIN32)
+  .seh_startepilogue
+  ldr d8, [sp, #0]
+  .seh_save_freg d8, 0
+  add sp, sp, #16
+  .seh_stackalloc 16
+  .seh_endepilogue
   ret
   .seh_endproc
 #endif

@@ -15,8 +15,9 @@
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 k_padded  rbx block_left  rbp lhs_panel  r12 -  r13 k_left  r14 rhs_prefetch
 //  r15 ahead  zmm0 mask  zmm1 top_mask  zmm2 f_0  zmm3 f_1  zmm4 zero_0  zmm5 zero_1  zmm6 zero_0
-//  zmm7 zero_1  zmm8 acc0_0_0 ...  zmm9 acc0_0_1 ...  zmm10 acc1_0_0 ...  zmm11 acc1_0_1 ...
-//  zmm12 raw_0 ...  zmm13 lo_0 ...  zmm14 tops ...  zmm15 tops ...  zmm16 tops ...  zmm17 tops ...
+//  zmm7 zero_1  zmm8 negated_half  zmm9 acc0_0_0 ...  zmm10 acc0_0_1 ...  zmm11 acc1_0_0 ...
+//  zmm12 acc1_0_1 ...  zmm13 raw_0 ...  zmm14 lo_0 ...  zmm15 tops ...  zmm16 tops ...
+//  zmm17 tops ...  zmm18 tops
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -148,6 +149,8 @@ L(block):
   vcvtph2ps zmm7, ymm7                                   // zero_1
   mov r13, 8
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov r15, 3238002688                                    // number
+  vpbroadcastd zmm8, r15d                                // negated_half
   test r13, r13
   jz L(k_done)
   .balign 64
@@ -155,162 +158,160 @@ L(k):
   lea r15, [r12 + r14]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
   prefetcht0 byte ptr [r15 + 64]                         // ahead
-  vpbroadcastd zmm8, dword ptr [rbp + 32]                // acc0_0_0
-  vpbroadcastd zmm9, dword ptr [rbp + 32]                // acc0_0_1
-  vpxord zmm10, zmm10, zmm10                             // acc1_0_0
-  vpxord zmm11, zmm11, zmm11                             // acc1_0_1
-  vmovdqu64 zmm12, zmmword ptr [r12 + 0]                 // raw_0
-  vpandd zmm13, zmm12, zmm0                              // lo_0
-  vpsrlw zmm12, zmm12, 4                                 // hi_0
-  vpandd zmm12, zmm12, zmm0                              // hi_0
-  vmovdqu64 zmm14, zmmword ptr [r12 + 512]               // tops
-  vpslld zmm15, zmm14, 4                                 // tops
+  vpbroadcastd zmm9, dword ptr [rbp + 32]                // acc0_0_0
+  vpbroadcastd zmm10, dword ptr [rbp + 32]               // acc0_0_1
+  vpxord zmm11, zmm11, zmm11                             // acc1_0_0
+  vpxord zmm12, zmm12, zmm12                             // acc1_0_1
+  vmovdqu64 zmm13, zmmword ptr [r12 + 0]                 // raw_0
+  vpandd zmm14, zmm13, zmm0                              // lo_0
+  vpsrlw zmm13, zmm13, 4                                 // hi_0
+  vpandd zmm13, zmm13, zmm0                              // hi_0
+  vmovdqu64 zmm15, zmmword ptr [r12 + 512]               // tops
+  vpslld zmm16, zmm15, 4                                 // tops
+  vpandd zmm16, zmm16, zmm1                              // tops
+  vpord zmm14, zmm14, zmm16                              // code_0
   vpandd zmm15, zmm15, zmm1                              // tops
   vpord zmm13, zmm13, zmm15                              // code_0
-  vpandd zmm14, zmm14, zmm1                              // tops
-  vpord zmm12, zmm12, zmm14                              // code_0
-  vmovdqu64 zmm14, zmmword ptr [r12 + 64]                // raw_1
-  vpandd zmm15, zmm14, zmm0                              // lo_1
-  vpsrlw zmm14, zmm14, 4                                 // hi_1
-  vpandd zmm14, zmm14, zmm0                              // hi_1
-  vmovdqu64 zmm16, zmmword ptr [r12 + 576]               // tops
-  vpslld zmm17, zmm16, 4                                 // tops
+  vmovdqu64 zmm15, zmmword ptr [r12 + 64]                // raw_1
+  vpandd zmm16, zmm15, zmm0                              // lo_1
+  vpsrlw zmm15, zmm15, 4                                 // hi_1
+  vpandd zmm15, zmm15, zmm0                              // hi_1
+  vmovdqu64 zmm17, zmmword ptr [r12 + 576]               // tops
+  vpslld zmm18, zmm17, 4                                 // tops
+  vpandd zmm18, zmm18, zmm1                              // tops
+  vpord zmm16, zmm16, zmm18                              // code_1
   vpandd zmm17, zmm17, zmm1                              // tops
   vpord zmm15, zmm15, zmm17                              // code_1
-  vpandd zmm16, zmm16, zmm1                              // tops
-  vpord zmm14, zmm14, zmm16                              // code_1
-  vpbroadcastd zmm16, dword ptr [rbp + 0]                // a_0
-  vpdpbusd zmm8, zmm13, zmm16                            // acc_0_0
-  vpdpbusd zmm9, zmm15, zmm16                            // acc_0_1
-  vpbroadcastd zmm13, dword ptr [rbp + 16]               // a_0
-  vpdpbusd zmm10, zmm12, zmm13                           // acc_0_0
-  vpdpbusd zmm11, zmm14, zmm13                           // acc_0_1
+  vpbroadcastd zmm17, dword ptr [rbp + 0]                // a_0
+  vpdpbusd zmm9, zmm14, zmm17                            // acc_0_0
+  vpdpbusd zmm10, zmm16, zmm17                           // acc_0_1
+  vpbroadcastd zmm14, dword ptr [rbp + 16]               // a_0
+  vpdpbusd zmm11, zmm13, zmm14                           // acc_0_0
+  vpdpbusd zmm12, zmm15, zmm14                           // acc_0_1
   prefetcht0 byte ptr [r15 + 128]                        // ahead
   prefetcht0 byte ptr [r15 + 192]                        // ahead
   prefetcht0 byte ptr [r15 + 256]                        // ahead
-  vmovdqu64 zmm12, zmmword ptr [r12 + 128]               // raw_0
-  vpandd zmm13, zmm12, zmm0                              // lo_0
-  vpsrlw zmm12, zmm12, 4                                 // hi_0
-  vpandd zmm12, zmm12, zmm0                              // hi_0
-  vmovdqu64 zmm14, zmmword ptr [r12 + 512]               // tops
-  vpslld zmm15, zmm14, 3                                 // tops
+  vmovdqu64 zmm13, zmmword ptr [r12 + 128]               // raw_0
+  vpandd zmm14, zmm13, zmm0                              // lo_0
+  vpsrlw zmm13, zmm13, 4                                 // hi_0
+  vpandd zmm13, zmm13, zmm0                              // hi_0
+  vmovdqu64 zmm15, zmmword ptr [r12 + 512]               // tops
+  vpslld zmm16, zmm15, 3                                 // tops
+  vpandd zmm16, zmm16, zmm1                              // tops
+  vpord zmm14, zmm14, zmm16                              // code_0
+  vpsrld zmm15, zmm15, 1                                 // tops
   vpandd zmm15, zmm15, zmm1                              // tops
   vpord zmm13, zmm13, zmm15                              // code_0
-  vpsrld zmm14, zmm14, 1                                 // tops
-  vpandd zmm14, zmm14, zmm1                              // tops
-  vpord zmm12, zmm12, zmm14                              // code_0
-  vmovdqu64 zmm14, zmmword ptr [r12 + 192]               // raw_1
-  vpandd zmm15, zmm14, zmm0                              // lo_1
-  vpsrlw zmm14, zmm14, 4                                 // hi_1
-  vpandd zmm14, zmm14, zmm0                              // hi_1
-  vmovdqu64 zmm16, zmmword ptr [r12 + 576]               // tops
-  vpslld zmm17, zmm16, 3                                 // tops
+  vmovdqu64 zmm15, zmmword ptr [r12 + 192]               // raw_1
+  vpandd zmm16, zmm15, zmm0                              // lo_1
+  vpsrlw zmm15, zmm15, 4                                 // hi_1
+  vpandd zmm15, zmm15, zmm0                              // hi_1
+  vmovdqu64 zmm17, zmmword ptr [r12 + 576]               // tops
+  vpslld zmm18, zmm17, 3                                 // tops
+  vpandd zmm18, zmm18, zmm1                              // tops
+  vpord zmm16, zmm16, zmm18                              // code_1
+  vpsrld zmm17, zmm17, 1                                 // tops
   vpandd zmm17, zmm17, zmm1                              // tops
   vpord zmm15, zmm15, zmm17                              // code_1
-  vpsrld zmm16, zmm16, 1                                 // tops
-  vpandd zmm16, zmm16, zmm1                              // tops
-  vpord zmm14, zmm14, zmm16                              // code_1
-  vpbroadcastd zmm16, dword ptr [rbp + 4]                // a_0
-  vpdpbusd zmm8, zmm13, zmm16                            // acc_0_0
-  vpdpbusd zmm9, zmm15, zmm16                            // acc_0_1
-  vpbroadcastd zmm13, dword ptr [rbp + 20]               // a_0
-  vpdpbusd zmm10, zmm12, zmm13                           // acc_0_0
-  vpdpbusd zmm11, zmm14, zmm13                           // acc_0_1
+  vpbroadcastd zmm17, dword ptr [rbp + 4]                // a_0
+  vpdpbusd zmm9, zmm14, zmm17                            // acc_0_0
+  vpdpbusd zmm10, zmm16, zmm17                           // acc_0_1
+  vpbroadcastd zmm14, dword ptr [rbp + 20]               // a_0
+  vpdpbusd zmm11, zmm13, zmm14                           // acc_0_0
+  vpdpbusd zmm12, zmm15, zmm14                           // acc_0_1
   prefetcht0 byte ptr [r15 + 320]                        // ahead
   prefetcht0 byte ptr [r15 + 384]                        // ahead
   prefetcht0 byte ptr [r15 + 448]                        // ahead
-  vmovdqu64 zmm12, zmmword ptr [r12 + 256]               // raw_0
-  vpandd zmm13, zmm12, zmm0                              // lo_0
-  vpsrlw zmm12, zmm12, 4                                 // hi_0
-  vpandd zmm12, zmm12, zmm0                              // hi_0
-  vmovdqu64 zmm14, zmmword ptr [r12 + 512]               // tops
-  vpslld zmm15, zmm14, 2                                 // tops
+  vmovdqu64 zmm13, zmmword ptr [r12 + 256]               // raw_0
+  vpandd zmm14, zmm13, zmm0                              // lo_0
+  vpsrlw zmm13, zmm13, 4                                 // hi_0
+  vpandd zmm13, zmm13, zmm0                              // hi_0
+  vmovdqu64 zmm15, zmmword ptr [r12 + 512]               // tops
+  vpslld zmm16, zmm15, 2                                 // tops
+  vpandd zmm16, zmm16, zmm1                              // tops
+  vpord zmm14, zmm14, zmm16                              // code_0
+  vpsrld zmm15, zmm15, 2                                 // tops
   vpandd zmm15, zmm15, zmm1                              // tops
   vpord zmm13, zmm13, zmm15                              // code_0
-  vpsrld zmm14, zmm14, 2                                 // tops
-  vpandd zmm14, zmm14, zmm1                              // tops
-  vpord zmm12, zmm12, zmm14                              // code_0
-  vmovdqu64 zmm14, zmmword ptr [r12 + 320]               // raw_1
-  vpandd zmm15, zmm14, zmm0                              // lo_1
-  vpsrlw zmm14, zmm14, 4                                 // hi_1
-  vpandd zmm14, zmm14, zmm0                              // hi_1
-  vmovdqu64 zmm16, zmmword ptr [r12 + 576]               // tops
-  vpslld zmm17, zmm16, 2                                 // tops
+  vmovdqu64 zmm15, zmmword ptr [r12 + 320]               // raw_1
+  vpandd zmm16, zmm15, zmm0                              // lo_1
+  vpsrlw zmm15, zmm15, 4                                 // hi_1
+  vpandd zmm15, zmm15, zmm0                              // hi_1
+  vmovdqu64 zmm17, zmmword ptr [r12 + 576]               // tops
+  vpslld zmm18, zmm17, 2                                 // tops
+  vpandd zmm18, zmm18, zmm1                              // tops
+  vpord zmm16, zmm16, zmm18                              // code_1
+  vpsrld zmm17, zmm17, 2                                 // tops
   vpandd zmm17, zmm17, zmm1                              // tops
   vpord zmm15, zmm15, zmm17                              // code_1
-  vpsrld zmm16, zmm16, 2                                 // tops
-  vpandd zmm16, zmm16, zmm1                              // tops
-  vpord zmm14, zmm14, zmm16                              // code_1
-  vpbroadcastd zmm16, dword ptr [rbp + 8]                // a_0
-  vpdpbusd zmm8, zmm13, zmm16                            // acc_0_0
-  vpdpbusd zmm9, zmm15, zmm16                            // acc_0_1
-  vpbroadcastd zmm13, dword ptr [rbp + 24]               // a_0
-  vpdpbusd zmm10, zmm12, zmm13                           // acc_0_0
-  vpdpbusd zmm11, zmm14, zmm13                           // acc_0_1
+  vpbroadcastd zmm17, dword ptr [rbp + 8]                // a_0
+  vpdpbusd zmm9, zmm14, zmm17                            // acc_0_0
+  vpdpbusd zmm10, zmm16, zmm17                           // acc_0_1
+  vpbroadcastd zmm14, dword ptr [rbp + 24]               // a_0
+  vpdpbusd zmm11, zmm13, zmm14                           // acc_0_0
+  vpdpbusd zmm12, zmm15, zmm14                           // acc_0_1
   prefetcht0 byte ptr [r15 + 512]                        // ahead
   prefetcht0 byte ptr [r15 + 576]                        // ahead
   prefetcht0 byte ptr [r15 + 640]                        // ahead
-  vmovdqu64 zmm12, zmmword ptr [r12 + 384]               // raw_0
-  vpandd zmm13, zmm12, zmm0                              // lo_0
-  vpsrlw zmm12, zmm12, 4                                 // hi_0
-  vpandd zmm12, zmm12, zmm0                              // hi_0
-  vmovdqu64 zmm14, zmmword ptr [r12 + 512]               // tops
-  vpslld zmm15, zmm14, 1                                 // tops
+  vmovdqu64 zmm13, zmmword ptr [r12 + 384]               // raw_0
+  vpandd zmm14, zmm13, zmm0                              // lo_0
+  vpsrlw zmm13, zmm13, 4                                 // hi_0
+  vpandd zmm13, zmm13, zmm0                              // hi_0
+  vmovdqu64 zmm15, zmmword ptr [r12 + 512]               // tops
+  vpslld zmm16, zmm15, 1                                 // tops
+  vpandd zmm16, zmm16, zmm1                              // tops
+  vpord zmm14, zmm14, zmm16                              // code_0
+  vpsrld zmm15, zmm15, 3                                 // tops
   vpandd zmm15, zmm15, zmm1                              // tops
   vpord zmm13, zmm13, zmm15                              // code_0
-  vpsrld zmm14, zmm14, 3                                 // tops
-  vpandd zmm14, zmm14, zmm1                              // tops
-  vpord zmm12, zmm12, zmm14                              // code_0
-  vmovdqu64 zmm14, zmmword ptr [r12 + 448]               // raw_1
-  vpandd zmm15, zmm14, zmm0                              // lo_1
-  vpsrlw zmm14, zmm14, 4                                 // hi_1
-  vpandd zmm14, zmm14, zmm0                              // hi_1
-  vmovdqu64 zmm16, zmmword ptr [r12 + 576]               // tops
-  vpslld zmm17, zmm16, 1                                 // tops
+  vmovdqu64 zmm15, zmmword ptr [r12 + 448]               // raw_1
+  vpandd zmm16, zmm15, zmm0                              // lo_1
+  vpsrlw zmm15, zmm15, 4                                 // hi_1
+  vpandd zmm15, zmm15, zmm0                              // hi_1
+  vmovdqu64 zmm17, zmmword ptr [r12 + 576]               // tops
+  vpslld zmm18, zmm17, 1                                 // tops
+  vpandd zmm18, zmm18, zmm1                              // tops
+  vpord zmm16, zmm16, zmm18                              // code_1
+  vpsrld zmm17, zmm17, 3                                 // tops
   vpandd zmm17, zmm17, zmm1                              // tops
   vpord zmm15, zmm15, zmm17                              // code_1
-  vpsrld zmm16, zmm16, 3                                 // tops
-  vpandd zmm16, zmm16, zmm1                              // tops
-  vpord zmm14, zmm14, zmm16                              // code_1
-  vpbroadcastd zmm16, dword ptr [rbp + 12]               // a_0
-  vpdpbusd zmm8, zmm13, zmm16                            // acc_0_0
-  vpdpbusd zmm9, zmm15, zmm16                            // acc_0_1
-  vpbroadcastd zmm13, dword ptr [rbp + 28]               // a_0
-  vpdpbusd zmm10, zmm12, zmm13                           // acc_0_0
-  vpdpbusd zmm11, zmm14, zmm13                           // acc_0_1
-  vmovdqu32 xmm12, xmmword ptr [r12 + 640]               // scale
-  vpmovsxbd zmm12, xmm12                                 // scale_0
-  vcvtdq2ps zmm12, zmm12                                 // scale_0
-  vmovdqu32 xmm13, xmmword ptr [r12 + 656]               // scale
-  vpmovsxbd zmm13, xmm13                                 // scale_1
-  vcvtdq2ps zmm13, zmm13                                 // scale_1
-  vmulps zmm12, zmm12, zmm4                              // scale_0
-  vmulps zmm13, zmm13, zmm5                              // scale_1
-  mov r15, 3238002688
-  vpbroadcastd zmm14, r15d                               // negated_half
+  vpbroadcastd zmm17, dword ptr [rbp + 12]               // a_0
+  vpdpbusd zmm9, zmm14, zmm17                            // acc_0_0
+  vpdpbusd zmm10, zmm16, zmm17                           // acc_0_1
+  vpbroadcastd zmm14, dword ptr [rbp + 28]               // a_0
+  vpdpbusd zmm11, zmm13, zmm14                           // acc_0_0
+  vpdpbusd zmm12, zmm15, zmm14                           // acc_0_1
+  vmovdqu32 xmm13, xmmword ptr [r12 + 640]               // scale
+  vpmovsxbd zmm13, xmm13                                 // scale_0
+  vcvtdq2ps zmm13, zmm13                                 // scale_0
+  vmovdqu32 xmm14, xmmword ptr [r12 + 656]               // scale
+  vpmovsxbd zmm14, xmm14                                 // scale_1
+  vcvtdq2ps zmm14, zmm14                                 // scale_1
+  vmulps zmm13, zmm13, zmm4                              // scale_0
+  vmulps zmm14, zmm14, zmm5                              // scale_1
   vmovdqu32 xmm15, xmmword ptr [r12 + 672]               // scale
   vpmovsxbd zmm15, xmm15                                 // minimum_0
   vcvtdq2ps zmm15, zmm15                                 // minimum_0
   vmovdqu32 xmm16, xmmword ptr [r12 + 688]               // scale
   vpmovsxbd zmm16, xmm16                                 // minimum_1
   vcvtdq2ps zmm16, zmm16                                 // minimum_1
-  vmulps zmm17, zmm12, zmm14                             // half
+  vmulps zmm17, zmm13, zmm8                              // half
   vfmadd231ps zmm17, zmm15, zmm6                         // middle
-  vmulps zmm14, zmm13, zmm14                             // half
-  vfmadd231ps zmm14, zmm16, zmm7                         // middle
-  vpaddd zmm8, zmm8, zmm10                               // sum_0
-  vpaddd zmm9, zmm9, zmm11                               // sum_1
-  vcvtdq2ps zmm8, zmm8                                   // real
+  vmulps zmm15, zmm14, zmm8                              // half
+  vfmadd231ps zmm15, zmm16, zmm7                         // middle
+  vpaddd zmm9, zmm9, zmm11                               // sum_0
+  vpaddd zmm10, zmm10, zmm12                             // sum_1
   vcvtdq2ps zmm9, zmm9                                   // real
-  vpbroadcastd zmm10, dword ptr [rbp + 32]               // sum_of_codes
-  vpsrad zmm10, zmm10, 3                                 // sum_of_codes
-  vcvtdq2ps zmm10, zmm10                                 // sum_of_codes
-  vmulps zmm8, zmm8, zmm12                               // real
-  vfmadd231ps zmm8, zmm10, zmm17                         // real
-  vfmadd231ps zmm2, zmm8, dword ptr [rbp + 36]{1to16}    // f_0
-  vmulps zmm8, zmm9, zmm13                               // real
-  vfmadd231ps zmm8, zmm10, zmm14                         // real
-  vfmadd231ps zmm3, zmm8, dword ptr [rbp + 36]{1to16}    // f_1
+  vcvtdq2ps zmm10, zmm10                                 // real
+  vpbroadcastd zmm11, dword ptr [rbp + 32]               // sum_of_codes
+  vpsrad zmm11, zmm11, 3                                 // sum_of_codes
+  vcvtdq2ps zmm11, zmm11                                 // sum_of_codes
+  vmulps zmm9, zmm9, zmm13                               // real
+  vfmadd231ps zmm9, zmm11, zmm17                         // real
+  vfmadd231ps zmm2, zmm9, dword ptr [rbp + 36]{1to16}    // f_0
+  vmulps zmm9, zmm10, zmm14                              // real
+  vfmadd231ps zmm9, zmm11, zmm15                         // real
+  vfmadd231ps zmm3, zmm9, dword ptr [rbp + 36]{1to16}    // f_1
   lea rbp, [rbp + 40]
   lea r12, [r12 + 704]
   sub r13, 1                                             // next k

@@ -15,7 +15,8 @@
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 k_padded  rbx block_left  rbp lhs_panel  r12 -  r13 k_left  r14 rhs_prefetch
 //  r15 ahead  ymm0 mask  ymm1 top_mask  ymm2 ones  ymm3 f_0  ymm4 zero_0  ymm5 zero_0
-//  ymm6 raw_0 ...  ymm7 lo_0 ...  ymm8 tops ...  ymm9 tops ...  ymm10 tops ...  ymm11 tops
+//  ymm6 negated_half  ymm7 raw_0 ...  ymm8 lo_0 ...  ymm9 tops ...  ymm10 tops ...  ymm11 tops ...
+//  ymm12 tops
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -61,8 +62,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x8_avx2_near_asm:
   .cfi_offset r15, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x8_avx2_near_asm
-  sub rsp, 184
-  .seh_stackalloc 184
+  sub rsp, 200
+  .seh_stackalloc 200
   mov qword ptr [rsp + 8], rsi
   .seh_savereg rsi, 8
   mov qword ptr [rsp + 16], rdi
@@ -91,6 +92,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x8_avx2_near_asm:
   .seh_savexmm xmm10, 144
   vmovaps xmmword ptr [rsp + 160], xmm11
   .seh_savexmm xmm11, 160
+  vmovaps xmmword ptr [rsp + 176], xmm12
+  .seh_savexmm xmm12, 176
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -138,104 +141,104 @@ L(block):
   vcvtph2ps ymm5, xmm5                                   // zero_0
   mov r13, 8
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov r15, 3238002688                                    // number
+  vmovd xmm6, r15d                                       // negated_half
+  vpbroadcastd ymm6, xmm6
   test r13, r13
   jz L(k_done)
   .balign 64
 L(k):
   lea r15, [r12 + r14]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
-  vmovdqu ymm6, ymmword ptr [r12 + 0]                    // raw_0
-  vpand ymm7, ymm6, ymm0                                 // lo_0
-  vpsrlw ymm6, ymm6, 4                                   // hi_0
-  vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r12 + 128]                  // tops
-  vpslld ymm9, ymm8, 4                                   // tops
-  vpand ymm9, ymm9, ymm1                                 // tops
-  vpor ymm7, ymm7, ymm9                                  // code_0
-  vpand ymm8, ymm8, ymm1                                 // tops
-  vpor ymm6, ymm6, ymm8                                  // code_0
-  vpbroadcastd ymm8, dword ptr [rbp + 0]                 // a_0
-  vpmaddubsw ymm7, ymm7, ymm8                            // acc_0_0
-  vpbroadcastd ymm8, dword ptr [rbp + 16]                // a_0
-  vpmaddubsw ymm6, ymm6, ymm8                            // product
-  vpaddw ymm6, ymm7, ymm6                                // acc_0_0
-  vmovdqu ymm7, ymmword ptr [r12 + 32]                   // raw_0
+  vmovdqu ymm7, ymmword ptr [r12 + 0]                    // raw_0
   vpand ymm8, ymm7, ymm0                                 // lo_0
   vpsrlw ymm7, ymm7, 4                                   // hi_0
   vpand ymm7, ymm7, ymm0                                 // hi_0
   vmovdqu ymm9, ymmword ptr [r12 + 128]                  // tops
-  vpslld ymm10, ymm9, 3                                  // tops
+  vpslld ymm10, ymm9, 4                                  // tops
   vpand ymm10, ymm10, ymm1                               // tops
   vpor ymm8, ymm8, ymm10                                 // code_0
-  vpsrld ymm9, ymm9, 1                                   // tops
   vpand ymm9, ymm9, ymm1                                 // tops
   vpor ymm7, ymm7, ymm9                                  // code_0
-  vpbroadcastd ymm9, dword ptr [rbp + 4]                 // a_0
-  vpmaddubsw ymm8, ymm8, ymm9                            // product
-  vpaddw ymm6, ymm6, ymm8                                // acc_0_0
-  vpbroadcastd ymm8, dword ptr [rbp + 20]                // a_0
-  vpmaddubsw ymm7, ymm7, ymm8                            // product
-  vpaddw ymm6, ymm6, ymm7                                // acc_0_0
-  vpmaddwd ymm6, ymm6, ymm2                              // wide
-  vpbroadcastd ymm7, dword ptr [rbp + 32]                // sum
-  vpaddd ymm6, ymm6, ymm7                                // sum_0_0
-  prefetcht0 byte ptr [r15 + 64]                         // ahead
-  prefetcht0 byte ptr [r15 + 128]                        // ahead
-  vmovdqu ymm7, ymmword ptr [r12 + 64]                   // raw_0
-  vpand ymm8, ymm7, ymm0                                 // lo_0
-  vpsrlw ymm7, ymm7, 4                                   // hi_0
-  vpand ymm7, ymm7, ymm0                                 // hi_0
-  vmovdqu ymm9, ymmword ptr [r12 + 128]                  // tops
-  vpslld ymm10, ymm9, 2                                  // tops
-  vpand ymm10, ymm10, ymm1                               // tops
-  vpor ymm8, ymm8, ymm10                                 // code_0
-  vpsrld ymm9, ymm9, 2                                   // tops
-  vpand ymm9, ymm9, ymm1                                 // tops
-  vpor ymm7, ymm7, ymm9                                  // code_0
-  vpbroadcastd ymm9, dword ptr [rbp + 8]                 // a_0
+  vpbroadcastd ymm9, dword ptr [rbp + 0]                 // a_0
   vpmaddubsw ymm8, ymm8, ymm9                            // acc_0_0
-  vpbroadcastd ymm9, dword ptr [rbp + 24]                // a_0
+  vpbroadcastd ymm9, dword ptr [rbp + 16]                // a_0
   vpmaddubsw ymm7, ymm7, ymm9                            // product
   vpaddw ymm7, ymm8, ymm7                                // acc_0_0
-  vmovdqu ymm8, ymmword ptr [r12 + 96]                   // raw_0
+  vmovdqu ymm8, ymmword ptr [r12 + 32]                   // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
   vmovdqu ymm10, ymmword ptr [r12 + 128]                 // tops
-  vpslld ymm11, ymm10, 1                                 // tops
+  vpslld ymm11, ymm10, 3                                 // tops
   vpand ymm11, ymm11, ymm1                               // tops
   vpor ymm9, ymm9, ymm11                                 // code_0
-  vpsrld ymm10, ymm10, 3                                 // tops
+  vpsrld ymm10, ymm10, 1                                 // tops
   vpand ymm10, ymm10, ymm1                               // tops
   vpor ymm8, ymm8, ymm10                                 // code_0
-  vpbroadcastd ymm10, dword ptr [rbp + 12]               // a_0
+  vpbroadcastd ymm10, dword ptr [rbp + 4]                // a_0
   vpmaddubsw ymm9, ymm9, ymm10                           // product
   vpaddw ymm7, ymm7, ymm9                                // acc_0_0
-  vpbroadcastd ymm9, dword ptr [rbp + 28]                // a_0
+  vpbroadcastd ymm9, dword ptr [rbp + 20]                // a_0
   vpmaddubsw ymm8, ymm8, ymm9                            // product
   vpaddw ymm7, ymm7, ymm8                                // acc_0_0
   vpmaddwd ymm7, ymm7, ymm2                              // wide
-  vpaddd ymm6, ymm7, ymm6                                // sum_0_0
-  vmovq xmm7, qword ptr [r12 + 160]                      // scale
-  vpmovsxbd ymm7, xmm7                                   // scale_0
-  vcvtdq2ps ymm7, ymm7                                   // scale_0
-  vmulps ymm7, ymm7, ymm4                                // scale_0
-  mov r15, 3238002688
-  vmovd xmm8, r15d                                       // negated_half
-  vpbroadcastd ymm8, xmm8
+  vpbroadcastd ymm8, dword ptr [rbp + 32]                // sum
+  vpaddd ymm7, ymm7, ymm8                                // sum_0_0
+  prefetcht0 byte ptr [r15 + 64]                         // ahead
+  prefetcht0 byte ptr [r15 + 128]                        // ahead
+  vmovdqu ymm8, ymmword ptr [r12 + 64]                   // raw_0
+  vpand ymm9, ymm8, ymm0                                 // lo_0
+  vpsrlw ymm8, ymm8, 4                                   // hi_0
+  vpand ymm8, ymm8, ymm0                                 // hi_0
+  vmovdqu ymm10, ymmword ptr [r12 + 128]                 // tops
+  vpslld ymm11, ymm10, 2                                 // tops
+  vpand ymm11, ymm11, ymm1                               // tops
+  vpor ymm9, ymm9, ymm11                                 // code_0
+  vpsrld ymm10, ymm10, 2                                 // tops
+  vpand ymm10, ymm10, ymm1                               // tops
+  vpor ymm8, ymm8, ymm10                                 // code_0
+  vpbroadcastd ymm10, dword ptr [rbp + 8]                // a_0
+  vpmaddubsw ymm9, ymm9, ymm10                           // acc_0_0
+  vpbroadcastd ymm10, dword ptr [rbp + 24]               // a_0
+  vpmaddubsw ymm8, ymm8, ymm10                           // product
+  vpaddw ymm8, ymm9, ymm8                                // acc_0_0
+  vmovdqu ymm9, ymmword ptr [r12 + 96]                   // raw_0
+  vpand ymm10, ymm9, ymm0                                // lo_0
+  vpsrlw ymm9, ymm9, 4                                   // hi_0
+  vpand ymm9, ymm9, ymm0                                 // hi_0
+  vmovdqu ymm11, ymmword ptr [r12 + 128]                 // tops
+  vpslld ymm12, ymm11, 1                                 // tops
+  vpand ymm12, ymm12, ymm1                               // tops
+  vpor ymm10, ymm10, ymm12                               // code_0
+  vpsrld ymm11, ymm11, 3                                 // tops
+  vpand ymm11, ymm11, ymm1                               // tops
+  vpor ymm9, ymm9, ymm11                                 // code_0
+  vpbroadcastd ymm11, dword ptr [rbp + 12]               // a_0
+  vpmaddubsw ymm10, ymm10, ymm11                         // product
+  vpaddw ymm8, ymm8, ymm10                               // acc_0_0
+  vpbroadcastd ymm10, dword ptr [rbp + 28]               // a_0
+  vpmaddubsw ymm9, ymm9, ymm10                           // product
+  vpaddw ymm8, ymm8, ymm9                                // acc_0_0
+  vpmaddwd ymm8, ymm8, ymm2                              // wide
+  vpaddd ymm7, ymm8, ymm7                                // sum_0_0
+  vmovq xmm8, qword ptr [r12 + 160]                      // scale
+  vpmovsxbd ymm8, xmm8                                   // scale_0
+  vcvtdq2ps ymm8, ymm8                                   // scale_0
+  vmulps ymm8, ymm8, ymm4                                // scale_0
   vmovq xmm9, qword ptr [r12 + 168]                      // scale
   vpmovsxbd ymm9, xmm9                                   // minimum_0
   vcvtdq2ps ymm9, ymm9                                   // minimum_0
-  vmulps ymm8, ymm7, ymm8                                // half
-  vfmadd231ps ymm8, ymm9, ymm5                           // middle
-  vcvtdq2ps ymm6, ymm6                                   // real
+  vmulps ymm10, ymm8, ymm6                               // half
+  vfmadd231ps ymm10, ymm9, ymm5                          // middle
+  vcvtdq2ps ymm7, ymm7                                   // real
   vpbroadcastd ymm9, dword ptr [rbp + 32]                // sum_of_codes
   vpsrad ymm9, ymm9, 3                                   // sum_of_codes
   vcvtdq2ps ymm9, ymm9                                   // sum_of_codes
-  vpbroadcastd ymm10, dword ptr [rbp + 36]               // scale_row_0
-  vmulps ymm6, ymm6, ymm7                                // real
-  vfmadd231ps ymm6, ymm9, ymm8                           // real
-  vfmadd231ps ymm3, ymm6, ymm10                          // f_0
+  vpbroadcastd ymm11, dword ptr [rbp + 36]               // scale_row_0
+  vmulps ymm7, ymm7, ymm8                                // real
+  vfmadd231ps ymm7, ymm9, ymm10                          // real
+  vfmadd231ps ymm3, ymm7, ymm11                          // f_0
   lea rbp, [rbp + 40]
   lea r12, [r12 + 176]
   sub r13, 1                                             // next k
@@ -441,7 +444,8 @@ L(n_done):
   vmovaps xmm9, xmmword ptr [rsp + 128]
   vmovaps xmm10, xmmword ptr [rsp + 144]
   vmovaps xmm11, xmmword ptr [rsp + 160]
-  add rsp, 184
+  vmovaps xmm12, xmmword ptr [rsp + 176]
+  add rsp, 200
   ret
   .seh_endproc
 #endif

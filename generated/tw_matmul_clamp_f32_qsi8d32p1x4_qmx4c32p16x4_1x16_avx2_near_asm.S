@@ -14,9 +14,9 @@
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 m_left  rbx k_padded  rbp k_left  r12 rhs_prefetch  r13 lhs_panel
-//  r14 rhs_panel  r15 ahead  ymm0 values  ymm1 mask  ymm2 ones  ymm3 f_0  ymm4 f_1  ymm5 raw_0 ...
-//  ymm6 lo_0 ...  ymm7 raw_1 ...  ymm8 lo_1 ...  ymm9 a_0 ...  ymm10 lo_1 ...  ymm11 a_0 ...
-//  ymm12 lo_1 ...  ymm13 a_0
+//  r14 rhs_panel  r15 ahead  ymm0 values  ymm1 mask  ymm2 ones  ymm3 f_0  ymm4 f_1  ymm5 unit
+//  ymm6 raw_0 ...  ymm7 lo_0 ...  ymm8 raw_1 ...  ymm9 lo_1 ...  ymm10 a_0 ...  ymm11 lo_1 ...
+//  ymm12 a_0 ...  ymm13 lo_1 ...  ymm14 a_0
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -62,8 +62,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p16x4_1x16_avx2_near_asm:
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p16x4_1x16_avx2_near_asm
-  sub rsp, 200
-  .seh_stackalloc 200
+  sub rsp, 216
+  .seh_stackalloc 216
   mov qword ptr [rsp + 0], rsi
   .seh_savereg rsi, 0
   mov qword ptr [rsp + 8], rdi
@@ -96,6 +96,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p16x4_1x16_avx2_near_asm:
   .seh_savexmm xmm12, 160
   vmovaps xmmword ptr [rsp + 176], xmm13
   .seh_savexmm xmm13, 176
+  vmovaps xmmword ptr [rsp + 192], xmm14
+  .seh_savexmm xmm14, 192
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -144,6 +146,9 @@ L(m):
   mov rbp, rbx                                           // k_padded
   shr rbp, 5                                             // blocks
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov r13, 1056964608                                    // number
+  vmovd xmm5, r13d                                       // unit
+  vpbroadcastd ymm5, xmm5
   mov r13, r10                                           // lhs_panel
   mov r14, rdx                                           // rhs_panel
   test rbp, rbp
@@ -153,124 +158,121 @@ L(k):
   lea r15, [r14 + r12]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
   prefetcht0 byte ptr [r15 + 64]                         // ahead
-  vmovdqu ymm5, ymmword ptr [r14 + 0]                    // raw_0
-  vpand ymm6, ymm5, ymm1                                 // lo_0
-  vpsrlw ymm5, ymm5, 4                                   // hi_0
-  vpand ymm5, ymm5, ymm1                                 // hi_0
-  vpshufb ymm6, ymm0, ymm6                               // value_0
-  vpshufb ymm5, ymm0, ymm5                               // value_0
-  vmovdqu ymm7, ymmword ptr [r14 + 32]                   // raw_1
-  vpand ymm8, ymm7, ymm1                                 // lo_1
-  vpsrlw ymm7, ymm7, 4                                   // hi_1
-  vpand ymm7, ymm7, ymm1                                 // hi_1
-  vpshufb ymm8, ymm0, ymm8                               // value_1
-  vpshufb ymm7, ymm0, ymm7                               // value_1
-  vpbroadcastd ymm9, dword ptr [r13 + 0]                 // a_0
-  vpmaddubsw ymm6, ymm6, ymm9                            // acc_0_0
-  vpmaddubsw ymm8, ymm8, ymm9                            // acc_0_1
-  vpbroadcastd ymm9, dword ptr [r13 + 16]                // a_0
-  vpmaddubsw ymm5, ymm5, ymm9                            // product
-  vpaddw ymm5, ymm6, ymm5                                // acc_0_0
-  vpmaddubsw ymm6, ymm7, ymm9                            // product
-  vpaddw ymm6, ymm8, ymm6                                // acc_0_1
-  vmovdqu ymm7, ymmword ptr [r14 + 64]                   // raw_0
-  vpand ymm8, ymm7, ymm1                                 // lo_0
-  vpsrlw ymm7, ymm7, 4                                   // hi_0
-  vpand ymm7, ymm7, ymm1                                 // hi_0
-  vpshufb ymm8, ymm0, ymm8                               // value_0
+  vmovdqu ymm6, ymmword ptr [r14 + 0]                    // raw_0
+  vpand ymm7, ymm6, ymm1                                 // lo_0
+  vpsrlw ymm6, ymm6, 4                                   // hi_0
+  vpand ymm6, ymm6, ymm1                                 // hi_0
   vpshufb ymm7, ymm0, ymm7                               // value_0
-  vmovdqu ymm9, ymmword ptr [r14 + 96]                   // raw_1
-  vpand ymm10, ymm9, ymm1                                // lo_1
-  vpsrlw ymm9, ymm9, 4                                   // hi_1
-  vpand ymm9, ymm9, ymm1                                 // hi_1
-  vpshufb ymm10, ymm0, ymm10                             // value_1
+  vpshufb ymm6, ymm0, ymm6                               // value_0
+  vmovdqu ymm8, ymmword ptr [r14 + 32]                   // raw_1
+  vpand ymm9, ymm8, ymm1                                 // lo_1
+  vpsrlw ymm8, ymm8, 4                                   // hi_1
+  vpand ymm8, ymm8, ymm1                                 // hi_1
   vpshufb ymm9, ymm0, ymm9                               // value_1
-  vpbroadcastd ymm11, dword ptr [r13 + 4]                // a_0
-  vpmaddubsw ymm8, ymm8, ymm11                           // product
-  vpaddw ymm5, ymm5, ymm8                                // acc_0_0
-  vpmaddubsw ymm8, ymm10, ymm11                          // product
-  vpaddw ymm6, ymm6, ymm8                                // acc_0_1
-  vpbroadcastd ymm8, dword ptr [r13 + 20]                // a_0
-  vpmaddubsw ymm7, ymm7, ymm8                            // product
-  vpaddw ymm5, ymm5, ymm7                                // acc_0_0
-  vpmaddubsw ymm7, ymm9, ymm8                            // product
-  vpaddw ymm6, ymm6, ymm7                                // acc_0_1
-  vpmaddwd ymm5, ymm5, ymm2                              // wide
-  vpbroadcastd ymm7, dword ptr [r13 + 32]                // sum
-  vpaddd ymm5, ymm5, ymm7                                // sum_0_0
+  vpshufb ymm8, ymm0, ymm8                               // value_1
+  vpbroadcastd ymm10, dword ptr [r13 + 0]                // a_0
+  vpmaddubsw ymm7, ymm7, ymm10                           // acc_0_0
+  vpmaddubsw ymm9, ymm9, ymm10                           // acc_0_1
+  vpbroadcastd ymm10, dword ptr [r13 + 16]               // a_0
+  vpmaddubsw ymm6, ymm6, ymm10                           // product
+  vpaddw ymm6, ymm7, ymm6                                // acc_0_0
+  vpmaddubsw ymm7, ymm8, ymm10                           // product
+  vpaddw ymm7, ymm9, ymm7                                // acc_0_1
+  vmovdqu ymm8, ymmword ptr [r14 + 64]                   // raw_0
+  vpand ymm9, ymm8, ymm1                                 // lo_0
+  vpsrlw ymm8, ymm8, 4                                   // hi_0
+  vpand ymm8, ymm8, ymm1                                 // hi_0
+  vpshufb ymm9, ymm0, ymm9                               // value_0
+  vpshufb ymm8, ymm0, ymm8                               // value_0
+  vmovdqu ymm10, ymmword ptr [r14 + 96]                  // raw_1
+  vpand ymm11, ymm10, ymm1                               // lo_1
+  vpsrlw ymm10, ymm10, 4                                 // hi_1
+  vpand ymm10, ymm10, ymm1                               // hi_1
+  vpshufb ymm11, ymm0, ymm11                             // value_1
+  vpshufb ymm10, ymm0, ymm10                             // value_1
+  vpbroadcastd ymm12, dword ptr [r13 + 4]                // a_0
+  vpmaddubsw ymm9, ymm9, ymm12                           // product
+  vpaddw ymm6, ymm6, ymm9                                // acc_0_0
+  vpmaddubsw ymm9, ymm11, ymm12                          // product
+  vpaddw ymm7, ymm7, ymm9                                // acc_0_1
+  vpbroadcastd ymm9, dword ptr [r13 + 20]                // a_0
+  vpmaddubsw ymm8, ymm8, ymm9                            // product
+  vpaddw ymm6, ymm6, ymm8                                // acc_0_0
+  vpmaddubsw ymm8, ymm10, ymm9                           // product
+  vpaddw ymm7, ymm7, ymm8                                // acc_0_1
   vpmaddwd ymm6, ymm6, ymm2                              // wide
-  vpbroadcastd ymm7, dword ptr [r13 + 32]                // sum
-  vpaddd ymm6, ymm6, ymm7                                // sum_0_1
+  vpbroadcastd ymm8, dword ptr [r13 + 32]                // sum
+  vpaddd ymm6, ymm6, ymm8                                // sum_0_0
+  vpmaddwd ymm7, ymm7, ymm2                              // wide
+  vpbroadcastd ymm8, dword ptr [r13 + 32]                // sum
+  vpaddd ymm7, ymm7, ymm8                                // sum_0_1
   prefetcht0 byte ptr [r15 + 128]                        // ahead
   prefetcht0 byte ptr [r15 + 192]                        // ahead
   prefetcht0 byte ptr [r15 + 256]                        // ahead
-  vmovdqu ymm7, ymmword ptr [r14 + 128]                  // raw_0
-  vpand ymm8, ymm7, ymm1                                 // lo_0
-  vpsrlw ymm7, ymm7, 4                                   // hi_0
-  vpand ymm7, ymm7, ymm1                                 // hi_0
-  vpshufb ymm8, ymm0, ymm8                               // value_0
-  vpshufb ymm7, ymm0, ymm7                               // value_0
-  vmovdqu ymm9, ymmword ptr [r14 + 160]                  // raw_1
-  vpand ymm10, ymm9, ymm1                                // lo_1
-  vpsrlw ymm9, ymm9, 4                                   // hi_1
-  vpand ymm9, ymm9, ymm1                                 // hi_1
-  vpshufb ymm10, ymm0, ymm10                             // value_1
-  vpshufb ymm9, ymm0, ymm9                               // value_1
-  vpbroadcastd ymm11, dword ptr [r13 + 8]                // a_0
-  vpmaddubsw ymm8, ymm8, ymm11                           // acc_0_0
-  vpmaddubsw ymm10, ymm10, ymm11                         // acc_0_1
-  vpbroadcastd ymm11, dword ptr [r13 + 24]               // a_0
-  vpmaddubsw ymm7, ymm7, ymm11                           // product
-  vpaddw ymm7, ymm8, ymm7                                // acc_0_0
-  vpmaddubsw ymm8, ymm9, ymm11                           // product
-  vpaddw ymm8, ymm10, ymm8                               // acc_0_1
-  vmovdqu ymm9, ymmword ptr [r14 + 192]                  // raw_0
-  vpand ymm10, ymm9, ymm1                                // lo_0
-  vpsrlw ymm9, ymm9, 4                                   // hi_0
-  vpand ymm9, ymm9, ymm1                                 // hi_0
-  vpshufb ymm10, ymm0, ymm10                             // value_0
+  vmovdqu ymm8, ymmword ptr [r14 + 128]                  // raw_0
+  vpand ymm9, ymm8, ymm1                                 // lo_0
+  vpsrlw ymm8, ymm8, 4                                   // hi_0
+  vpand ymm8, ymm8, ymm1                                 // hi_0
   vpshufb ymm9, ymm0, ymm9                               // value_0
-  vmovdqu ymm11, ymmword ptr [r14 + 224]                 // raw_1
-  vpand ymm12, ymm11, ymm1                               // lo_1
-  vpsrlw ymm11, ymm11, 4                                 // hi_1
-  vpand ymm11, ymm11, ymm1                               // hi_1
-  vpshufb ymm12, ymm0, ymm12                             // value_1
+  vpshufb ymm8, ymm0, ymm8                               // value_0
+  vmovdqu ymm10, ymmword ptr [r14 + 160]                 // raw_1
+  vpand ymm11, ymm10, ymm1                               // lo_1
+  vpsrlw ymm10, ymm10, 4                                 // hi_1
+  vpand ymm10, ymm10, ymm1                               // hi_1
   vpshufb ymm11, ymm0, ymm11                             // value_1
-  vpbroadcastd ymm13, dword ptr [r13 + 12]               // a_0
-  vpmaddubsw ymm10, ymm10, ymm13                         // product
-  vpaddw ymm7, ymm7, ymm10                               // acc_0_0
-  vpmaddubsw ymm10, ymm12, ymm13                         // product
-  vpaddw ymm8, ymm8, ymm10                               // acc_0_1
-  vpbroadcastd ymm10, dword ptr [r13 + 28]               // a_0
-  vpmaddubsw ymm9, ymm9, ymm10                           // product
-  vpaddw ymm7, ymm7, ymm9                                // acc_0_0
-  vpmaddubsw ymm9, ymm11, ymm10                          // product
-  vpaddw ymm8, ymm8, ymm9                                // acc_0_1
-  vpmaddwd ymm7, ymm7, ymm2                              // wide
-  vpaddd ymm5, ymm7, ymm5                                // sum_0_0
-  vpmaddwd ymm7, ymm8, ymm2                              // wide
-  vpaddd ymm6, ymm7, ymm6                                // sum_0_1
-  vmovq xmm7, qword ptr [r14 + 256]                      // scale
-  vpmovsxbd ymm7, xmm7                                   // scale_0
-  vpslld ymm7, ymm7, 24                                  // scale_0
-  vpsrld ymm7, ymm7, 1                                   // scale_0
-  vmovq xmm8, qword ptr [r14 + 264]                      // scale
-  vpmovsxbd ymm8, xmm8                                   // scale_1
-  vpslld ymm8, ymm8, 24                                  // scale_1
-  vpsrld ymm8, ymm8, 1                                   // scale_1
-  mov r15, 1056964608
-  vmovd xmm9, r15d                                       // unit
-  vpbroadcastd ymm9, xmm9
-  vmulps ymm7, ymm7, ymm9                                // scale
-  vmulps ymm8, ymm8, ymm9                                // scale
-  vcvtdq2ps ymm5, ymm5                                   // real
+  vpshufb ymm10, ymm0, ymm10                             // value_1
+  vpbroadcastd ymm12, dword ptr [r13 + 8]                // a_0
+  vpmaddubsw ymm9, ymm9, ymm12                           // acc_0_0
+  vpmaddubsw ymm11, ymm11, ymm12                         // acc_0_1
+  vpbroadcastd ymm12, dword ptr [r13 + 24]               // a_0
+  vpmaddubsw ymm8, ymm8, ymm12                           // product
+  vpaddw ymm8, ymm9, ymm8                                // acc_0_0
+  vpmaddubsw ymm9, ymm10, ymm12                          // product
+  vpaddw ymm9, ymm11, ymm9                               // acc_0_1
+  vmovdqu ymm10, ymmword ptr [r14 + 192]                 // raw_0
+  vpand ymm11, ymm10, ymm1                               // lo_0
+  vpsrlw ymm10, ymm10, 4                                 // hi_0
+  vpand ymm10, ymm10, ymm1                               // hi_0
+  vpshufb ymm11, ymm0, ymm11                             // value_0
+  vpshufb ymm10, ymm0, ymm10                             // value_0
+  vmovdqu ymm12, ymmword ptr [r14 + 224]                 // raw_1
+  vpand ymm13, ymm12, ymm1                               // lo_1
+  vpsrlw ymm12, ymm12, 4                                 // hi_1
+  vpand ymm12, ymm12, ymm1                               // hi_1
+  vpshufb ymm13, ymm0, ymm13                             // value_1
+  vpshufb ymm12, ymm0, ymm12                             // value_1
+  vpbroadcastd ymm14, dword ptr [r13 + 12]               // a_0
+  vpmaddubsw ymm11, ymm11, ymm14                         // product
+  vpaddw ymm8, ymm8, ymm11                               // acc_0_0
+  vpmaddubsw ymm11, ymm13, ymm14                         // product
+  vpaddw ymm9, ymm9, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [r13 + 28]               // a_0
+  vpmaddubsw ymm10, ymm10, ymm11                         // product
+  vpaddw ymm8, ymm8, ymm10                               // acc_0_0
+  vpmaddubsw ymm10, ymm12, ymm11                         // product
+  vpaddw ymm9, ymm9, ymm10                               // acc_0_1
+  vpmaddwd ymm8, ymm8, ymm2                              // wide
+  vpaddd ymm6, ymm8, ymm6                                // sum_0_0
+  vpmaddwd ymm8, ymm9, ymm2                              // wide
+  vpaddd ymm7, ymm8, ymm7                                // sum_0_1
+  vmovq xmm8, qword ptr [r14 + 256]                      // scale
+  vpmovsxbd ymm8, xmm8                                   // scale_0
+  vpslld ymm8, ymm8, 24                                  // scale_0
+  vpsrld ymm8, ymm8, 1                                   // scale_0
+  vmovq xmm9, qword ptr [r14 + 264]                      // scale
+  vpmovsxbd ymm9, xmm9                                   // scale_1
+  vpslld ymm9, ymm9, 24                                  // scale_1
+  vpsrld ymm9, ymm9, 1                                   // scale_1
+  vmulps ymm8, ymm8, ymm5                                // scale
+  vmulps ymm9, ymm9, ymm5                                // scale
   vcvtdq2ps ymm6, ymm6                                   // real
-  vpbroadcastd ymm9, dword ptr [r13 + 36]                // scale_row_0
+  vcvtdq2ps ymm7, ymm7                                   // real
   vpbroadcastd ymm10, dword ptr [r13 + 36]               // scale_row_0
-  vmulps ymm5, ymm5, ymm9                                // real
+  vpbroadcastd ymm11, dword ptr [r13 + 36]               // scale_row_0
   vmulps ymm6, ymm6, ymm10                               // real
-  vfmadd231ps ymm3, ymm5, ymm7                           // f_0
-  vfmadd231ps ymm4, ymm6, ymm8                           // f_1
+  vmulps ymm7, ymm7, ymm11                               // real
+  vfmadd231ps ymm3, ymm6, ymm8                           // f_0
+  vfmadd231ps ymm4, ymm7, ymm9                           // f_1
   lea r13, [r13 + 40]
   lea r14, [r14 + 272]
   sub rbp, 1                                             // next k
@@ -607,7 +609,8 @@ L(n_done):
   vmovaps xmm11, xmmword ptr [rsp + 144]
   vmovaps xmm12, xmmword ptr [rsp + 160]
   vmovaps xmm13, xmmword ptr [rsp + 176]
-  add rsp, 200
+  vmovaps xmm14, xmmword ptr [rsp + 192]
+  add rsp, 216
   ret
   .seh_endproc
 #endif

@@ -14,8 +14,9 @@
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 m_left  rbx k_padded  rbp k_left  r12 rhs_prefetch  r13 lhs_panel
-//  r14 rhs_panel  r15 ahead  ymm0 values  ymm1 mask  ymm2 f_0  ymm3 f_1  ymm4 acc_0_0 ...
-//  ymm5 acc_0_1 ...  ymm6 raw_0 ...  ymm7 lo_0 ...  ymm8 raw_1 ...  ymm9 lo_1 ...  ymm10 a_0
+//  r14 rhs_panel  r15 ahead  ymm0 values  ymm1 mask  ymm2 f_0  ymm3 f_1  ymm4 unit
+//  ymm5 acc_0_0 ...  ymm6 acc_0_1 ...  ymm7 raw_0 ...  ymm8 lo_0 ...  ymm9 raw_1 ...
+//  ymm10 lo_1 ...  ymm11 a_0
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -61,8 +62,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p16x4_1x16_avx_vnni_near_asm:
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p16x4_1x16_avx_vnni_near_asm
-  sub rsp, 152
-  .seh_stackalloc 152
+  sub rsp, 168
+  .seh_stackalloc 168
   mov qword ptr [rsp + 0], rsi
   .seh_savereg rsi, 0
   mov qword ptr [rsp + 8], rdi
@@ -89,6 +90,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p16x4_1x16_avx_vnni_near_asm:
   .seh_savexmm xmm9, 112
   vmovaps xmmword ptr [rsp + 128], xmm10
   .seh_savexmm xmm10, 128
+  vmovaps xmmword ptr [rsp + 144], xmm11
+  .seh_savexmm xmm11, 144
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -134,6 +137,9 @@ L(m):
   mov rbp, rbx                                           // k_padded
   shr rbp, 5                                             // blocks
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov r13, 1056964608                                    // number
+  vmovd xmm4, r13d                                       // unit
+  vpbroadcastd ymm4, xmm4
   mov r13, r10                                           // lhs_panel
   mov r14, rdx                                           // rhs_panel
   test rbp, rbp
@@ -142,105 +148,102 @@ L(m):
 L(k):
   lea r15, [r14 + r12]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
-  vpbroadcastd ymm4, dword ptr [r13 + 32]                // acc_0_0
-  vpbroadcastd ymm5, dword ptr [r13 + 32]                // acc_0_1
-  vmovdqu ymm6, ymmword ptr [r14 + 0]                    // raw_0
-  vpand ymm7, ymm6, ymm1                                 // lo_0
-  vpsrlw ymm6, ymm6, 4                                   // hi_0
-  vpand ymm6, ymm6, ymm1                                 // hi_0
+  vpbroadcastd ymm5, dword ptr [r13 + 32]                // acc_0_0
+  vpbroadcastd ymm6, dword ptr [r13 + 32]                // acc_0_1
+  vmovdqu ymm7, ymmword ptr [r14 + 0]                    // raw_0
+  vpand ymm8, ymm7, ymm1                                 // lo_0
+  vpsrlw ymm7, ymm7, 4                                   // hi_0
+  vpand ymm7, ymm7, ymm1                                 // hi_0
+  vpshufb ymm8, ymm0, ymm8                               // value_0
   vpshufb ymm7, ymm0, ymm7                               // value_0
-  vpshufb ymm6, ymm0, ymm6                               // value_0
-  vmovdqu ymm8, ymmword ptr [r14 + 32]                   // raw_1
-  vpand ymm9, ymm8, ymm1                                 // lo_1
-  vpsrlw ymm8, ymm8, 4                                   // hi_1
-  vpand ymm8, ymm8, ymm1                                 // hi_1
+  vmovdqu ymm9, ymmword ptr [r14 + 32]                   // raw_1
+  vpand ymm10, ymm9, ymm1                                // lo_1
+  vpsrlw ymm9, ymm9, 4                                   // hi_1
+  vpand ymm9, ymm9, ymm1                                 // hi_1
+  vpshufb ymm10, ymm0, ymm10                             // value_1
   vpshufb ymm9, ymm0, ymm9                               // value_1
-  vpshufb ymm8, ymm0, ymm8                               // value_1
-  vpbroadcastd ymm10, dword ptr [r13 + 0]                // a_0
-  {vex} vpdpbusd ymm4, ymm7, ymm10                       // acc_0_0
-  {vex} vpdpbusd ymm5, ymm9, ymm10                       // acc_0_1
-  vpbroadcastd ymm7, dword ptr [r13 + 16]                // a_0
-  {vex} vpdpbusd ymm4, ymm6, ymm7                        // acc_0_0
-  {vex} vpdpbusd ymm5, ymm8, ymm7                        // acc_0_1
+  vpbroadcastd ymm11, dword ptr [r13 + 0]                // a_0
+  {vex} vpdpbusd ymm5, ymm8, ymm11                       // acc_0_0
+  {vex} vpdpbusd ymm6, ymm10, ymm11                      // acc_0_1
+  vpbroadcastd ymm8, dword ptr [r13 + 16]                // a_0
+  {vex} vpdpbusd ymm5, ymm7, ymm8                        // acc_0_0
+  {vex} vpdpbusd ymm6, ymm9, ymm8                        // acc_0_1
   prefetcht0 byte ptr [r15 + 64]                         // ahead
-  vmovdqu ymm6, ymmword ptr [r14 + 64]                   // raw_0
-  vpand ymm7, ymm6, ymm1                                 // lo_0
-  vpsrlw ymm6, ymm6, 4                                   // hi_0
-  vpand ymm6, ymm6, ymm1                                 // hi_0
+  vmovdqu ymm7, ymmword ptr [r14 + 64]                   // raw_0
+  vpand ymm8, ymm7, ymm1                                 // lo_0
+  vpsrlw ymm7, ymm7, 4                                   // hi_0
+  vpand ymm7, ymm7, ymm1                                 // hi_0
+  vpshufb ymm8, ymm0, ymm8                               // value_0
   vpshufb ymm7, ymm0, ymm7                               // value_0
-  vpshufb ymm6, ymm0, ymm6                               // value_0
-  vmovdqu ymm8, ymmword ptr [r14 + 96]                   // raw_1
-  vpand ymm9, ymm8, ymm1                                 // lo_1
-  vpsrlw ymm8, ymm8, 4                                   // hi_1
-  vpand ymm8, ymm8, ymm1                                 // hi_1
+  vmovdqu ymm9, ymmword ptr [r14 + 96]                   // raw_1
+  vpand ymm10, ymm9, ymm1                                // lo_1
+  vpsrlw ymm9, ymm9, 4                                   // hi_1
+  vpand ymm9, ymm9, ymm1                                 // hi_1
+  vpshufb ymm10, ymm0, ymm10                             // value_1
   vpshufb ymm9, ymm0, ymm9                               // value_1
-  vpshufb ymm8, ymm0, ymm8                               // value_1
-  vpbroadcastd ymm10, dword ptr [r13 + 4]                // a_0
-  {vex} vpdpbusd ymm4, ymm7, ymm10                       // acc_0_0
-  {vex} vpdpbusd ymm5, ymm9, ymm10                       // acc_0_1
-  vpbroadcastd ymm7, dword ptr [r13 + 20]                // a_0
-  {vex} vpdpbusd ymm4, ymm6, ymm7                        // acc_0_0
-  {vex} vpdpbusd ymm5, ymm8, ymm7                        // acc_0_1
+  vpbroadcastd ymm11, dword ptr [r13 + 4]                // a_0
+  {vex} vpdpbusd ymm5, ymm8, ymm11                       // acc_0_0
+  {vex} vpdpbusd ymm6, ymm10, ymm11                      // acc_0_1
+  vpbroadcastd ymm8, dword ptr [r13 + 20]                // a_0
+  {vex} vpdpbusd ymm5, ymm7, ymm8                        // acc_0_0
+  {vex} vpdpbusd ymm6, ymm9, ymm8                        // acc_0_1
   prefetcht0 byte ptr [r15 + 128]                        // ahead
-  vmovdqu ymm6, ymmword ptr [r14 + 128]                  // raw_0
-  vpand ymm7, ymm6, ymm1                                 // lo_0
-  vpsrlw ymm6, ymm6, 4                                   // hi_0
-  vpand ymm6, ymm6, ymm1                                 // hi_0
+  vmovdqu ymm7, ymmword ptr [r14 + 128]                  // raw_0
+  vpand ymm8, ymm7, ymm1                                 // lo_0
+  vpsrlw ymm7, ymm7, 4                                   // hi_0
+  vpand ymm7, ymm7, ymm1                                 // hi_0
+  vpshufb ymm8, ymm0, ymm8                               // value_0
   vpshufb ymm7, ymm0, ymm7                               // value_0
-  vpshufb ymm6, ymm0, ymm6                               // value_0
-  vmovdqu ymm8, ymmword ptr [r14 + 160]                  // raw_1
-  vpand ymm9, ymm8, ymm1                                 // lo_1
-  vpsrlw ymm8, ymm8, 4                                   // hi_1
-  vpand ymm8, ymm8, ymm1                                 // hi_1
+  vmovdqu ymm9, ymmword ptr [r14 + 160]                  // raw_1
+  vpand ymm10, ymm9, ymm1                                // lo_1
+  vpsrlw ymm9, ymm9, 4                                   // hi_1
+  vpand ymm9, ymm9, ymm1                                 // hi_1
+  vpshufb ymm10, ymm0, ymm10                             // value_1
   vpshufb ymm9, ymm0, ymm9                               // value_1
-  vpshufb ymm8, ymm0, ymm8                               // value_1
-  vpbroadcastd ymm10, dword ptr [r13 + 8]                // a_0
-  {vex} vpdpbusd ymm4, ymm7, ymm10                       // acc_0_0
-  {vex} vpdpbusd ymm5, ymm9, ymm10                       // acc_0_1
-  vpbroadcastd ymm7, dword ptr [r13 + 24]                // a_0
-  {vex} vpdpbusd ymm4, ymm6, ymm7                        // acc_0_0
-  {vex} vpdpbusd ymm5, ymm8, ymm7                        // acc_0_1
+  vpbroadcastd ymm11, dword ptr [r13 + 8]                // a_0
+  {vex} vpdpbusd ymm5, ymm8, ymm11                       // acc_0_0
+  {vex} vpdpbusd ymm6, ymm10, ymm11                      // acc_0_1
+  vpbroadcastd ymm8, dword ptr [r13 + 24]                // a_0
+  {vex} vpdpbusd ymm5, ymm7, ymm8                        // acc_0_0
+  {vex} vpdpbusd ymm6, ymm9, ymm8                        // acc_0_1
   prefetcht0 byte ptr [r15 + 192]                        // ahead
   prefetcht0 byte ptr [r15 + 256]                        // ahead
-  vmovdqu ymm6, ymmword ptr [r14 + 192]                  // raw_0
-  vpand ymm7, ymm6, ymm1                                 // lo_0
-  vpsrlw ymm6, ymm6, 4                                   // hi_0
-  vpand ymm6, ymm6, ymm1                                 // hi_0
+  vmovdqu ymm7, ymmword ptr [r14 + 192]                  // raw_0
+  vpand ymm8, ymm7, ymm1                                 // lo_0
+  vpsrlw ymm7, ymm7, 4                                   // hi_0
+  vpand ymm7, ymm7, ymm1                                 // hi_0
+  vpshufb ymm8, ymm0, ymm8                               // value_0
   vpshufb ymm7, ymm0, ymm7                               // value_0
-  vpshufb ymm6, ymm0, ymm6                               // value_0
-  vmovdqu ymm8, ymmword ptr [r14 + 224]                  // raw_1
-  vpand ymm9, ymm8, ymm1                                 // lo_1
-  vpsrlw ymm8, ymm8, 4                                   // hi_1
-  vpand ymm8, ymm8, ymm1                                 // hi_1
+  vmovdqu ymm9, ymmword ptr [r14 + 224]                  // raw_1
+  vpand ymm10, ymm9, ymm1                                // lo_1
+  vpsrlw ymm9, ymm9, 4                                   // hi_1
+  vpand ymm9, ymm9, ymm1                                 // hi_1
+  vpshufb ymm10, ymm0, ymm10                             // value_1
   vpshufb ymm9, ymm0, ymm9                               // value_1
-  vpshufb ymm8, ymm0, ymm8                               // value_1
-  vpbroadcastd ymm10, dword ptr [r13 + 12]               // a_0
-  {vex} vpdpbusd ymm4, ymm7, ymm10                       // acc_0_0
-  {vex} vpdpbusd ymm5, ymm9, ymm10                       // acc_0_1
-  vpbroadcastd ymm7, dword ptr [r13 + 28]                // a_0
-  {vex} vpdpbusd ymm4, ymm6, ymm7                        // acc_0_0
-  {vex} vpdpbusd ymm5, ymm8, ymm7                        // acc_0_1
-  vmovq xmm6, qword ptr [r14 + 256]                      // scale
-  vpmovsxbd ymm6, xmm6                                   // scale_0
-  vpslld ymm6, ymm6, 24                                  // scale_0
-  vpsrld ymm6, ymm6, 1                                   // scale_0
-  vmovq xmm7, qword ptr [r14 + 264]                      // scale
-  vpmovsxbd ymm7, xmm7                                   // scale_1
-  vpslld ymm7, ymm7, 24                                  // scale_1
-  vpsrld ymm7, ymm7, 1                                   // scale_1
-  mov r15, 1056964608
-  vmovd xmm8, r15d                                       // unit
-  vpbroadcastd ymm8, xmm8
-  vmulps ymm6, ymm6, ymm8                                // scale
-  vmulps ymm7, ymm7, ymm8                                // scale
-  vcvtdq2ps ymm4, ymm4                                   // real
+  vpbroadcastd ymm11, dword ptr [r13 + 12]               // a_0
+  {vex} vpdpbusd ymm5, ymm8, ymm11                       // acc_0_0
+  {vex} vpdpbusd ymm6, ymm10, ymm11                      // acc_0_1
+  vpbroadcastd ymm8, dword ptr [r13 + 28]                // a_0
+  {vex} vpdpbusd ymm5, ymm7, ymm8                        // acc_0_0
+  {vex} vpdpbusd ymm6, ymm9, ymm8                        // acc_0_1
+  vmovq xmm7, qword ptr [r14 + 256]                      // scale
+  vpmovsxbd ymm7, xmm7                                   // scale_0
+  vpslld ymm7, ymm7, 24                                  // scale_0
+  vpsrld ymm7, ymm7, 1                                   // scale_0
+  vmovq xmm8, qword ptr [r14 + 264]                      // scale
+  vpmovsxbd ymm8, xmm8                                   // scale_1
+  vpslld ymm8, ymm8, 24                                  // scale_1
+  vpsrld ymm8, ymm8, 1                                   // scale_1
+  vmulps ymm7, ymm7, ymm4                                // scale
+  vmulps ymm8, ymm8, ymm4                                // scale
   vcvtdq2ps ymm5, ymm5                                   // real
-  vpbroadcastd ymm8, dword ptr [r13 + 36]                // scale_row_0
+  vcvtdq2ps ymm6, ymm6                                   // real
   vpbroadcastd ymm9, dword ptr [r13 + 36]                // scale_row_0
-  vmulps ymm4, ymm4, ymm8                                // real
+  vpbroadcastd ymm10, dword ptr [r13 + 36]               // scale_row_0
   vmulps ymm5, ymm5, ymm9                                // real
-  vfmadd231ps ymm2, ymm4, ymm6                           // f_0
-  vfmadd231ps ymm3, ymm5, ymm7                           // f_1
+  vmulps ymm6, ymm6, ymm10                               // real
+  vfmadd231ps ymm2, ymm5, ymm7                           // f_0
+  vfmadd231ps ymm3, ymm6, ymm8                           // f_1
   lea r13, [r13 + 40]
   lea r14, [r14 + 272]
   sub rbp, 1                                             // next k
@@ -574,7 +577,8 @@ L(n_done):
   vmovaps xmm8, xmmword ptr [rsp + 96]
   vmovaps xmm9, xmmword ptr [rsp + 112]
   vmovaps xmm10, xmmword ptr [rsp + 128]
-  add rsp, 152
+  vmovaps xmm11, xmmword ptr [rsp + 144]
+  add rsp, 168
   ret
   .seh_endproc
 #endif

@@ -14,9 +14,9 @@
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi -  rdi args  r8 n_left  r9 m_left  r10 dst_tile
 //  r11 k_padded  rbx codes  rbp beyond  r12 k_left  r13 rhs_prefetch  r14 lhs_panel  r15 ahead ...
-//  zmm0 values  zmm1 mask  zmm2 f_0  zmm3 f_1  zmm4 acc0_0_0 ...  zmm5 acc0_0_1 ...
-//  zmm6 acc1_0_0 ...  zmm7 acc1_0_1 ...  zmm8 raw_0 ...  zmm9 lo_0 ...  zmm10 raw_1 ...
-//  zmm11 lo_1 ...  zmm12 a_0
+//  zmm0 values  zmm1 mask  zmm2 f_0  zmm3 f_1  zmm4 unit  zmm5 acc0_0_0 ...  zmm6 acc0_0_1 ...
+//  zmm7 acc1_0_0 ...  zmm8 acc1_0_1 ...  zmm9 raw_0 ...  zmm10 lo_0 ...  zmm11 raw_1 ...
+//  zmm12 lo_1 ...  zmm13 a_0
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -62,8 +62,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p64x4_1x32_avx512_vnni_a2_near_asm:
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p64x4_1x32_avx512_vnni_a2_near_asm
-  sub rsp, 200
-  .seh_stackalloc 200
+  sub rsp, 216
+  .seh_stackalloc 216
   mov qword ptr [rsp + 16], rsi
   .seh_savereg rsi, 16
   mov qword ptr [rsp + 24], rdi
@@ -94,6 +94,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p64x4_1x32_avx512_vnni_a2_near_asm:
   .seh_savexmm xmm11, 160
   vmovaps xmmword ptr [rsp + 176], xmm12
   .seh_savexmm xmm12, 176
+  vmovaps xmmword ptr [rsp + 192], xmm13
+  .seh_savexmm xmm13, 192
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -143,6 +145,8 @@ L(m):
   mov r12, r11                                           // k_padded
   shr r12, 5                                             // blocks
   mov r13, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov r14, 1056964608                                    // number
+  vpbroadcastd zmm4, r14d                                // unit
   mov r14, qword ptr [rsp + 8]                           // lhs_panel
   test r12, r12
   jz L(k_done)
@@ -153,116 +157,114 @@ L(k):
   prefetcht0 byte ptr [r15 + 64]                         // ahead
   prefetcht0 byte ptr [r15 + 128]                        // ahead
   prefetcht0 byte ptr [r15 + 192]                        // ahead
-  vpbroadcastd zmm4, dword ptr [r14 + 32]                // acc0_0_0
-  vpbroadcastd zmm5, dword ptr [r14 + 32]                // acc0_0_1
-  vpxord zmm6, zmm6, zmm6                                // acc1_0_0
-  vpxord zmm7, zmm7, zmm7                                // acc1_0_1
-  vmovdqu64 zmm8, zmmword ptr [rbx + 0]                  // raw_0
-  vpandd zmm9, zmm8, zmm1                                // lo_0
-  vpsrlw zmm8, zmm8, 4                                   // hi_0
-  vpandd zmm8, zmm8, zmm1                                // hi_0
+  vpbroadcastd zmm5, dword ptr [r14 + 32]                // acc0_0_0
+  vpbroadcastd zmm6, dword ptr [r14 + 32]                // acc0_0_1
+  vpxord zmm7, zmm7, zmm7                                // acc1_0_0
+  vpxord zmm8, zmm8, zmm8                                // acc1_0_1
+  vmovdqu64 zmm9, zmmword ptr [rbx + 0]                  // raw_0
+  vpandd zmm10, zmm9, zmm1                               // lo_0
+  vpsrlw zmm9, zmm9, 4                                   // hi_0
+  vpandd zmm9, zmm9, zmm1                                // hi_0
+  vpshufb zmm10, zmm0, zmm10                             // value_0
   vpshufb zmm9, zmm0, zmm9                               // value_0
-  vpshufb zmm8, zmm0, zmm8                               // value_0
-  vmovdqu64 zmm10, zmmword ptr [rbx + 64]                // raw_1
-  vpandd zmm11, zmm10, zmm1                              // lo_1
-  vpsrlw zmm10, zmm10, 4                                 // hi_1
-  vpandd zmm10, zmm10, zmm1                              // hi_1
+  vmovdqu64 zmm11, zmmword ptr [rbx + 64]                // raw_1
+  vpandd zmm12, zmm11, zmm1                              // lo_1
+  vpsrlw zmm11, zmm11, 4                                 // hi_1
+  vpandd zmm11, zmm11, zmm1                              // hi_1
+  vpshufb zmm12, zmm0, zmm12                             // value_1
   vpshufb zmm11, zmm0, zmm11                             // value_1
-  vpshufb zmm10, zmm0, zmm10                             // value_1
-  vpbroadcastd zmm12, dword ptr [r14 + 0]                // a_0
-  vpdpbusd zmm4, zmm9, zmm12                             // acc_0_0
-  vpdpbusd zmm5, zmm11, zmm12                            // acc_0_1
-  vpbroadcastd zmm9, dword ptr [r14 + 16]                // a_0
-  vpdpbusd zmm6, zmm8, zmm9                              // acc_0_0
-  vpdpbusd zmm7, zmm10, zmm9                             // acc_0_1
+  vpbroadcastd zmm13, dword ptr [r14 + 0]                // a_0
+  vpdpbusd zmm5, zmm10, zmm13                            // acc_0_0
+  vpdpbusd zmm6, zmm12, zmm13                            // acc_0_1
+  vpbroadcastd zmm10, dword ptr [r14 + 16]               // a_0
+  vpdpbusd zmm7, zmm9, zmm10                             // acc_0_0
+  vpdpbusd zmm8, zmm11, zmm10                            // acc_0_1
   prefetcht0 byte ptr [r15 + 256]                        // ahead
   prefetcht0 byte ptr [r15 + 320]                        // ahead
   prefetcht0 byte ptr [r15 + 384]                        // ahead
   prefetcht0 byte ptr [r15 + 448]                        // ahead
-  vmovdqu64 zmm8, zmmword ptr [rbx + 256]                // raw_0
-  vpandd zmm9, zmm8, zmm1                                // lo_0
-  vpsrlw zmm8, zmm8, 4                                   // hi_0
-  vpandd zmm8, zmm8, zmm1                                // hi_0
+  vmovdqu64 zmm9, zmmword ptr [rbx + 256]                // raw_0
+  vpandd zmm10, zmm9, zmm1                               // lo_0
+  vpsrlw zmm9, zmm9, 4                                   // hi_0
+  vpandd zmm9, zmm9, zmm1                                // hi_0
+  vpshufb zmm10, zmm0, zmm10                             // value_0
   vpshufb zmm9, zmm0, zmm9                               // value_0
-  vpshufb zmm8, zmm0, zmm8                               // value_0
-  vmovdqu64 zmm10, zmmword ptr [rbx + 320]               // raw_1
-  vpandd zmm11, zmm10, zmm1                              // lo_1
-  vpsrlw zmm10, zmm10, 4                                 // hi_1
-  vpandd zmm10, zmm10, zmm1                              // hi_1
+  vmovdqu64 zmm11, zmmword ptr [rbx + 320]               // raw_1
+  vpandd zmm12, zmm11, zmm1                              // lo_1
+  vpsrlw zmm11, zmm11, 4                                 // hi_1
+  vpandd zmm11, zmm11, zmm1                              // hi_1
+  vpshufb zmm12, zmm0, zmm12                             // value_1
   vpshufb zmm11, zmm0, zmm11                             // value_1
-  vpshufb zmm10, zmm0, zmm10                             // value_1
-  vpbroadcastd zmm12, dword ptr [r14 + 4]                // a_0
-  vpdpbusd zmm4, zmm9, zmm12                             // acc_0_0
-  vpdpbusd zmm5, zmm11, zmm12                            // acc_0_1
-  vpbroadcastd zmm9, dword ptr [r14 + 20]                // a_0
-  vpdpbusd zmm6, zmm8, zmm9                              // acc_0_0
-  vpdpbusd zmm7, zmm10, zmm9                             // acc_0_1
+  vpbroadcastd zmm13, dword ptr [r14 + 4]                // a_0
+  vpdpbusd zmm5, zmm10, zmm13                            // acc_0_0
+  vpdpbusd zmm6, zmm12, zmm13                            // acc_0_1
+  vpbroadcastd zmm10, dword ptr [r14 + 20]               // a_0
+  vpdpbusd zmm7, zmm9, zmm10                             // acc_0_0
+  vpdpbusd zmm8, zmm11, zmm10                            // acc_0_1
   prefetcht0 byte ptr [r15 + 512]                        // ahead
   prefetcht0 byte ptr [r15 + 576]                        // ahead
   prefetcht0 byte ptr [r15 + 640]                        // ahead
   prefetcht0 byte ptr [r15 + 704]                        // ahead
-  vmovdqu64 zmm8, zmmword ptr [rbx + 512]                // raw_0
-  vpandd zmm9, zmm8, zmm1                                // lo_0
-  vpsrlw zmm8, zmm8, 4                                   // hi_0
-  vpandd zmm8, zmm8, zmm1                                // hi_0
+  vmovdqu64 zmm9, zmmword ptr [rbx + 512]                // raw_0
+  vpandd zmm10, zmm9, zmm1                               // lo_0
+  vpsrlw zmm9, zmm9, 4                                   // hi_0
+  vpandd zmm9, zmm9, zmm1                                // hi_0
+  vpshufb zmm10, zmm0, zmm10                             // value_0
   vpshufb zmm9, zmm0, zmm9                               // value_0
-  vpshufb zmm8, zmm0, zmm8                               // value_0
-  vmovdqu64 zmm10, zmmword ptr [rbx + 576]               // raw_1
-  vpandd zmm11, zmm10, zmm1                              // lo_1
-  vpsrlw zmm10, zmm10, 4                                 // hi_1
-  vpandd zmm10, zmm10, zmm1                              // hi_1
+  vmovdqu64 zmm11, zmmword ptr [rbx + 576]               // raw_1
+  vpandd zmm12, zmm11, zmm1                              // lo_1
+  vpsrlw zmm11, zmm11, 4                                 // hi_1
+  vpandd zmm11, zmm11, zmm1                              // hi_1
+  vpshufb zmm12, zmm0, zmm12                             // value_1
   vpshufb zmm11, zmm0, zmm11                             // value_1
-  vpshufb zmm10, zmm0, zmm10                             // value_1
-  vpbroadcastd zmm12, dword ptr [r14 + 8]                // a_0
-  vpdpbusd zmm4, zmm9, zmm12                             // acc_0_0
-  vpdpbusd zmm5, zmm11, zmm12                            // acc_0_1
-  vpbroadcastd zmm9, dword ptr [r14 + 24]                // a_0
-  vpdpbusd zmm6, zmm8, zmm9                              // acc_0_0
-  vpdpbusd zmm7, zmm10, zmm9                             // acc_0_1
+  vpbroadcastd zmm13, dword ptr [r14 + 8]                // a_0
+  vpdpbusd zmm5, zmm10, zmm13                            // acc_0_0
+  vpdpbusd zmm6, zmm12, zmm13                            // acc_0_1
+  vpbroadcastd zmm10, dword ptr [r14 + 24]               // a_0
+  vpdpbusd zmm7, zmm9, zmm10                             // acc_0_0
+  vpdpbusd zmm8, zmm11, zmm10                            // acc_0_1
   prefetcht0 byte ptr [r15 + 768]                        // ahead
   prefetcht0 byte ptr [r15 + 832]                        // ahead
   prefetcht0 byte ptr [r15 + 896]                        // ahead
   prefetcht0 byte ptr [r15 + 960]                        // ahead
   prefetcht0 byte ptr [r15 + 1024]                       // ahead
-  vmovdqu64 zmm8, zmmword ptr [rbx + 768]                // raw_0
-  vpandd zmm9, zmm8, zmm1                                // lo_0
-  vpsrlw zmm8, zmm8, 4                                   // hi_0
-  vpandd zmm8, zmm8, zmm1                                // hi_0
+  vmovdqu64 zmm9, zmmword ptr [rbx + 768]                // raw_0
+  vpandd zmm10, zmm9, zmm1                               // lo_0
+  vpsrlw zmm9, zmm9, 4                                   // hi_0
+  vpandd zmm9, zmm9, zmm1                                // hi_0
+  vpshufb zmm10, zmm0, zmm10                             // value_0
   vpshufb zmm9, zmm0, zmm9                               // value_0
-  vpshufb zmm8, zmm0, zmm8                               // value_0
-  vmovdqu64 zmm10, zmmword ptr [rbx + 832]               // raw_1
-  vpandd zmm11, zmm10, zmm1                              // lo_1
-  vpsrlw zmm10, zmm10, 4                                 // hi_1
-  vpandd zmm10, zmm10, zmm1                              // hi_1
+  vmovdqu64 zmm11, zmmword ptr [rbx + 832]               // raw_1
+  vpandd zmm12, zmm11, zmm1                              // lo_1
+  vpsrlw zmm11, zmm11, 4                                 // hi_1
+  vpandd zmm11, zmm11, zmm1                              // hi_1
+  vpshufb zmm12, zmm0, zmm12                             // value_1
   vpshufb zmm11, zmm0, zmm11                             // value_1
-  vpshufb zmm10, zmm0, zmm10                             // value_1
-  vpbroadcastd zmm12, dword ptr [r14 + 12]               // a_0
-  vpdpbusd zmm4, zmm9, zmm12                             // acc_0_0
-  vpdpbusd zmm5, zmm11, zmm12                            // acc_0_1
-  vpbroadcastd zmm9, dword ptr [r14 + 28]                // a_0
-  vpdpbusd zmm6, zmm8, zmm9                              // acc_0_0
-  vpdpbusd zmm7, zmm10, zmm9                             // acc_0_1
+  vpbroadcastd zmm13, dword ptr [r14 + 12]               // a_0
+  vpdpbusd zmm5, zmm10, zmm13                            // acc_0_0
+  vpdpbusd zmm6, zmm12, zmm13                            // acc_0_1
+  vpbroadcastd zmm10, dword ptr [r14 + 28]               // a_0
+  vpdpbusd zmm7, zmm9, zmm10                             // acc_0_0
+  vpdpbusd zmm8, zmm11, zmm10                            // acc_0_1
   lea r15, [rbx + rbp]                                   // scales
-  vmovdqu32 xmm8, xmmword ptr [r15 + 1024]               // scale
-  vpmovsxbd zmm8, xmm8                                   // scale_0
-  vpslld zmm8, zmm8, 24                                  // scale_0
-  vpsrld zmm8, zmm8, 1                                   // scale_0
-  vmovdqu32 xmm9, xmmword ptr [r15 + 1040]               // scale
-  vpmovsxbd zmm9, xmm9                                   // scale_1
-  vpslld zmm9, zmm9, 24                                  // scale_1
-  vpsrld zmm9, zmm9, 1                                   // scale_1
-  mov r15, 1056964608
-  vpbroadcastd zmm10, r15d                               // unit
-  vmulps zmm8, zmm8, zmm10                               // scale
-  vmulps zmm9, zmm9, zmm10                               // scale
-  vpaddd zmm4, zmm4, zmm6                                // sum_0
-  vpaddd zmm5, zmm5, zmm7                                // sum_1
-  vcvtdq2ps zmm4, zmm4                                   // real
+  vmovdqu32 xmm9, xmmword ptr [r15 + 1024]               // scale
+  vpmovsxbd zmm9, xmm9                                   // scale_0
+  vpslld zmm9, zmm9, 24                                  // scale_0
+  vpsrld zmm9, zmm9, 1                                   // scale_0
+  vmovdqu32 xmm10, xmmword ptr [r15 + 1040]              // scale
+  vpmovsxbd zmm10, xmm10                                 // scale_1
+  vpslld zmm10, zmm10, 24                                // scale_1
+  vpsrld zmm10, zmm10, 1                                 // scale_1
+  vmulps zmm9, zmm9, zmm4                                // scale
+  vmulps zmm10, zmm10, zmm4                              // scale
+  vpaddd zmm5, zmm5, zmm7                                // sum_0
+  vpaddd zmm6, zmm6, zmm8                                // sum_1
   vcvtdq2ps zmm5, zmm5                                   // real
-  vmulps zmm4, zmm4, dword ptr [r14 + 36]{1to16}         // real
+  vcvtdq2ps zmm6, zmm6                                   // real
   vmulps zmm5, zmm5, dword ptr [r14 + 36]{1to16}         // real
-  vfmadd231ps zmm2, zmm4, zmm8                           // f_0
-  vfmadd231ps zmm3, zmm5, zmm9                           // f_1
+  vmulps zmm6, zmm6, dword ptr [r14 + 36]{1to16}         // real
+  vfmadd231ps zmm2, zmm5, zmm9                           // f_0
+  vfmadd231ps zmm3, zmm6, zmm10                          // f_1
   lea r14, [r14 + 40]
   lea rbx, [rbx + 1088]
   sub r12, 1                                             // next k
@@ -393,7 +395,8 @@ L(n_done):
   vmovaps xmm10, xmmword ptr [rsp + 144]
   vmovaps xmm11, xmmword ptr [rsp + 160]
   vmovaps xmm12, xmmword ptr [rsp + 176]
-  add rsp, 200
+  vmovaps xmm13, xmmword ptr [rsp + 192]
+  add rsp, 216
   ret
   .seh_endproc
 #endif

@@ -14,10 +14,10 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
-//  x14 rhs_1  x15 -  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 lo_0 ...
-//  v5 raw_3 ...  v6 raw_2 ...  v7 raw_3 ...  v16 values  v17 mask  v18 f_0  v19 f_1  v20 f_2
-//  v21 f_3  v22 acc_0_0 ...  v23 acc_0_1 ...  v24 acc_0_2 ...  v25 acc_0_3 ...  v26 value_0
-//  v27 value_1  v28 lo_2 ...  v29 lo_3 ...  v30 a_0  v31 a_0
+//  x14 rhs_1  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 lo_0 ...  v5 raw_3 ...
+//  v6 raw_2 ...  v7 raw_3 ...  v8 a_0  v16 values  v17 mask  v18 f_0  v19 f_1  v20 f_2  v21 f_3
+//  v22 unit  v23 acc_0_0 ...  v24 acc_0_1 ...  v25 acc_0_2 ...  v26 acc_0_3 ...  v27 value_0
+//  v28 value_1  v29 lo_2 ...  v30 lo_3 ...  v31 a_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -47,10 +47,18 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p8x4_1x16_neon_dotprod_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
+  sub sp, sp, #16
+  .cfi_def_cfa_offset 16
+  str d8, [sp, #0]
+  .cfi_offset d8, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p8x4_1x16_neon_dotprod_asm
   hint #34
   .seh_nop
+  sub sp, sp, #16
+  .seh_stackalloc 16
+  str d8, [sp, #0]
+  .seh_save_freg d8, 0
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -91,6 +99,8 @@ L(m):
   movi v20.2d, #0                                        // f_2
   movi v21.2d, #0                                        // f_3
   lsr x11, x10, #5                                       // blocks
+  ldr x12, =1056964608                                   // number
+  dup v22.4s, w12                                        // unit
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
   mov x14, x9                                            // rhs_1
@@ -99,37 +109,37 @@ L(m):
   .balign 64
 #endif
 L(k):
-  movi v22.2d, #0                                        // acc_0_0
-  movi v23.2d, #0                                        // acc_0_1
-  movi v24.2d, #0                                        // acc_0_2
-  movi v25.2d, #0                                        // acc_0_3
+  movi v23.2d, #0                                        // acc_0_0
+  movi v24.2d, #0                                        // acc_0_1
+  movi v25.2d, #0                                        // acc_0_2
+  movi v26.2d, #0                                        // acc_0_3
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // raw_0, raw_1, raw_0, raw_1, rhs_panel
   and v4.16b, v0.16b, v17.16b                            // lo_0
   ushr v0.16b, v0.16b, #4                                // hi_0
-  tbl v26.16b, {v16.16b}, v4.16b                         // value_0
+  tbl v27.16b, {v16.16b}, v4.16b                         // value_0
   tbl v0.16b, {v16.16b}, v0.16b                          // value_0
   and v4.16b, v1.16b, v17.16b                            // lo_1
   ushr v1.16b, v1.16b, #4                                // hi_1
-  tbl v27.16b, {v16.16b}, v4.16b                         // value_1
+  tbl v28.16b, {v16.16b}, v4.16b                         // value_1
   tbl v1.16b, {v16.16b}, v1.16b                          // value_1
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // raw_2, raw_3, raw_2, raw_3, rhs_1
-  and v28.16b, v4.16b, v17.16b                           // lo_2
+  and v29.16b, v4.16b, v17.16b                           // lo_2
   ushr v4.16b, v4.16b, #4                                // hi_2
-  tbl v28.16b, {v16.16b}, v28.16b                        // value_2
+  tbl v29.16b, {v16.16b}, v29.16b                        // value_2
   tbl v4.16b, {v16.16b}, v4.16b                          // value_2
-  and v29.16b, v5.16b, v17.16b                           // lo_3
+  and v30.16b, v5.16b, v17.16b                           // lo_3
   ushr v5.16b, v5.16b, #4                                // hi_3
-  tbl v29.16b, {v16.16b}, v29.16b                        // value_3
+  tbl v30.16b, {v16.16b}, v30.16b                        // value_3
   tbl v5.16b, {v16.16b}, v5.16b                          // value_3
-  ldp q31, q30, [x12, #0]                                // a_0, a_0
-  sdot v22.4s, v26.16b, v31.4b[0]                        // acc_0_0
-  sdot v23.4s, v27.16b, v31.4b[0]                        // acc_0_1
-  sdot v24.4s, v28.16b, v31.4b[0]                        // acc_0_2
-  sdot v25.4s, v29.16b, v31.4b[0]                        // acc_0_3
-  sdot v22.4s, v0.16b, v30.4b[0]                         // acc_0_0
-  sdot v23.4s, v1.16b, v30.4b[0]                         // acc_0_1
-  sdot v24.4s, v4.16b, v30.4b[0]                         // acc_0_2
-  sdot v25.4s, v5.16b, v30.4b[0]                         // acc_0_3
+  ldp q8, q31, [x12, #0]                                 // a_0, a_0
+  sdot v23.4s, v27.16b, v8.4b[0]                         // acc_0_0
+  sdot v24.4s, v28.16b, v8.4b[0]                         // acc_0_1
+  sdot v25.4s, v29.16b, v8.4b[0]                         // acc_0_2
+  sdot v26.4s, v30.16b, v8.4b[0]                         // acc_0_3
+  sdot v23.4s, v0.16b, v31.4b[0]                         // acc_0_0
+  sdot v24.4s, v1.16b, v31.4b[0]                         // acc_0_1
+  sdot v25.4s, v4.16b, v31.4b[0]                         // acc_0_2
+  sdot v26.4s, v5.16b, v31.4b[0]                         // acc_0_3
   and v0.16b, v2.16b, v17.16b                            // lo_0
   ushr v1.16b, v2.16b, #4                                // hi_0
   tbl v0.16b, {v16.16b}, v0.16b                          // value_0
@@ -146,40 +156,40 @@ L(k):
   ushr v7.16b, v7.16b, #4                                // hi_3
   tbl v6.16b, {v16.16b}, v6.16b                          // value_3
   tbl v7.16b, {v16.16b}, v7.16b                          // value_3
-  sdot v22.4s, v0.16b, v31.4b[1]                         // acc_0_0
-  sdot v23.4s, v2.16b, v31.4b[1]                         // acc_0_1
-  sdot v24.4s, v4.16b, v31.4b[1]                         // acc_0_2
-  sdot v25.4s, v6.16b, v31.4b[1]                         // acc_0_3
-  sdot v22.4s, v1.16b, v30.4b[1]                         // acc_0_0
-  sdot v23.4s, v3.16b, v30.4b[1]                         // acc_0_1
-  sdot v24.4s, v5.16b, v30.4b[1]                         // acc_0_2
-  sdot v25.4s, v7.16b, v30.4b[1]                         // acc_0_3
+  sdot v23.4s, v0.16b, v8.4b[1]                          // acc_0_0
+  sdot v24.4s, v2.16b, v8.4b[1]                          // acc_0_1
+  sdot v25.4s, v4.16b, v8.4b[1]                          // acc_0_2
+  sdot v26.4s, v6.16b, v8.4b[1]                          // acc_0_3
+  sdot v23.4s, v1.16b, v31.4b[1]                         // acc_0_0
+  sdot v24.4s, v3.16b, v31.4b[1]                         // acc_0_1
+  sdot v25.4s, v5.16b, v31.4b[1]                         // acc_0_2
+  sdot v26.4s, v7.16b, v31.4b[1]                         // acc_0_3
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // raw_0, raw_1, raw_0, raw_1, rhs_panel
   and v4.16b, v0.16b, v17.16b                            // lo_0
   ushr v0.16b, v0.16b, #4                                // hi_0
-  tbl v26.16b, {v16.16b}, v4.16b                         // value_0
+  tbl v27.16b, {v16.16b}, v4.16b                         // value_0
   tbl v0.16b, {v16.16b}, v0.16b                          // value_0
   and v4.16b, v1.16b, v17.16b                            // lo_1
   ushr v1.16b, v1.16b, #4                                // hi_1
-  tbl v27.16b, {v16.16b}, v4.16b                         // value_1
+  tbl v28.16b, {v16.16b}, v4.16b                         // value_1
   tbl v1.16b, {v16.16b}, v1.16b                          // value_1
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // raw_2, raw_3, raw_2, raw_3, rhs_1
-  and v28.16b, v4.16b, v17.16b                           // lo_2
+  and v29.16b, v4.16b, v17.16b                           // lo_2
   ushr v4.16b, v4.16b, #4                                // hi_2
-  tbl v28.16b, {v16.16b}, v28.16b                        // value_2
+  tbl v29.16b, {v16.16b}, v29.16b                        // value_2
   tbl v4.16b, {v16.16b}, v4.16b                          // value_2
-  and v29.16b, v5.16b, v17.16b                           // lo_3
+  and v30.16b, v5.16b, v17.16b                           // lo_3
   ushr v5.16b, v5.16b, #4                                // hi_3
-  tbl v29.16b, {v16.16b}, v29.16b                        // value_3
+  tbl v30.16b, {v16.16b}, v30.16b                        // value_3
   tbl v5.16b, {v16.16b}, v5.16b                          // value_3
-  sdot v22.4s, v26.16b, v31.4b[2]                        // acc_0_0
-  sdot v23.4s, v27.16b, v31.4b[2]                        // acc_0_1
-  sdot v24.4s, v28.16b, v31.4b[2]                        // acc_0_2
-  sdot v25.4s, v29.16b, v31.4b[2]                        // acc_0_3
-  sdot v22.4s, v0.16b, v30.4b[2]                         // acc_0_0
-  sdot v23.4s, v1.16b, v30.4b[2]                         // acc_0_1
-  sdot v24.4s, v4.16b, v30.4b[2]                         // acc_0_2
-  sdot v25.4s, v5.16b, v30.4b[2]                         // acc_0_3
+  sdot v23.4s, v27.16b, v8.4b[2]                         // acc_0_0
+  sdot v24.4s, v28.16b, v8.4b[2]                         // acc_0_1
+  sdot v25.4s, v29.16b, v8.4b[2]                         // acc_0_2
+  sdot v26.4s, v30.16b, v8.4b[2]                         // acc_0_3
+  sdot v23.4s, v0.16b, v31.4b[2]                         // acc_0_0
+  sdot v24.4s, v1.16b, v31.4b[2]                         // acc_0_1
+  sdot v25.4s, v4.16b, v31.4b[2]                         // acc_0_2
+  sdot v26.4s, v5.16b, v31.4b[2]                         // acc_0_3
   and v0.16b, v2.16b, v17.16b                            // lo_0
   ushr v1.16b, v2.16b, #4                                // hi_0
   tbl v0.16b, {v16.16b}, v0.16b                          // value_0
@@ -196,14 +206,14 @@ L(k):
   ushr v7.16b, v7.16b, #4                                // hi_3
   tbl v6.16b, {v16.16b}, v6.16b                          // value_3
   tbl v7.16b, {v16.16b}, v7.16b                          // value_3
-  sdot v22.4s, v0.16b, v31.4b[3]                         // acc_0_0
-  sdot v23.4s, v2.16b, v31.4b[3]                         // acc_0_1
-  sdot v24.4s, v4.16b, v31.4b[3]                         // acc_0_2
-  sdot v25.4s, v6.16b, v31.4b[3]                         // acc_0_3
-  sdot v22.4s, v1.16b, v30.4b[3]                         // acc_0_0
-  sdot v23.4s, v3.16b, v30.4b[3]                         // acc_0_1
-  sdot v24.4s, v5.16b, v30.4b[3]                         // acc_0_2
-  sdot v25.4s, v7.16b, v30.4b[3]                         // acc_0_3
+  sdot v23.4s, v0.16b, v8.4b[3]                          // acc_0_0
+  sdot v24.4s, v2.16b, v8.4b[3]                          // acc_0_1
+  sdot v25.4s, v4.16b, v8.4b[3]                          // acc_0_2
+  sdot v26.4s, v6.16b, v8.4b[3]                          // acc_0_3
+  sdot v23.4s, v1.16b, v31.4b[3]                         // acc_0_0
+  sdot v24.4s, v3.16b, v31.4b[3]                         // acc_0_1
+  sdot v25.4s, v5.16b, v31.4b[3]                         // acc_0_2
+  sdot v26.4s, v7.16b, v31.4b[3]                         // acc_0_3
   ldr s0, [x13, #0]                                      // scale
   sshll v0.8h, v0.8b, #0                                 // scale_0
   sshll v0.4s, v0.4h, #0
@@ -224,28 +234,26 @@ L(k):
   sshll v3.4s, v3.4h, #0
   shl v3.4s, v3.4s, #24                                  // scale_3
   ushr v3.4s, v3.4s, #1                                  // scale_3
-  ldr x15, =1056964608
-  dup v4.4s, w15                                         // unit
-  fmul v0.4s, v0.4s, v4.4s                               // scale
-  fmul v1.4s, v1.4s, v4.4s                               // scale
-  fmul v2.4s, v2.4s, v4.4s                               // scale
-  fmul v3.4s, v3.4s, v4.4s                               // scale
-  scvtf v4.4s, v22.4s                                    // real
-  scvtf v5.4s, v23.4s                                    // real
-  scvtf v6.4s, v24.4s                                    // real
-  scvtf v7.4s, v25.4s                                    // real
-  ldr s22, [x12, #32]                                    // scale_row_0
-  dup v22.4s, v22.s[0]
+  fmul v0.4s, v0.4s, v22.4s                              // scale
+  fmul v1.4s, v1.4s, v22.4s                              // scale
+  fmul v2.4s, v2.4s, v22.4s                              // scale
+  fmul v3.4s, v3.4s, v22.4s                              // scale
+  scvtf v4.4s, v23.4s                                    // real
+  scvtf v5.4s, v24.4s                                    // real
+  scvtf v6.4s, v25.4s                                    // real
+  scvtf v7.4s, v26.4s                                    // real
   ldr s23, [x12, #32]                                    // scale_row_0
   dup v23.4s, v23.s[0]
   ldr s24, [x12, #32]                                    // scale_row_0
   dup v24.4s, v24.s[0]
   ldr s25, [x12, #32]                                    // scale_row_0
   dup v25.4s, v25.s[0]
-  fmul v4.4s, v4.4s, v22.4s                              // real
-  fmul v5.4s, v5.4s, v23.4s                              // real
-  fmul v6.4s, v6.4s, v24.4s                              // real
-  fmul v7.4s, v7.4s, v25.4s                              // real
+  ldr s26, [x12, #32]                                    // scale_row_0
+  dup v26.4s, v26.s[0]
+  fmul v4.4s, v4.4s, v23.4s                              // real
+  fmul v5.4s, v5.4s, v24.4s                              // real
+  fmul v6.4s, v6.4s, v25.4s                              // real
+  fmul v7.4s, v7.4s, v26.4s                              // real
   fmla v18.4s, v4.4s, v0.4s                              // f_0
   fmla v19.4s, v5.4s, v1.4s                              // f_1
   fmla v20.4s, v6.4s, v2.4s                              // f_2
@@ -528,9 +536,18 @@ L(m_done):
   b.hi L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
+  ldr d8, [sp, #0]
+  add sp, sp, #16
+  .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
 #elif defined(_WIN32)
+  .seh_startepilogue
+  ldr d8, [sp, #0]
+  .seh_save_freg d8, 0
+  add sp, sp, #16
+  .seh_stackalloc 16
+  .seh_endepilogue
   ret
   .seh_endproc
 #endif

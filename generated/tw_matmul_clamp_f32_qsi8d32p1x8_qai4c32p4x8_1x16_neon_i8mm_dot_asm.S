@@ -6,7 +6,7 @@
 //     | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
 // rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:f16/b|zeros:f16/b|sums:f32*1|bias:f32] (8df3b887655c71d6)
 //     | 16 x k bits of codes | 4 f16 x scales a block | 4 f16 x zeros a block | 4 f32 x sums | 4 f32 x bias |
-// tile 1 x 16: needs 21 vector registers on neon_i8mm (4 accumulators + 6 operands + 2 masks + 9 others), 32 exist
+// tile 1 x 16: needs 19 vector registers on neon_i8mm (12 accumulators + 4 operands + 2 masks + 1 other), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (3e887c36ec403362)
 // again  tilewright generate
@@ -14,12 +14,12 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_3  x10 k_padded  x11 rhs_1  x12 rhs_2  x13 k_left  x14 lhs_panel
-//  x15 rhs_panel  x16 rhs_1  x17 rhs_2  x19 rhs_3  x20 -  v0 acc_0_0l ...  v1 acc_0_1h ...
-//  v2 acc_0_2h ...  v3 acc_0_3h ...  v4 sums_of_codes ...  v5 acc_0_1l ...  v6 acc_0_2l ...
-//  v7 acc_0_3l ...  v8 raw_0  v9 raw_0  v10 raw_0  v11 raw_0  v12 raw_1  v13 raw_1  v14 raw_1
-//  v15 raw_1  v16 lo_0 ...  v17 raw_2 ...  v18 raw_2 ...  v19 raw_2 ...  v20 lo_2 ...
-//  v21 raw_3 ...  v22 raw_3 ...  v23 raw_3  v24 mask  v25 base  v26 f_0  v27 f_1  v28 f_2  v29 f_3
-//  v30 acc_0_0h ...  v31 a_0
+//  x15 rhs_panel  x16 rhs_1  x17 rhs_2  x19 rhs_3  v0 mask  v1 base  v2 f_0  v3 f_1  v4 f_2  v5 f_3
+//  v6 eighth  v7 acc_0_0h ...  v8 acc_0_0l ...  v9 acc_0_1h ...  v10 acc_0_2h ...  v11 acc_0_3h ...
+//  v12 sums_of_codes  v13 acc_0_1l ...  v14 acc_0_2l ...  v15 acc_0_3l ...  v16 a_0 ...
+//  v17 lo_0 ...  v18 raw_3 ...  v19 raw_3 ...  v20 raw_0 ...  v21 raw_0 ...  v22 raw_0 ...
+//  v23 raw_0 ...  v24 raw_1 ...  v25 raw_1 ...  v26 raw_1 ...  v27 raw_1 ...  v28 raw_2  v29 raw_2
+//  v30 raw_2  v31 raw_2
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -53,24 +53,22 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qai4c32p4x8_1x16_neon_i8mm_dot_asm:
   .cfi_def_cfa_offset 80
   str x19, [sp, #0]
   .cfi_offset x19, -80
-  str x20, [sp, #8]
-  .cfi_offset x20, -72
-  str d8, [sp, #16]
-  .cfi_offset d8, -64
-  str d9, [sp, #24]
-  .cfi_offset d9, -56
-  str d10, [sp, #32]
-  .cfi_offset d10, -48
-  str d11, [sp, #40]
-  .cfi_offset d11, -40
-  str d12, [sp, #48]
-  .cfi_offset d12, -32
-  str d13, [sp, #56]
-  .cfi_offset d13, -24
-  str d14, [sp, #64]
-  .cfi_offset d14, -16
-  str d15, [sp, #72]
-  .cfi_offset d15, -8
+  str d8, [sp, #8]
+  .cfi_offset d8, -72
+  str d9, [sp, #16]
+  .cfi_offset d9, -64
+  str d10, [sp, #24]
+  .cfi_offset d10, -56
+  str d11, [sp, #32]
+  .cfi_offset d11, -48
+  str d12, [sp, #40]
+  .cfi_offset d12, -40
+  str d13, [sp, #48]
+  .cfi_offset d13, -32
+  str d14, [sp, #56]
+  .cfi_offset d14, -24
+  str d15, [sp, #64]
+  .cfi_offset d15, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x8_qai4c32p4x8_1x16_neon_i8mm_dot_asm
   hint #34
@@ -79,24 +77,22 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qai4c32p4x8_1x16_neon_i8mm_dot_asm:
   .seh_stackalloc 80
   str x19, [sp, #0]
   .seh_save_reg x19, 0
-  str x20, [sp, #8]
-  .seh_save_reg x20, 8
-  str d8, [sp, #16]
-  .seh_save_freg d8, 16
-  str d9, [sp, #24]
-  .seh_save_freg d9, 24
-  str d10, [sp, #32]
-  .seh_save_freg d10, 32
-  str d11, [sp, #40]
-  .seh_save_freg d11, 40
-  str d12, [sp, #48]
-  .seh_save_freg d12, 48
-  str d13, [sp, #56]
-  .seh_save_freg d13, 56
-  str d14, [sp, #64]
-  .seh_save_freg d14, 64
-  str d15, [sp, #72]
-  .seh_save_freg d15, 72
+  str d8, [sp, #8]
+  .seh_save_freg d8, 8
+  str d9, [sp, #16]
+  .seh_save_freg d9, 16
+  str d10, [sp, #24]
+  .seh_save_freg d10, 24
+  str d11, [sp, #32]
+  .seh_save_freg d11, 32
+  str d12, [sp, #40]
+  .seh_save_freg d12, 40
+  str d13, [sp, #48]
+  .seh_save_freg d13, 48
+  str d14, [sp, #56]
+  .seh_save_freg d14, 56
+  str d15, [sp, #64]
+  .seh_save_freg d15, 64
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -126,14 +122,16 @@ L(m):
   add x9, x12, x9
   cmp x4, #12                                            // rhs_3
   csel x9, x12, x9, ls
-  movi v24.16b, #15                                      // mask
+  movi v0.16b, #15                                       // mask
   ldr x13, =1262485504
-  dup v25.4s, w13                                        // base
-  movi v26.2d, #0                                        // f_0
-  movi v27.2d, #0                                        // f_1
-  movi v28.2d, #0                                        // f_2
-  movi v29.2d, #0                                        // f_3
+  dup v1.4s, w13                                         // base
+  movi v2.2d, #0                                         // f_0
+  movi v3.2d, #0                                         // f_1
+  movi v4.2d, #0                                         // f_2
+  movi v5.2d, #0                                         // f_3
   lsr x13, x10, #5                                       // blocks
+  ldr x14, =1040187392                                   // number
+  dup v6.4s, w14                                         // eighth
   mov x14, x7                                            // lhs_panel
   mov x15, x3                                            // rhs_panel
   mov x16, x11                                           // rhs_1
@@ -144,65 +142,65 @@ L(m):
   .balign 64
 #endif
 L(k):
-  ldr q30, [x14, #0]                                     // acc_0_0h
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x14]            // acc_0_0l, acc_0_1h, acc_0_2h, acc_0_3h
-  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // sums_of_codes, acc_0_1l, acc_0_2l, acc_0_3l, lhs_panel
-  ld1r {v31.2d}, [x14], #8                               // a_0, lhs_panel
-  ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x15], #64     // raw_0, raw_0, raw_0, raw_0, rhs_panel
-  and v16.16b, v8.16b, v24.16b                           // lo_0
-  sdot v30.4s, v8.16b, v31.16b                           // acc
-  sdot v0.4s, v16.16b, v31.16b                           // acc
-  ld1 {v12.16b, v13.16b, v14.16b, v15.16b}, [x16], #64   // raw_1, raw_1, raw_1, raw_1, rhs_1
-  and v16.16b, v12.16b, v24.16b                          // lo_1
-  sdot v1.4s, v12.16b, v31.16b                           // acc
-  sdot v5.4s, v16.16b, v31.16b                           // acc
-  ld1 {v16.16b, v17.16b, v18.16b, v19.16b}, [x17], #64   // raw_2, raw_2, raw_2, raw_2, rhs_2
-  and v20.16b, v16.16b, v24.16b                          // lo_2
-  sdot v2.4s, v16.16b, v31.16b                           // acc
-  sdot v6.4s, v20.16b, v31.16b                           // acc
-  ld1 {v20.16b, v21.16b, v22.16b, v23.16b}, [x19], #64   // raw_3, raw_3, raw_3, raw_3, rhs_3
-  and v16.16b, v20.16b, v24.16b                          // lo_3
-  sdot v3.4s, v20.16b, v31.16b                           // acc
-  sdot v7.4s, v16.16b, v31.16b                           // acc
+  ldr q7, [x14, #0]                                      // acc_0_0h
+  ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x14]          // acc_0_0l, acc_0_1h, acc_0_2h, acc_0_3h
+  ld1 {v12.16b, v13.16b, v14.16b, v15.16b}, [x14], #64   // sums_of_codes, acc_0_1l, acc_0_2l, acc_0_3l, lhs_panel
   ld1r {v16.2d}, [x14], #8                               // a_0, lhs_panel
-  and v20.16b, v9.16b, v24.16b                           // lo_0
-  sdot v30.4s, v9.16b, v16.16b                           // acc
-  sdot v0.4s, v20.16b, v16.16b                           // acc
-  and v20.16b, v13.16b, v24.16b                          // lo_1
-  sdot v1.4s, v13.16b, v16.16b                           // acc
-  sdot v5.4s, v20.16b, v16.16b                           // acc
-  and v20.16b, v17.16b, v24.16b                          // lo_2
-  sdot v2.4s, v17.16b, v16.16b                           // acc
-  sdot v6.4s, v20.16b, v16.16b                           // acc
-  and v17.16b, v21.16b, v24.16b                          // lo_3
-  sdot v3.4s, v21.16b, v16.16b                           // acc
-  sdot v7.4s, v17.16b, v16.16b                           // acc
+  ld1 {v20.16b, v21.16b, v22.16b, v23.16b}, [x15], #64   // raw_0, raw_0, raw_0, raw_0, rhs_panel
+  and v17.16b, v20.16b, v0.16b                           // lo_0
+  sdot v7.4s, v20.16b, v16.16b                           // acc
+  sdot v8.4s, v17.16b, v16.16b                           // acc
+  ld1 {v24.16b, v25.16b, v26.16b, v27.16b}, [x16], #64   // raw_1, raw_1, raw_1, raw_1, rhs_1
+  and v17.16b, v24.16b, v0.16b                           // lo_1
+  sdot v9.4s, v24.16b, v16.16b                           // acc
+  sdot v13.4s, v17.16b, v16.16b                          // acc
+  ld1 {v28.16b, v29.16b, v30.16b, v31.16b}, [x17], #64   // raw_2, raw_2, raw_2, raw_2, rhs_2
+  and v17.16b, v28.16b, v0.16b                           // lo_2
+  sdot v10.4s, v28.16b, v16.16b                          // acc
+  sdot v14.4s, v17.16b, v16.16b                          // acc
+  ld1 {v17.16b, v18.16b, v19.16b, v20.16b}, [x19], #64   // raw_3, raw_3, raw_3, raw_3, rhs_3
+  and v24.16b, v17.16b, v0.16b                           // lo_3
+  sdot v11.4s, v17.16b, v16.16b                          // acc
+  sdot v15.4s, v24.16b, v16.16b                          // acc
   ld1r {v16.2d}, [x14], #8                               // a_0, lhs_panel
-  and v17.16b, v10.16b, v24.16b                          // lo_0
-  sdot v30.4s, v10.16b, v16.16b                          // acc
-  sdot v0.4s, v17.16b, v16.16b                           // acc
-  and v17.16b, v14.16b, v24.16b                          // lo_1
-  sdot v1.4s, v14.16b, v16.16b                           // acc
-  sdot v5.4s, v17.16b, v16.16b                           // acc
-  and v17.16b, v18.16b, v24.16b                          // lo_2
-  sdot v2.4s, v18.16b, v16.16b                           // acc
-  sdot v6.4s, v17.16b, v16.16b                           // acc
-  and v17.16b, v22.16b, v24.16b                          // lo_3
-  sdot v3.4s, v22.16b, v16.16b                           // acc
-  sdot v7.4s, v17.16b, v16.16b                           // acc
+  and v17.16b, v21.16b, v0.16b                           // lo_0
+  sdot v7.4s, v21.16b, v16.16b                           // acc
+  sdot v8.4s, v17.16b, v16.16b                           // acc
+  and v17.16b, v25.16b, v0.16b                           // lo_1
+  sdot v9.4s, v25.16b, v16.16b                           // acc
+  sdot v13.4s, v17.16b, v16.16b                          // acc
+  and v17.16b, v29.16b, v0.16b                           // lo_2
+  sdot v10.4s, v29.16b, v16.16b                          // acc
+  sdot v14.4s, v17.16b, v16.16b                          // acc
+  and v17.16b, v18.16b, v0.16b                           // lo_3
+  sdot v11.4s, v18.16b, v16.16b                          // acc
+  sdot v15.4s, v17.16b, v16.16b                          // acc
   ld1r {v16.2d}, [x14], #8                               // a_0, lhs_panel
-  and v17.16b, v11.16b, v24.16b                          // lo_0
-  sdot v30.4s, v11.16b, v16.16b                          // acc
-  sdot v0.4s, v17.16b, v16.16b                           // acc
-  and v17.16b, v15.16b, v24.16b                          // lo_1
-  sdot v1.4s, v15.16b, v16.16b                           // acc
-  sdot v5.4s, v17.16b, v16.16b                           // acc
-  and v17.16b, v19.16b, v24.16b                          // lo_2
-  sdot v2.4s, v19.16b, v16.16b                           // acc
-  sdot v6.4s, v17.16b, v16.16b                           // acc
-  and v17.16b, v23.16b, v24.16b                          // lo_3
-  sdot v3.4s, v23.16b, v16.16b                           // acc
-  sdot v7.4s, v17.16b, v16.16b                           // acc
+  and v17.16b, v22.16b, v0.16b                           // lo_0
+  sdot v7.4s, v22.16b, v16.16b                           // acc
+  sdot v8.4s, v17.16b, v16.16b                           // acc
+  and v17.16b, v26.16b, v0.16b                           // lo_1
+  sdot v9.4s, v26.16b, v16.16b                           // acc
+  sdot v13.4s, v17.16b, v16.16b                          // acc
+  and v17.16b, v30.16b, v0.16b                           // lo_2
+  sdot v10.4s, v30.16b, v16.16b                          // acc
+  sdot v14.4s, v17.16b, v16.16b                          // acc
+  and v17.16b, v19.16b, v0.16b                           // lo_3
+  sdot v11.4s, v19.16b, v16.16b                          // acc
+  sdot v15.4s, v17.16b, v16.16b                          // acc
+  ld1r {v16.2d}, [x14], #8                               // a_0, lhs_panel
+  and v17.16b, v23.16b, v0.16b                           // lo_0
+  sdot v7.4s, v23.16b, v16.16b                           // acc
+  sdot v8.4s, v17.16b, v16.16b                           // acc
+  and v17.16b, v27.16b, v0.16b                           // lo_1
+  sdot v9.4s, v27.16b, v16.16b                           // acc
+  sdot v13.4s, v17.16b, v16.16b                          // acc
+  and v17.16b, v31.16b, v0.16b                           // lo_2
+  sdot v10.4s, v31.16b, v16.16b                          // acc
+  sdot v14.4s, v17.16b, v16.16b                          // acc
+  and v17.16b, v20.16b, v0.16b                           // lo_3
+  sdot v11.4s, v20.16b, v16.16b                          // acc
+  sdot v15.4s, v17.16b, v16.16b                          // acc
   ldr d16, [x15], #8                                     // scale, rhs_panel
   fcvtl v16.4s, v16.4h                                   // scale_0
   ldr d17, [x16], #8                                     // scale, rhs_1
@@ -215,56 +213,56 @@ L(k):
   zip2 v16.2d, v16.2d, v17.2d                            // crossed
   zip1 v17.2d, v18.2d, v19.2d                            // crossed
   zip2 v18.2d, v18.2d, v19.2d                            // crossed
-  addp v1.4s, v30.4s, v1.4s                              // out
-  addp v0.4s, v0.4s, v5.4s                               // out
-  addp v2.4s, v2.4s, v3.4s                               // out
-  addp v3.4s, v6.4s, v7.4s                               // out
-  fsub v1.4s, v1.4s, v0.4s                               // real
-  fsub v0.4s, v0.4s, v25.4s                              // real
-  fsub v2.4s, v2.4s, v3.4s                               // real
-  fsub v3.4s, v3.4s, v25.4s                              // real
-  ldr d5, [x15], #8                                      // scale
-  fcvtl v5.4s, v5.4h                                     // zero_0
-  ldr d6, [x16], #8                                      // scale
-  fcvtl v6.4s, v6.4h                                     // zero_1
-  ldr d7, [x17], #8                                      // scale
-  fcvtl v7.4s, v7.4h                                     // zero_2
-  ldr d19, [x19], #8                                     // scale
-  fcvtl v19.4s, v19.4h                                   // zero_3
-  zip1 v21.2d, v5.2d, v6.2d                              // crossed
-  zip2 v5.2d, v5.2d, v6.2d                               // crossed
-  zip1 v6.2d, v7.2d, v19.2d                              // crossed
-  zip2 v7.2d, v7.2d, v19.2d                              // crossed
-  addp v4.4s, v4.4s, v4.4s                               // out
-  fsub v4.4s, v4.4s, v25.4s                              // sums_of_codes
-  ldr x20, =1040187392
-  dup v19.4s, w20                                        // eighth
-  fadd v22.4s, v4.4s, v4.4s                              // sums_of_codes
-  fmul v4.4s, v4.4s, v19.4s                              // sums_of_codes
-  fmla v1.4s, v22.4s, v21.4s                             // real
-  fmla v0.4s, v4.4s, v5.4s                               // real
-  fmla v2.4s, v22.4s, v6.4s                              // real
-  fmla v3.4s, v4.4s, v7.4s                               // real
-  ldr q4, [x14], #16                                     // scale_row
-  fmul v1.4s, v1.4s, v4.4s                               // real
-  fmul v0.4s, v0.4s, v4.4s                               // real
-  fmul v2.4s, v2.4s, v4.4s                               // real
-  fmul v3.4s, v3.4s, v4.4s                               // real
-  fmla v26.4s, v1.4s, v20.4s                             // f_0
-  fmla v27.4s, v0.4s, v16.4s                             // f_1
-  fmla v28.4s, v2.4s, v17.4s                             // f_2
-  fmla v29.4s, v3.4s, v18.4s                             // f_3
+  addp v7.4s, v7.4s, v9.4s                               // out
+  addp v19.4s, v8.4s, v13.4s                             // out
+  addp v21.4s, v10.4s, v11.4s                            // out
+  addp v22.4s, v14.4s, v15.4s                            // out
+  fsub v7.4s, v7.4s, v19.4s                              // real
+  fsub v19.4s, v19.4s, v1.4s                             // real
+  fsub v21.4s, v21.4s, v22.4s                            // real
+  fsub v22.4s, v22.4s, v1.4s                             // real
+  ldr d23, [x15], #8                                     // scale
+  fcvtl v23.4s, v23.4h                                   // zero_0
+  ldr d24, [x16], #8                                     // scale
+  fcvtl v24.4s, v24.4h                                   // zero_1
+  ldr d25, [x17], #8                                     // scale
+  fcvtl v25.4s, v25.4h                                   // zero_2
+  ldr d26, [x19], #8                                     // scale
+  fcvtl v26.4s, v26.4h                                   // zero_3
+  zip1 v27.2d, v23.2d, v24.2d                            // crossed
+  zip2 v23.2d, v23.2d, v24.2d                            // crossed
+  zip1 v24.2d, v25.2d, v26.2d                            // crossed
+  zip2 v25.2d, v25.2d, v26.2d                            // crossed
+  fadd v26.4s, v27.4s, v27.4s                            // zeros
+  fmul v23.4s, v23.4s, v6.4s                             // zeros
+  fadd v24.4s, v24.4s, v24.4s                            // zeros
+  fmul v25.4s, v25.4s, v6.4s                             // zeros
+  addp v27.4s, v12.4s, v12.4s                            // out
+  fsub v27.4s, v27.4s, v1.4s                             // sums_of_codes
+  fmla v7.4s, v27.4s, v26.4s                             // real
+  fmla v19.4s, v27.4s, v23.4s                            // real
+  fmla v21.4s, v27.4s, v24.4s                            // real
+  fmla v22.4s, v27.4s, v25.4s                            // real
+  ldr q23, [x14], #16                                    // scale_row
+  fmul v7.4s, v7.4s, v23.4s                              // real
+  fmul v19.4s, v19.4s, v23.4s                            // real
+  fmul v21.4s, v21.4s, v23.4s                            // real
+  fmul v22.4s, v22.4s, v23.4s                            // real
+  fmla v2.4s, v7.4s, v20.4s                              // f_0
+  fmla v3.4s, v19.4s, v16.4s                             // f_1
+  fmla v4.4s, v21.4s, v17.4s                             // f_2
+  fmla v5.4s, v22.4s, v18.4s                             // f_3
   subs x13, x13, #1                                      // next k
   b.hi L(k)
 L(k_done):
   ldr x13, =1031798784
   dup v0.4s, w13                                         // sixteenth
-  fmul v1.4s, v26.4s, v0.4s                              // f
-  fmul v0.4s, v28.4s, v0.4s                              // f
-  zip1 v2.2d, v1.2d, v27.2d                              // crossed
-  zip2 v1.2d, v1.2d, v27.2d                              // crossed
-  zip1 v3.2d, v0.2d, v29.2d                              // crossed
-  zip2 v0.2d, v0.2d, v29.2d                              // crossed
+  fmul v1.4s, v2.4s, v0.4s                               // f
+  fmul v0.4s, v4.4s, v0.4s                               // f
+  zip1 v2.2d, v1.2d, v3.2d                               // crossed
+  zip2 v1.2d, v1.2d, v3.2d                               // crossed
+  zip1 v3.2d, v0.2d, v5.2d                               // crossed
+  zip2 v0.2d, v0.2d, v5.2d                               // crossed
   add x13, x0, #8*15                                     // clamp
   ld1r {v4.4s}, [x13]                                    // min
   ldr s5, [x13, #4]                                      // max
@@ -561,15 +559,14 @@ L(m_done):
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
   ldr x19, [sp, #0]
-  ldr x20, [sp, #8]
-  ldr d8, [sp, #16]
-  ldr d9, [sp, #24]
-  ldr d10, [sp, #32]
-  ldr d11, [sp, #40]
-  ldr d12, [sp, #48]
-  ldr d13, [sp, #56]
-  ldr d14, [sp, #64]
-  ldr d15, [sp, #72]
+  ldr d8, [sp, #8]
+  ldr d9, [sp, #16]
+  ldr d10, [sp, #24]
+  ldr d11, [sp, #32]
+  ldr d12, [sp, #40]
+  ldr d13, [sp, #48]
+  ldr d14, [sp, #56]
+  ldr d15, [sp, #64]
   add sp, sp, #80
   .cfi_def_cfa_offset 0
   ret
@@ -578,24 +575,22 @@ L(n_done):
   .seh_startepilogue
   ldr x19, [sp, #0]
   .seh_save_reg x19, 0
-  ldr x20, [sp, #8]
-  .seh_save_reg x20, 8
-  ldr d8, [sp, #16]
-  .seh_save_freg d8, 16
-  ldr d9, [sp, #24]
-  .seh_save_freg d9, 24
-  ldr d10, [sp, #32]
-  .seh_save_freg d10, 32
-  ldr d11, [sp, #40]
-  .seh_save_freg d11, 40
-  ldr d12, [sp, #48]
-  .seh_save_freg d12, 48
-  ldr d13, [sp, #56]
-  .seh_save_freg d13, 56
-  ldr d14, [sp, #64]
-  .seh_save_freg d14, 64
-  ldr d15, [sp, #72]
-  .seh_save_freg d15, 72
+  ldr d8, [sp, #8]
+  .seh_save_freg d8, 8
+  ldr d9, [sp, #16]
+  .seh_save_freg d9, 16
+  ldr d10, [sp, #24]
+  .seh_save_freg d10, 24
+  ldr d11, [sp, #32]
+  .seh_save_freg d11, 32
+  ldr d12, [sp, #40]
+  .seh_save_freg d12, 40
+  ldr d13, [sp, #48]
+  .seh_save_freg d13, 48
+  ldr d14, [sp, #56]
+  .seh_save_freg d14, 56
+  ldr d15, [sp, #64]
+  .seh_save_freg d15, 64
   add sp, sp, #80
   .seh_stackalloc 80
   .seh_endepilogue

@@ -7,7 +7,7 @@
 // rhs i4 n4 kr8 pair=column us k%32 b64 [data/b|scales:f32/b|zeros:f32/b|sums:f32*1|bias:f32] (7273f0f64709c121)
 //     | 16 x k bits of codes | 4 f32 x scales a block | 4 f32 x zeros a block | 4 f32 x sums | 4 f32 x bias |
 // or blocks of any other multiple of 64
-// tile 1 x 16: needs 20 vector registers on neon_i8mm (4 accumulators + 6 operands + 1 mask + 9 others), 32 exist
+// tile 1 x 16: needs 18 vector registers on neon_i8mm (12 accumulators + 4 operands + 1 mask + 1 other), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (3e887c36ec403362)
 // again  tilewright generate
@@ -297,16 +297,18 @@ L(k_done):
   zip2 v5.2d, v16.2d, v18.2d                             // crossed
   zip1 v6.2d, v20.2d, v22.2d                             // crossed
   zip2 v7.2d, v20.2d, v22.2d                             // crossed
+  ldr x21, =1040187392
+  dup v16.4s, w21                                        // eighth
+  fadd v4.4s, v4.4s, v4.4s                               // zeros
+  fmul v5.4s, v5.4s, v16.4s                              // zeros
+  fadd v6.4s, v6.4s, v6.4s                               // zeros
+  fmul v7.4s, v7.4s, v16.4s                              // zeros
   ldr q16, [x15, #0]                                     // sums_of_codes
   addp v16.4s, v16.4s, v16.4s                            // out
   scvtf v16.4s, v16.4s                                   // sums_of_codes
-  ldr x15, =1040187392
-  dup v18.4s, w15                                        // eighth
-  fadd v20.4s, v16.4s, v16.4s                            // sums_of_codes
-  fmul v16.4s, v16.4s, v18.4s                            // sums_of_codes
-  fmla v0.4s, v20.4s, v4.4s                              // real
+  fmla v0.4s, v16.4s, v4.4s                              // real
   fmla v1.4s, v16.4s, v5.4s                              // real
-  fmla v2.4s, v20.4s, v6.4s                              // real
+  fmla v2.4s, v16.4s, v6.4s                              // real
   fmla v3.4s, v16.4s, v7.4s                              // real
   mov x15, x22
   ldr q4, [x15], #16                                     // scale_row

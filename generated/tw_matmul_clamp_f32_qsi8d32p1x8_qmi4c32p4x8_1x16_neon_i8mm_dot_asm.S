@@ -14,12 +14,12 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_3  x10 k_padded  x11 rhs_1  x12 rhs_2  x13 k_left  x14 lhs_panel
-//  x15 rhs_panel  x16 rhs_1  x17 rhs_2  x19 rhs_3  x20 -  v0 acc_0_0l ...  v1 acc_0_1h ...
-//  v2 acc_0_2h ...  v3 acc_0_3h ...  v4 sums_of_codes ...  v5 acc_0_1l ...  v6 acc_0_2l ...
-//  v7 acc_0_3l ...  v8 raw_0 ...  v9 raw_0 ...  v10 raw_0 ...  v11 raw_0 ...  v12 raw_1  v13 raw_1
-//  v14 raw_1  v15 raw_1  v16 lo_0 ...  v17 raw_2 ...  v18 raw_2 ...  v19 raw_2 ...  v20 lo_2 ...
-//  v21 raw_3 ...  v22 raw_3 ...  v23 raw_3 ...  v24 mask  v25 base  v26 f_0  v27 f_1  v28 f_2
-//  v29 f_3  v30 acc_0_0h ...  v31 a_0 ...
+//  x15 rhs_panel  x16 rhs_1  x17 rhs_2  x19 rhs_3  v0 mask  v1 base  v2 f_0  v3 f_1  v4 f_2  v5 f_3
+//  v6 negated_half  v7 eighth  v8 crossed  v9 scale ...  v10 scale ...  v11 scale ...
+//  v12 scale ...  v16 acc_0_0h ...  v17 acc_0_0l ...  v18 acc_0_1h ...  v19 acc_0_2h ...
+//  v20 acc_0_3h ...  v21 sums_of_codes ...  v22 acc_0_1l ...  v23 acc_0_2l ...  v24 acc_0_3l ...
+//  v25 a_0 ...  v26 raw_0 ...  v27 raw_0 ...  v28 lo_0 ...  v29 lo_1 ...  v30 lo_2 ...
+//  v31 lo_3 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -49,54 +49,38 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qmi4c32p4x8_1x16_neon_i8mm_dot_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #80
-  .cfi_def_cfa_offset 80
+  sub sp, sp, #48
+  .cfi_def_cfa_offset 48
   str x19, [sp, #0]
-  .cfi_offset x19, -80
-  str x20, [sp, #8]
-  .cfi_offset x20, -72
-  str d8, [sp, #16]
-  .cfi_offset d8, -64
-  str d9, [sp, #24]
-  .cfi_offset d9, -56
-  str d10, [sp, #32]
-  .cfi_offset d10, -48
-  str d11, [sp, #40]
-  .cfi_offset d11, -40
-  str d12, [sp, #48]
-  .cfi_offset d12, -32
-  str d13, [sp, #56]
-  .cfi_offset d13, -24
-  str d14, [sp, #64]
-  .cfi_offset d14, -16
-  str d15, [sp, #72]
-  .cfi_offset d15, -8
+  .cfi_offset x19, -48
+  str d8, [sp, #8]
+  .cfi_offset d8, -40
+  str d9, [sp, #16]
+  .cfi_offset d9, -32
+  str d10, [sp, #24]
+  .cfi_offset d10, -24
+  str d11, [sp, #32]
+  .cfi_offset d11, -16
+  str d12, [sp, #40]
+  .cfi_offset d12, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x8_qmi4c32p4x8_1x16_neon_i8mm_dot_asm
   hint #34
   .seh_nop
-  sub sp, sp, #80
-  .seh_stackalloc 80
+  sub sp, sp, #48
+  .seh_stackalloc 48
   str x19, [sp, #0]
   .seh_save_reg x19, 0
-  str x20, [sp, #8]
-  .seh_save_reg x20, 8
-  str d8, [sp, #16]
-  .seh_save_freg d8, 16
-  str d9, [sp, #24]
-  .seh_save_freg d9, 24
-  str d10, [sp, #32]
-  .seh_save_freg d10, 32
-  str d11, [sp, #40]
-  .seh_save_freg d11, 40
-  str d12, [sp, #48]
-  .seh_save_freg d12, 48
-  str d13, [sp, #56]
-  .seh_save_freg d13, 56
-  str d14, [sp, #64]
-  .seh_save_freg d14, 64
-  str d15, [sp, #72]
-  .seh_save_freg d15, 72
+  str d8, [sp, #8]
+  .seh_save_freg d8, 8
+  str d9, [sp, #16]
+  .seh_save_freg d9, 16
+  str d10, [sp, #24]
+  .seh_save_freg d10, 24
+  str d11, [sp, #32]
+  .seh_save_freg d11, 32
+  str d12, [sp, #40]
+  .seh_save_freg d12, 40
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -126,14 +110,18 @@ L(m):
   add x9, x12, x9
   cmp x4, #12                                            // rhs_3
   csel x9, x12, x9, ls
-  movi v24.16b, #15                                      // mask
+  movi v0.16b, #15                                       // mask
   ldr x13, =1262485504
-  dup v25.4s, w13                                        // base
-  movi v26.2d, #0                                        // f_0
-  movi v27.2d, #0                                        // f_1
-  movi v28.2d, #0                                        // f_2
-  movi v29.2d, #0                                        // f_3
+  dup v1.4s, w13                                         // base
+  movi v2.2d, #0                                         // f_0
+  movi v3.2d, #0                                         // f_1
+  movi v4.2d, #0                                         // f_2
+  movi v5.2d, #0                                         // f_3
   lsr x13, x10, #5                                       // blocks
+  ldr x14, =3238002688                                   // number
+  dup v6.4s, w14                                         // negated_half
+  ldr x14, =1040187392                                   // number
+  dup v7.4s, w14                                         // eighth
   mov x14, x7                                            // lhs_panel
   mov x15, x3                                            // rhs_panel
   mov x16, x11                                           // rhs_1
@@ -144,137 +132,150 @@ L(m):
   .balign 64
 #endif
 L(k):
-  ldr q30, [x14, #0]                                     // acc_0_0h
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x14]            // acc_0_0l, acc_0_1h, acc_0_2h, acc_0_3h
-  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // sums_of_codes, acc_0_1l, acc_0_2l, acc_0_3l, lhs_panel
-  ld1r {v31.2d}, [x14], #8                               // a_0, lhs_panel
-  ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x15], #64     // raw_0, raw_0, raw_0, raw_0, rhs_panel
-  and v16.16b, v8.16b, v24.16b                           // lo_0
-  sdot v30.4s, v8.16b, v31.16b                           // acc
-  sdot v0.4s, v16.16b, v31.16b                           // acc
-  ld1 {v12.16b, v13.16b, v14.16b, v15.16b}, [x16], #64   // raw_1, raw_1, raw_1, raw_1, rhs_1
-  and v16.16b, v12.16b, v24.16b                          // lo_1
-  sdot v1.4s, v12.16b, v31.16b                           // acc
-  sdot v5.4s, v16.16b, v31.16b                           // acc
-  ld1 {v16.16b, v17.16b, v18.16b, v19.16b}, [x17], #64   // raw_2, raw_2, raw_2, raw_2, rhs_2
-  and v20.16b, v16.16b, v24.16b                          // lo_2
-  sdot v2.4s, v16.16b, v31.16b                           // acc
-  sdot v6.4s, v20.16b, v31.16b                           // acc
-  ld1 {v20.16b, v21.16b, v22.16b, v23.16b}, [x19], #64   // raw_3, raw_3, raw_3, raw_3, rhs_3
-  and v16.16b, v20.16b, v24.16b                          // lo_3
-  sdot v3.4s, v20.16b, v31.16b                           // acc
-  sdot v7.4s, v16.16b, v31.16b                           // acc
-  ld1r {v16.2d}, [x14], #8                               // a_0, lhs_panel
-  and v20.16b, v9.16b, v24.16b                           // lo_0
-  sdot v30.4s, v9.16b, v16.16b                           // acc
-  sdot v0.4s, v20.16b, v16.16b                           // acc
-  and v20.16b, v13.16b, v24.16b                          // lo_1
-  sdot v1.4s, v13.16b, v16.16b                           // acc
-  sdot v5.4s, v20.16b, v16.16b                           // acc
-  and v20.16b, v17.16b, v24.16b                          // lo_2
-  sdot v2.4s, v17.16b, v16.16b                           // acc
-  sdot v6.4s, v20.16b, v16.16b                           // acc
-  and v17.16b, v21.16b, v24.16b                          // lo_3
-  sdot v3.4s, v21.16b, v16.16b                           // acc
-  sdot v7.4s, v17.16b, v16.16b                           // acc
-  ld1r {v16.2d}, [x14], #8                               // a_0, lhs_panel
-  and v17.16b, v10.16b, v24.16b                          // lo_0
-  sdot v30.4s, v10.16b, v16.16b                          // acc
-  sdot v0.4s, v17.16b, v16.16b                           // acc
-  and v17.16b, v14.16b, v24.16b                          // lo_1
-  sdot v1.4s, v14.16b, v16.16b                           // acc
-  sdot v5.4s, v17.16b, v16.16b                           // acc
-  and v17.16b, v18.16b, v24.16b                          // lo_2
-  sdot v2.4s, v18.16b, v16.16b                           // acc
-  sdot v6.4s, v17.16b, v16.16b                           // acc
-  and v17.16b, v22.16b, v24.16b                          // lo_3
-  sdot v3.4s, v22.16b, v16.16b                           // acc
-  sdot v7.4s, v17.16b, v16.16b                           // acc
-  ld1r {v16.2d}, [x14], #8                               // a_0, lhs_panel
-  and v17.16b, v11.16b, v24.16b                          // lo_0
-  sdot v30.4s, v11.16b, v16.16b                          // acc
-  sdot v0.4s, v17.16b, v16.16b                           // acc
-  and v17.16b, v15.16b, v24.16b                          // lo_1
-  sdot v1.4s, v15.16b, v16.16b                           // acc
-  sdot v5.4s, v17.16b, v16.16b                           // acc
-  and v17.16b, v19.16b, v24.16b                          // lo_2
-  sdot v2.4s, v19.16b, v16.16b                           // acc
-  sdot v6.4s, v17.16b, v16.16b                           // acc
-  and v17.16b, v23.16b, v24.16b                          // lo_3
-  sdot v3.4s, v23.16b, v16.16b                           // acc
-  sdot v7.4s, v17.16b, v16.16b                           // acc
-  ldr d16, [x15], #8                                     // scale, rhs_panel
-  fcvtl v16.4s, v16.4h                                   // scale_0
-  ldr d17, [x16], #8                                     // scale, rhs_1
-  fcvtl v17.4s, v17.4h                                   // scale_1
-  ldr d18, [x17], #8                                     // scale, rhs_2
-  fcvtl v18.4s, v18.4h                                   // scale_2
-  ldr d19, [x19], #8                                     // scale, rhs_3
-  fcvtl v19.4s, v19.4h                                   // scale_3
-  zip1 v20.2d, v16.2d, v17.2d                            // crossed
-  zip2 v21.2d, v16.2d, v17.2d                            // crossed
-  zip1 v22.2d, v18.2d, v19.2d                            // crossed
-  zip2 v23.2d, v18.2d, v19.2d                            // crossed
-  ldr x20, =3238002688
-  dup v31.4s, w20                                        // negated_half
-  ldr d8, [x15], #8                                      // scale
-  fcvtl v8.4s, v8.4h                                     // minimum_0
-  ldr d9, [x16], #8                                      // scale
-  fcvtl v9.4s, v9.4h                                     // minimum_1
-  ldr d10, [x17], #8                                     // scale
-  fcvtl v10.4s, v10.4h                                   // minimum_2
-  ldr d11, [x19], #8                                     // scale
-  fcvtl v11.4s, v11.4h                                   // minimum_3
-  fmul v16.4s, v16.4s, v31.4s                            // half
-  fsub v16.4s, v16.4s, v8.4s                             // middle
-  fmul v17.4s, v17.4s, v31.4s                            // half
-  fsub v17.4s, v17.4s, v9.4s                             // middle
-  fmul v18.4s, v18.4s, v31.4s                            // half
-  fsub v18.4s, v18.4s, v10.4s                            // middle
-  fmul v19.4s, v19.4s, v31.4s                            // half
-  fsub v19.4s, v19.4s, v11.4s                            // middle
-  zip1 v31.2d, v16.2d, v17.2d                            // crossed
-  zip2 v16.2d, v16.2d, v17.2d                            // crossed
-  zip1 v17.2d, v18.2d, v19.2d                            // crossed
-  zip2 v18.2d, v18.2d, v19.2d                            // crossed
-  addp v1.4s, v30.4s, v1.4s                              // out
-  addp v0.4s, v0.4s, v5.4s                               // out
-  addp v2.4s, v2.4s, v3.4s                               // out
-  addp v3.4s, v6.4s, v7.4s                               // out
-  fsub v1.4s, v1.4s, v0.4s                               // real
-  fsub v0.4s, v0.4s, v25.4s                              // real
-  fsub v2.4s, v2.4s, v3.4s                               // real
-  fsub v3.4s, v3.4s, v25.4s                              // real
-  addp v4.4s, v4.4s, v4.4s                               // out
-  fsub v4.4s, v4.4s, v25.4s                              // sums_of_codes
-  ldr x20, =1040187392
-  dup v5.4s, w20                                         // eighth
-  fadd v6.4s, v4.4s, v4.4s                               // sums_of_codes
-  fmul v4.4s, v4.4s, v5.4s                               // sums_of_codes
-  ldr q5, [x14], #16                                     // scale_row
-  fmul v1.4s, v1.4s, v20.4s                              // real
-  fmla v1.4s, v6.4s, v31.4s                              // real
-  fmla v26.4s, v1.4s, v5.4s                              // f_0
-  fmul v0.4s, v0.4s, v21.4s                              // real
-  fmla v0.4s, v4.4s, v16.4s                              // real
-  fmla v27.4s, v0.4s, v5.4s                              // f_1
-  fmul v0.4s, v2.4s, v22.4s                              // real
-  fmla v0.4s, v6.4s, v17.4s                              // real
-  fmla v28.4s, v0.4s, v5.4s                              // f_2
-  fmul v0.4s, v3.4s, v23.4s                              // real
-  fmla v0.4s, v4.4s, v18.4s                              // real
-  fmla v29.4s, v0.4s, v5.4s                              // f_3
+  ldr q16, [x14, #0]                                     // acc_0_0h
+  ldp q17, q18, [x14, #0]                                // acc_0_0l, acc_0_1h
+  ldp q19, q20, [x14, #32]                               // acc_0_2h, acc_0_3h
+  ldp q21, q22, [x14, #0]                                // sums_of_codes, acc_0_1l
+  ldp q23, q24, [x14, #32]                               // acc_0_2l, acc_0_3l
+  ldr d25, [x14, #64]                                    // a_0
+  dup v25.2d, v25.d[0]
+  ldp q27, q26, [x15, #0]                                // raw_0, raw_0
+  and v28.16b, v27.16b, v0.16b                           // lo_0
+  sdot v16.4s, v27.16b, v25.16b                          // acc
+  sdot v17.4s, v28.16b, v25.16b                          // acc
+  ldp q28, q27, [x16, #0]                                // raw_1, raw_1
+  and v29.16b, v28.16b, v0.16b                           // lo_1
+  sdot v18.4s, v28.16b, v25.16b                          // acc
+  sdot v22.4s, v29.16b, v25.16b                          // acc
+  ldp q29, q28, [x17, #0]                                // raw_2, raw_2
+  and v30.16b, v29.16b, v0.16b                           // lo_2
+  sdot v19.4s, v29.16b, v25.16b                          // acc
+  sdot v23.4s, v30.16b, v25.16b                          // acc
+  ldp q30, q29, [x19, #0]                                // raw_3, raw_3
+  and v31.16b, v30.16b, v0.16b                           // lo_3
+  sdot v20.4s, v30.16b, v25.16b                          // acc
+  sdot v24.4s, v31.16b, v25.16b                          // acc
+  ldr d25, [x14, #72]                                    // a_0
+  dup v25.2d, v25.d[0]
+  and v30.16b, v26.16b, v0.16b                           // lo_0
+  sdot v16.4s, v26.16b, v25.16b                          // acc
+  sdot v17.4s, v30.16b, v25.16b                          // acc
+  and v26.16b, v27.16b, v0.16b                           // lo_1
+  sdot v18.4s, v27.16b, v25.16b                          // acc
+  sdot v22.4s, v26.16b, v25.16b                          // acc
+  and v26.16b, v28.16b, v0.16b                           // lo_2
+  sdot v19.4s, v28.16b, v25.16b                          // acc
+  sdot v23.4s, v26.16b, v25.16b                          // acc
+  and v26.16b, v29.16b, v0.16b                           // lo_3
+  sdot v20.4s, v29.16b, v25.16b                          // acc
+  sdot v24.4s, v26.16b, v25.16b                          // acc
+  ldr d25, [x14, #80]                                    // a_0
+  dup v25.2d, v25.d[0]
+  ldp q27, q26, [x15, #32]                               // raw_0, raw_0
+  and v28.16b, v27.16b, v0.16b                           // lo_0
+  sdot v16.4s, v27.16b, v25.16b                          // acc
+  sdot v17.4s, v28.16b, v25.16b                          // acc
+  ldp q28, q27, [x16, #32]                               // raw_1, raw_1
+  and v29.16b, v28.16b, v0.16b                           // lo_1
+  sdot v18.4s, v28.16b, v25.16b                          // acc
+  sdot v22.4s, v29.16b, v25.16b                          // acc
+  ldp q29, q28, [x17, #32]                               // raw_2, raw_2
+  and v30.16b, v29.16b, v0.16b                           // lo_2
+  sdot v19.4s, v29.16b, v25.16b                          // acc
+  sdot v23.4s, v30.16b, v25.16b                          // acc
+  ldp q30, q29, [x19, #32]                               // raw_3, raw_3
+  and v31.16b, v30.16b, v0.16b                           // lo_3
+  sdot v20.4s, v30.16b, v25.16b                          // acc
+  sdot v24.4s, v31.16b, v25.16b                          // acc
+  ldr d25, [x14, #88]                                    // a_0
+  dup v25.2d, v25.d[0]
+  and v30.16b, v26.16b, v0.16b                           // lo_0
+  sdot v16.4s, v26.16b, v25.16b                          // acc
+  sdot v17.4s, v30.16b, v25.16b                          // acc
+  and v26.16b, v27.16b, v0.16b                           // lo_1
+  sdot v18.4s, v27.16b, v25.16b                          // acc
+  sdot v22.4s, v26.16b, v25.16b                          // acc
+  and v26.16b, v28.16b, v0.16b                           // lo_2
+  sdot v19.4s, v28.16b, v25.16b                          // acc
+  sdot v23.4s, v26.16b, v25.16b                          // acc
+  and v26.16b, v29.16b, v0.16b                           // lo_3
+  sdot v20.4s, v29.16b, v25.16b                          // acc
+  sdot v24.4s, v26.16b, v25.16b                          // acc
+  ldr d25, [x15, #64]                                    // scale
+  fcvtl v25.4s, v25.4h                                   // scale_0
+  ldr d26, [x16, #64]                                    // scale
+  fcvtl v26.4s, v26.4h                                   // scale_1
+  ldr d27, [x17, #64]                                    // scale
+  fcvtl v27.4s, v27.4h                                   // scale_2
+  ldr d28, [x19, #64]                                    // scale
+  fcvtl v28.4s, v28.4h                                   // scale_3
+  zip1 v29.2d, v25.2d, v26.2d                            // crossed
+  zip2 v30.2d, v25.2d, v26.2d                            // crossed
+  zip1 v31.2d, v27.2d, v28.2d                            // crossed
+  zip2 v8.2d, v27.2d, v28.2d                             // crossed
+  ldr d9, [x15, #72]                                     // scale
+  fcvtl v9.4s, v9.4h                                     // minimum_0
+  ldr d10, [x16, #72]                                    // scale
+  fcvtl v10.4s, v10.4h                                   // minimum_1
+  ldr d11, [x17, #72]                                    // scale
+  fcvtl v11.4s, v11.4h                                   // minimum_2
+  ldr d12, [x19, #72]                                    // scale
+  fcvtl v12.4s, v12.4h                                   // minimum_3
+  fmul v25.4s, v25.4s, v6.4s                             // half
+  fsub v25.4s, v25.4s, v9.4s                             // middle
+  fmul v26.4s, v26.4s, v6.4s                             // half
+  fsub v26.4s, v26.4s, v10.4s                            // middle
+  fmul v27.4s, v27.4s, v6.4s                             // half
+  fsub v27.4s, v27.4s, v11.4s                            // middle
+  fmul v28.4s, v28.4s, v6.4s                             // half
+  fsub v28.4s, v28.4s, v12.4s                            // middle
+  zip1 v9.2d, v25.2d, v26.2d                             // crossed
+  zip2 v25.2d, v25.2d, v26.2d                            // crossed
+  zip1 v26.2d, v27.2d, v28.2d                            // crossed
+  zip2 v27.2d, v27.2d, v28.2d                            // crossed
+  fadd v28.4s, v9.4s, v9.4s                              // zeros
+  fmul v25.4s, v25.4s, v7.4s                             // zeros
+  fadd v26.4s, v26.4s, v26.4s                            // zeros
+  fmul v27.4s, v27.4s, v7.4s                             // zeros
+  addp v16.4s, v16.4s, v18.4s                            // out
+  addp v17.4s, v17.4s, v22.4s                            // out
+  addp v18.4s, v19.4s, v20.4s                            // out
+  addp v19.4s, v23.4s, v24.4s                            // out
+  fsub v16.4s, v16.4s, v17.4s                            // real
+  fsub v17.4s, v17.4s, v1.4s                             // real
+  fsub v18.4s, v18.4s, v19.4s                            // real
+  fsub v19.4s, v19.4s, v1.4s                             // real
+  addp v20.4s, v21.4s, v21.4s                            // out
+  fsub v20.4s, v20.4s, v1.4s                             // sums_of_codes
+  ldr q21, [x14, #96]                                    // scale_row
+  fmul v16.4s, v16.4s, v29.4s                            // real
+  fmla v16.4s, v20.4s, v28.4s                            // real
+  fmla v2.4s, v16.4s, v21.4s                             // f_0
+  fmul v16.4s, v17.4s, v30.4s                            // real
+  fmla v16.4s, v20.4s, v25.4s                            // real
+  fmla v3.4s, v16.4s, v21.4s                             // f_1
+  fmul v16.4s, v18.4s, v31.4s                            // real
+  fmla v16.4s, v20.4s, v26.4s                            // real
+  fmla v4.4s, v16.4s, v21.4s                             // f_2
+  fmul v16.4s, v19.4s, v8.4s                             // real
+  fmla v16.4s, v20.4s, v27.4s                            // real
+  fmla v5.4s, v16.4s, v21.4s                             // f_3
+  add x14, x14, #112
+  add x15, x15, #80
+  add x16, x16, #80
+  add x17, x17, #80
+  add x19, x19, #80
   subs x13, x13, #1                                      // next k
   b.hi L(k)
 L(k_done):
   ldr x13, =1031798784
   dup v0.4s, w13                                         // sixteenth
-  fmul v1.4s, v26.4s, v0.4s                              // f
-  fmul v0.4s, v28.4s, v0.4s                              // f
-  zip1 v2.2d, v1.2d, v27.2d                              // crossed
-  zip2 v1.2d, v1.2d, v27.2d                              // crossed
-  zip1 v3.2d, v0.2d, v29.2d                              // crossed
-  zip2 v0.2d, v0.2d, v29.2d                              // crossed
+  fmul v1.4s, v2.4s, v0.4s                               // f
+  fmul v0.4s, v4.4s, v0.4s                               // f
+  zip1 v2.2d, v1.2d, v3.2d                               // crossed
+  zip2 v1.2d, v1.2d, v3.2d                               // crossed
+  zip1 v3.2d, v0.2d, v5.2d                               // crossed
+  zip2 v0.2d, v0.2d, v5.2d                               // crossed
   add x13, x0, #8*15                                     // clamp
   ld1r {v4.4s}, [x13]                                    // min
   ldr s5, [x13, #4]                                      // max
@@ -570,16 +571,12 @@ L(m_done):
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
   ldr x19, [sp, #0]
-  ldr x20, [sp, #8]
-  ldr d8, [sp, #16]
-  ldr d9, [sp, #24]
-  ldr d10, [sp, #32]
-  ldr d11, [sp, #40]
-  ldr d12, [sp, #48]
-  ldr d13, [sp, #56]
-  ldr d14, [sp, #64]
-  ldr d15, [sp, #72]
-  add sp, sp, #80
+  ldr d8, [sp, #8]
+  ldr d9, [sp, #16]
+  ldr d10, [sp, #24]
+  ldr d11, [sp, #32]
+  ldr d12, [sp, #40]
+  add sp, sp, #48
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -587,26 +584,18 @@ L(n_done):
   .seh_startepilogue
   ldr x19, [sp, #0]
   .seh_save_reg x19, 0
-  ldr x20, [sp, #8]
-  .seh_save_reg x20, 8
-  ldr d8, [sp, #16]
-  .seh_save_freg d8, 16
-  ldr d9, [sp, #24]
-  .seh_save_freg d9, 24
-  ldr d10, [sp, #32]
-  .seh_save_freg d10, 32
-  ldr d11, [sp, #40]
-  .seh_save_freg d11, 40
-  ldr d12, [sp, #48]
-  .seh_save_freg d12, 48
-  ldr d13, [sp, #56]
-  .seh_save_freg d13, 56
-  ldr d14, [sp, #64]
-  .seh_save_freg d14, 64
-  ldr d15, [sp, #72]
-  .seh_save_freg d15, 72
-  add sp, sp, #80
-  .seh_stackalloc 80
+  ldr d8, [sp, #8]
+  .seh_save_freg d8, 8
+  ldr d9, [sp, #16]
+  .seh_save_freg d9, 16
+  ldr d10, [sp, #24]
+  .seh_save_freg d10, 24
+  ldr d11, [sp, #32]
+  .seh_save_freg d11, 32
+  ldr d12, [sp, #40]
+  .seh_save_freg d12, 40
+  add sp, sp, #48
+  .seh_stackalloc 48
   .seh_endepilogue
   ret
   .seh_endproc

@@ -14,11 +14,12 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_3  x10 k_padded  x11 rhs_1  x12 rhs_2  x13 block_left
-//  x14 lhs_panel  x15 -  x16 -  x17 -  x19 -  x20 k_left  x21 -  v0 mask  v1 base  v2 f_0  v3 f_1
-//  v4 f_2  v5 f_3  v6 zero_0  v7 zero_1  v8 raw_0 ...  v9 raw_0 ...  v10 raw_1 ...  v11 raw_2 ...
-//  v12 raw_3 ...  v16 zero_2  v17 zero_3  v18 zero_0  v19 zero_1  v20 zero_2  v21 zero_3
-//  v22 acc_0_0h ...  v23 acc_0_0l ...  v24 acc_0_1h ...  v25 acc_0_2h ...  v26 acc_0_3h ...
-//  v27 sums_of_codes ...  v28 acc_0_1l ...  v29 acc_0_2l ...  v30 acc_0_3l ...  v31 a_0 ...
+//  x14 lhs_panel  x15 -  x16 -  x17 -  x19 -  x20 k_left  v0 mask  v1 base  v2 f_0  v3 f_1  v4 f_2
+//  v5 f_3  v6 zero_0  v7 zero_1  v8 acc_0_3l ...  v9 a_0 ...  v10 raw_0 ...  v11 raw_0 ...
+//  v12 raw_1 ...  v13 raw_2 ...  v14 raw_3 ...  v16 zero_2  v17 zero_3  v18 zero_0  v19 zero_1
+//  v20 zero_2  v21 zero_3  v22 negated_half  v23 eighth  v24 acc_0_0h ...  v25 acc_0_0l ...
+//  v26 acc_0_1h ...  v27 acc_0_2h ...  v28 acc_0_3h ...  v29 sums_of_codes ...  v30 acc_0_1l ...
+//  v31 acc_0_2l ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -48,30 +49,34 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qmi4k32p4x8_1x16_neon_i8mm_dot_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #64
-  .cfi_def_cfa_offset 64
+  sub sp, sp, #80
+  .cfi_def_cfa_offset 80
   str x19, [sp, #0]
-  .cfi_offset x19, -64
+  .cfi_offset x19, -80
   str x20, [sp, #8]
-  .cfi_offset x20, -56
+  .cfi_offset x20, -72
   str x21, [sp, #16]
-  .cfi_offset x21, -48
+  .cfi_offset x21, -64
   str d8, [sp, #24]
-  .cfi_offset d8, -40
+  .cfi_offset d8, -56
   str d9, [sp, #32]
-  .cfi_offset d9, -32
+  .cfi_offset d9, -48
   str d10, [sp, #40]
-  .cfi_offset d10, -24
+  .cfi_offset d10, -40
   str d11, [sp, #48]
-  .cfi_offset d11, -16
+  .cfi_offset d11, -32
   str d12, [sp, #56]
-  .cfi_offset d12, -8
+  .cfi_offset d12, -24
+  str d13, [sp, #64]
+  .cfi_offset d13, -16
+  str d14, [sp, #72]
+  .cfi_offset d14, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x8_qmi4k32p4x8_1x16_neon_i8mm_dot_asm
   hint #34
   .seh_nop
-  sub sp, sp, #64
-  .seh_stackalloc 64
+  sub sp, sp, #80
+  .seh_stackalloc 80
   str x19, [sp, #0]
   .seh_save_reg x19, 0
   str x20, [sp, #8]
@@ -88,6 +93,10 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qmi4k32p4x8_1x16_neon_i8mm_dot_asm:
   .seh_save_freg d11, 48
   str d12, [sp, #56]
   .seh_save_freg d12, 56
+  str d13, [sp, #64]
+  .seh_save_freg d13, 64
+  str d14, [sp, #72]
+  .seh_save_freg d14, 72
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -169,165 +178,167 @@ L(block):
   ldr d21, [x20, #0]                                     // scale
   fcvtl v21.4s, v21.4h                                   // zero_3
   mov x20, #8
+  ldr x21, =3238002688                                   // number
+  dup v22.4s, w21                                        // negated_half
+  ldr x21, =1040187392                                   // number
+  dup v23.4s, w21                                        // eighth
   cbz x20, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldr q22, [x14, #0]                                     // acc_0_0h
-  ldp q23, q24, [x14, #0]                                // acc_0_0l, acc_0_1h
-  ldp q25, q26, [x14, #32]                               // acc_0_2h, acc_0_3h
-  ldp q27, q28, [x14, #0]                                // sums_of_codes, acc_0_1l
-  ldp q29, q30, [x14, #32]                               // acc_0_2l, acc_0_3l
-  ldr d31, [x14, #64]                                    // a_0
-  dup v31.2d, v31.d[0]
-  ldp q9, q8, [x15, #0]                                  // raw_0, raw_0
-  sdot v22.4s, v9.16b, v31.16b                           // acc
-  and v9.16b, v9.16b, v0.16b                             // lo_0
-  sdot v23.4s, v9.16b, v31.16b                           // acc
-  ldp q10, q9, [x16, #0]                                 // raw_1, raw_1
-  sdot v24.4s, v10.16b, v31.16b                          // acc
-  and v10.16b, v10.16b, v0.16b                           // lo_1
-  sdot v28.4s, v10.16b, v31.16b                          // acc
-  ldp q11, q10, [x17, #0]                                // raw_2, raw_2
-  sdot v25.4s, v11.16b, v31.16b                          // acc
-  and v11.16b, v11.16b, v0.16b                           // lo_2
-  sdot v29.4s, v11.16b, v31.16b                          // acc
-  ldp q12, q11, [x19, #0]                                // raw_3, raw_3
-  sdot v26.4s, v12.16b, v31.16b                          // acc
-  and v12.16b, v12.16b, v0.16b                           // lo_3
-  sdot v30.4s, v12.16b, v31.16b                          // acc
-  ldr d31, [x14, #72]                                    // a_0
-  dup v31.2d, v31.d[0]
-  sdot v22.4s, v8.16b, v31.16b                           // acc
-  and v8.16b, v8.16b, v0.16b                             // lo_0
-  sdot v23.4s, v8.16b, v31.16b                           // acc
-  sdot v24.4s, v9.16b, v31.16b                           // acc
-  and v8.16b, v9.16b, v0.16b                             // lo_1
-  sdot v28.4s, v8.16b, v31.16b                           // acc
-  sdot v25.4s, v10.16b, v31.16b                          // acc
-  and v8.16b, v10.16b, v0.16b                            // lo_2
-  sdot v29.4s, v8.16b, v31.16b                           // acc
-  sdot v26.4s, v11.16b, v31.16b                          // acc
-  and v8.16b, v11.16b, v0.16b                            // lo_3
-  sdot v30.4s, v8.16b, v31.16b                           // acc
-  ldr d31, [x14, #80]                                    // a_0
-  dup v31.2d, v31.d[0]
-  ldp q9, q8, [x15, #32]                                 // raw_0, raw_0
-  sdot v22.4s, v9.16b, v31.16b                           // acc
-  and v9.16b, v9.16b, v0.16b                             // lo_0
-  sdot v23.4s, v9.16b, v31.16b                           // acc
-  ldp q10, q9, [x16, #32]                                // raw_1, raw_1
-  sdot v24.4s, v10.16b, v31.16b                          // acc
-  and v10.16b, v10.16b, v0.16b                           // lo_1
-  sdot v28.4s, v10.16b, v31.16b                          // acc
-  ldp q11, q10, [x17, #32]                               // raw_2, raw_2
-  sdot v25.4s, v11.16b, v31.16b                          // acc
-  and v11.16b, v11.16b, v0.16b                           // lo_2
-  sdot v29.4s, v11.16b, v31.16b                          // acc
-  ldp q12, q11, [x19, #32]                               // raw_3, raw_3
-  sdot v26.4s, v12.16b, v31.16b                          // acc
-  and v12.16b, v12.16b, v0.16b                           // lo_3
-  sdot v30.4s, v12.16b, v31.16b                          // acc
-  ldr d31, [x14, #88]                                    // a_0
-  dup v31.2d, v31.d[0]
-  sdot v22.4s, v8.16b, v31.16b                           // acc
-  and v8.16b, v8.16b, v0.16b                             // lo_0
-  sdot v23.4s, v8.16b, v31.16b                           // acc
-  sdot v24.4s, v9.16b, v31.16b                           // acc
-  addp v22.4s, v22.4s, v24.4s                            // out
-  and v24.16b, v9.16b, v0.16b                            // lo_1
-  sdot v28.4s, v24.16b, v31.16b                          // acc
-  addp v23.4s, v23.4s, v28.4s                            // out
-  fsub v22.4s, v22.4s, v23.4s                            // real
-  fsub v23.4s, v23.4s, v1.4s                             // real
-  sdot v25.4s, v10.16b, v31.16b                          // acc
-  and v24.16b, v10.16b, v0.16b                           // lo_2
-  sdot v29.4s, v24.16b, v31.16b                          // acc
-  sdot v26.4s, v11.16b, v31.16b                          // acc
-  addp v24.4s, v25.4s, v26.4s                            // out
-  and v25.16b, v11.16b, v0.16b                           // lo_3
-  sdot v30.4s, v25.16b, v31.16b                          // acc
-  addp v25.4s, v29.4s, v30.4s                            // out
+  ldr q24, [x14, #0]                                     // acc_0_0h
+  ldp q25, q26, [x14, #0]                                // acc_0_0l, acc_0_1h
+  ldp q27, q28, [x14, #32]                               // acc_0_2h, acc_0_3h
+  ldp q29, q30, [x14, #0]                                // sums_of_codes, acc_0_1l
+  ldp q31, q8, [x14, #32]                                // acc_0_2l, acc_0_3l
+  ldr d9, [x14, #64]                                     // a_0
+  dup v9.2d, v9.d[0]
+  ldp q11, q10, [x15, #0]                                // raw_0, raw_0
+  sdot v24.4s, v11.16b, v9.16b                           // acc
+  and v11.16b, v11.16b, v0.16b                           // lo_0
+  sdot v25.4s, v11.16b, v9.16b                           // acc
+  ldp q12, q11, [x16, #0]                                // raw_1, raw_1
+  sdot v26.4s, v12.16b, v9.16b                           // acc
+  and v12.16b, v12.16b, v0.16b                           // lo_1
+  sdot v30.4s, v12.16b, v9.16b                           // acc
+  ldp q13, q12, [x17, #0]                                // raw_2, raw_2
+  sdot v27.4s, v13.16b, v9.16b                           // acc
+  and v13.16b, v13.16b, v0.16b                           // lo_2
+  sdot v31.4s, v13.16b, v9.16b                           // acc
+  ldp q14, q13, [x19, #0]                                // raw_3, raw_3
+  sdot v28.4s, v14.16b, v9.16b                           // acc
+  and v14.16b, v14.16b, v0.16b                           // lo_3
+  sdot v8.4s, v14.16b, v9.16b                            // acc
+  ldr d9, [x14, #72]                                     // a_0
+  dup v9.2d, v9.d[0]
+  sdot v24.4s, v10.16b, v9.16b                           // acc
+  and v10.16b, v10.16b, v0.16b                           // lo_0
+  sdot v25.4s, v10.16b, v9.16b                           // acc
+  sdot v26.4s, v11.16b, v9.16b                           // acc
+  and v10.16b, v11.16b, v0.16b                           // lo_1
+  sdot v30.4s, v10.16b, v9.16b                           // acc
+  sdot v27.4s, v12.16b, v9.16b                           // acc
+  and v10.16b, v12.16b, v0.16b                           // lo_2
+  sdot v31.4s, v10.16b, v9.16b                           // acc
+  sdot v28.4s, v13.16b, v9.16b                           // acc
+  and v10.16b, v13.16b, v0.16b                           // lo_3
+  sdot v8.4s, v10.16b, v9.16b                            // acc
+  ldr d9, [x14, #80]                                     // a_0
+  dup v9.2d, v9.d[0]
+  ldp q11, q10, [x15, #32]                               // raw_0, raw_0
+  sdot v24.4s, v11.16b, v9.16b                           // acc
+  and v11.16b, v11.16b, v0.16b                           // lo_0
+  sdot v25.4s, v11.16b, v9.16b                           // acc
+  ldp q12, q11, [x16, #32]                               // raw_1, raw_1
+  sdot v26.4s, v12.16b, v9.16b                           // acc
+  and v12.16b, v12.16b, v0.16b                           // lo_1
+  sdot v30.4s, v12.16b, v9.16b                           // acc
+  ldp q13, q12, [x17, #32]                               // raw_2, raw_2
+  sdot v27.4s, v13.16b, v9.16b                           // acc
+  and v13.16b, v13.16b, v0.16b                           // lo_2
+  sdot v31.4s, v13.16b, v9.16b                           // acc
+  ldp q14, q13, [x19, #32]                               // raw_3, raw_3
+  sdot v28.4s, v14.16b, v9.16b                           // acc
+  and v14.16b, v14.16b, v0.16b                           // lo_3
+  sdot v8.4s, v14.16b, v9.16b                            // acc
+  ldr d9, [x14, #88]                                     // a_0
+  dup v9.2d, v9.d[0]
+  sdot v24.4s, v10.16b, v9.16b                           // acc
+  and v10.16b, v10.16b, v0.16b                           // lo_0
+  sdot v25.4s, v10.16b, v9.16b                           // acc
+  sdot v26.4s, v11.16b, v9.16b                           // acc
+  addp v24.4s, v24.4s, v26.4s                            // out
+  and v26.16b, v11.16b, v0.16b                           // lo_1
+  sdot v30.4s, v26.16b, v9.16b                           // acc
+  addp v25.4s, v25.4s, v30.4s                            // out
   fsub v24.4s, v24.4s, v25.4s                            // real
   fsub v25.4s, v25.4s, v1.4s                             // real
-  ldr s26, [x15, #64]                                    // scale
-  sshll v26.8h, v26.8b, #0                               // scale_0
-  sshll v26.4s, v26.4h, #0
-  scvtf v26.4s, v26.4s                                   // scale_0
-  fmul v26.4s, v26.4s, v6.4s                             // scale_0
-  ldr s28, [x16, #64]                                    // scale
-  sshll v28.8h, v28.8b, #0                               // scale_1
+  sdot v27.4s, v12.16b, v9.16b                           // acc
+  and v26.16b, v12.16b, v0.16b                           // lo_2
+  sdot v31.4s, v26.16b, v9.16b                           // acc
+  sdot v28.4s, v13.16b, v9.16b                           // acc
+  addp v26.4s, v27.4s, v28.4s                            // out
+  and v27.16b, v13.16b, v0.16b                           // lo_3
+  sdot v8.4s, v27.16b, v9.16b                            // acc
+  addp v27.4s, v31.4s, v8.4s                             // out
+  fsub v26.4s, v26.4s, v27.4s                            // real
+  fsub v27.4s, v27.4s, v1.4s                             // real
+  ldr s28, [x15, #64]                                    // scale
+  sshll v28.8h, v28.8b, #0                               // scale_0
   sshll v28.4s, v28.4h, #0
-  scvtf v28.4s, v28.4s                                   // scale_1
-  fmul v28.4s, v28.4s, v7.4s                             // scale_1
-  ldr s29, [x17, #64]                                    // scale
-  sshll v29.8h, v29.8b, #0                               // scale_2
-  sshll v29.4s, v29.4h, #0
-  scvtf v29.4s, v29.4s                                   // scale_2
-  fmul v29.4s, v29.4s, v16.4s                            // scale_2
-  ldr s30, [x19, #64]                                    // scale
-  sshll v30.8h, v30.8b, #0                               // scale_3
+  scvtf v28.4s, v28.4s                                   // scale_0
+  fmul v28.4s, v28.4s, v6.4s                             // scale_0
+  ldr s30, [x16, #64]                                    // scale
+  sshll v30.8h, v30.8b, #0                               // scale_1
   sshll v30.4s, v30.4h, #0
-  scvtf v30.4s, v30.4s                                   // scale_3
-  fmul v30.4s, v30.4s, v17.4s                            // scale_3
-  zip1 v31.2d, v26.2d, v28.2d                            // crossed
-  fmul v22.4s, v22.4s, v31.4s                            // real
-  zip2 v31.2d, v26.2d, v28.2d                            // crossed
-  fmul v23.4s, v23.4s, v31.4s                            // real
-  zip1 v31.2d, v29.2d, v30.2d                            // crossed
-  fmul v24.4s, v24.4s, v31.4s                            // real
-  zip2 v31.2d, v29.2d, v30.2d                            // crossed
-  fmul v25.4s, v25.4s, v31.4s                            // real
-  ldr x21, =3238002688
-  dup v31.4s, w21                                        // negated_half
-  fmul v26.4s, v26.4s, v31.4s                            // half
-  fmul v28.4s, v28.4s, v31.4s                            // half
-  fmul v29.4s, v29.4s, v31.4s                            // half
-  fmul v30.4s, v30.4s, v31.4s                            // half
-  ldr s31, [x15, #68]                                    // scale
-  sshll v31.8h, v31.8b, #0                               // minimum_0
+  scvtf v30.4s, v30.4s                                   // scale_1
+  fmul v30.4s, v30.4s, v7.4s                             // scale_1
+  ldr s31, [x17, #64]                                    // scale
+  sshll v31.8h, v31.8b, #0                               // scale_2
   sshll v31.4s, v31.4h, #0
-  scvtf v31.4s, v31.4s                                   // minimum_0
-  fmla v26.4s, v31.4s, v18.4s                            // middle
+  scvtf v31.4s, v31.4s                                   // scale_2
+  fmul v31.4s, v31.4s, v16.4s                            // scale_2
+  ldr s8, [x19, #64]                                     // scale
+  sshll v8.8h, v8.8b, #0                                 // scale_3
+  sshll v8.4s, v8.4h, #0
+  scvtf v8.4s, v8.4s                                     // scale_3
+  fmul v8.4s, v8.4s, v17.4s                              // scale_3
+  zip1 v9.2d, v28.2d, v30.2d                             // crossed
+  fmul v24.4s, v24.4s, v9.4s                             // real
+  zip2 v9.2d, v28.2d, v30.2d                             // crossed
+  fmul v25.4s, v25.4s, v9.4s                             // real
+  zip1 v9.2d, v31.2d, v8.2d                              // crossed
+  fmul v26.4s, v26.4s, v9.4s                             // real
+  zip2 v9.2d, v31.2d, v8.2d                              // crossed
+  fmul v27.4s, v27.4s, v9.4s                             // real
+  fmul v28.4s, v28.4s, v22.4s                            // half
+  fmul v30.4s, v30.4s, v22.4s                            // half
+  fmul v31.4s, v31.4s, v22.4s                            // half
+  fmul v8.4s, v8.4s, v22.4s                              // half
+  ldr s9, [x15, #68]                                     // scale
+  sshll v9.8h, v9.8b, #0                                 // minimum_0
+  sshll v9.4s, v9.4h, #0
+  scvtf v9.4s, v9.4s                                     // minimum_0
+  fmla v28.4s, v9.4s, v18.4s                             // middle
   add x15, x15, #72
-  ldr s31, [x16, #68]                                    // scale
-  sshll v31.8h, v31.8b, #0                               // minimum_1
-  sshll v31.4s, v31.4h, #0
-  scvtf v31.4s, v31.4s                                   // minimum_1
-  fmla v28.4s, v31.4s, v19.4s                            // middle
+  ldr s9, [x16, #68]                                     // scale
+  sshll v9.8h, v9.8b, #0                                 // minimum_1
+  sshll v9.4s, v9.4h, #0
+  scvtf v9.4s, v9.4s                                     // minimum_1
+  fmla v30.4s, v9.4s, v19.4s                             // middle
   add x16, x16, #72
-  ldr s31, [x17, #68]                                    // scale
-  sshll v31.8h, v31.8b, #0                               // minimum_2
-  sshll v31.4s, v31.4h, #0
-  scvtf v31.4s, v31.4s                                   // minimum_2
-  fmla v29.4s, v31.4s, v20.4s                            // middle
+  ldr s9, [x17, #68]                                     // scale
+  sshll v9.8h, v9.8b, #0                                 // minimum_2
+  sshll v9.4s, v9.4h, #0
+  scvtf v9.4s, v9.4s                                     // minimum_2
+  fmla v31.4s, v9.4s, v20.4s                             // middle
   add x17, x17, #72
-  ldr s31, [x19, #68]                                    // scale
-  sshll v31.8h, v31.8b, #0                               // minimum_3
-  sshll v31.4s, v31.4h, #0
-  scvtf v31.4s, v31.4s                                   // minimum_3
-  fmla v30.4s, v31.4s, v21.4s                            // middle
+  ldr s9, [x19, #68]                                     // scale
+  sshll v9.8h, v9.8b, #0                                 // minimum_3
+  sshll v9.4s, v9.4h, #0
+  scvtf v9.4s, v9.4s                                     // minimum_3
+  fmla v8.4s, v9.4s, v21.4s                              // middle
   add x19, x19, #72
-  zip1 v31.2d, v26.2d, v28.2d                            // crossed
-  zip2 v26.2d, v26.2d, v28.2d                            // crossed
-  zip1 v28.2d, v29.2d, v30.2d                            // crossed
-  zip2 v29.2d, v29.2d, v30.2d                            // crossed
-  addp v27.4s, v27.4s, v27.4s                            // out
-  fsub v27.4s, v27.4s, v1.4s                             // sums_of_codes
-  ldr x21, =1040187392
-  dup v30.4s, w21                                        // eighth
-  fmul v30.4s, v27.4s, v30.4s                            // sums_of_codes
-  fmla v23.4s, v30.4s, v26.4s                            // real
-  fmla v25.4s, v30.4s, v29.4s                            // real
-  fadd v26.4s, v27.4s, v27.4s                            // sums_of_codes
-  fmla v22.4s, v26.4s, v31.4s                            // real
-  fmla v24.4s, v26.4s, v28.4s                            // real
-  ldr q26, [x14, #96]                                    // scale_row
-  fmla v2.4s, v22.4s, v26.4s                             // f_0
-  fmla v3.4s, v23.4s, v26.4s                             // f_1
-  fmla v4.4s, v24.4s, v26.4s                             // f_2
-  fmla v5.4s, v25.4s, v26.4s                             // f_3
+  zip1 v9.2d, v28.2d, v30.2d                             // crossed
+  zip2 v28.2d, v28.2d, v30.2d                            // crossed
+  fadd v30.4s, v9.4s, v9.4s                              // zeros
+  zip1 v9.2d, v31.2d, v8.2d                              // crossed
+  zip2 v31.2d, v31.2d, v8.2d                             // crossed
+  fadd v8.4s, v9.4s, v9.4s                               // zeros
+  fmul v28.4s, v28.4s, v23.4s                            // zeros
+  fmul v31.4s, v31.4s, v23.4s                            // zeros
+  addp v29.4s, v29.4s, v29.4s                            // out
+  fsub v29.4s, v29.4s, v1.4s                             // sums_of_codes
+  fmla v24.4s, v29.4s, v30.4s                            // real
+  fmla v25.4s, v29.4s, v28.4s                            // real
+  fmla v26.4s, v29.4s, v8.4s                             // real
+  fmla v27.4s, v29.4s, v31.4s                            // real
+  ldr q28, [x14, #96]                                    // scale_row
+  fmla v2.4s, v24.4s, v28.4s                             // f_0
+  fmla v3.4s, v25.4s, v28.4s                             // f_1
+  fmla v4.4s, v26.4s, v28.4s                             // f_2
+  fmla v5.4s, v27.4s, v28.4s                             // f_3
   add x14, x14, #112
   subs x20, x20, #1                                      // next k
   b.hi L(k)
@@ -645,7 +656,9 @@ L(n_done):
   ldr d10, [sp, #40]
   ldr d11, [sp, #48]
   ldr d12, [sp, #56]
-  add sp, sp, #64
+  ldr d13, [sp, #64]
+  ldr d14, [sp, #72]
+  add sp, sp, #80
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -667,8 +680,12 @@ L(n_done):
   .seh_save_freg d11, 48
   ldr d12, [sp, #56]
   .seh_save_freg d12, 56
-  add sp, sp, #64
-  .seh_stackalloc 64
+  ldr d13, [sp, #64]
+  .seh_save_freg d13, 64
+  ldr d14, [sp, #72]
+  .seh_save_freg d14, 72
+  add sp, sp, #80
+  .seh_stackalloc 80
   .seh_endepilogue
   ret
   .seh_endproc

@@ -14,10 +14,10 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
-//  x14 rhs_1  x15 -  v0 mask  v1 top_mask  v2 f_0  v3 f_1  v4 acc_0_0 ...  v5 acc_0_1 ...
-//  v6 acc_0_2 ...  v7 acc_0_3 ...  v16 raw_0 ...  v17 lo_0 ...  v18 tops ...  v19 tops ...
-//  v20 lo_1 ...  v21 tops ...  v22 tops ...  v23 tops ...  v24 tops ...  v25 lo_3 ...  v26 tops ...
-//  v27 tops
+//  x14 rhs_1  v0 mask  v1 top_mask  v2 f_0  v3 f_1  v4 negated_half  v5 acc_0_0 ...  v6 acc_0_1 ...
+//  v7 acc_0_2 ...  v16 acc_0_3 ...  v17 raw_0 ...  v18 lo_0 ...  v19 tops ...  v20 tops ...
+//  v21 lo_1 ...  v22 tops ...  v23 tops ...  v24 tops ...  v25 tops ...  v26 lo_3 ...  v27 tops ...
+//  v28 tops
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -79,6 +79,8 @@ L(m):
   movi v2.2d, #0                                         // f_0
   movi v3.2d, #0                                         // f_1
   lsr x11, x10, #5                                       // blocks
+  ldr x12, =3238002688                                   // number
+  dup v4.4s, w12                                         // negated_half
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
   mov x14, x9                                            // rhs_1
@@ -87,144 +89,142 @@ L(m):
   .balign 64
 #endif
 L(k):
-  ldr s4, [x12, #32]                                     // acc_0_0
-  dup v4.4s, v4.s[0]
-  ldr s5, [x12, #32]                                     // acc_0_1
+  ldr s5, [x12, #32]                                     // acc_0_0
   dup v5.4s, v5.s[0]
-  ldr s6, [x12, #32]                                     // acc_0_2
+  ldr s6, [x12, #32]                                     // acc_0_1
   dup v6.4s, v6.s[0]
-  ldr s7, [x12, #32]                                     // acc_0_3
+  ldr s7, [x12, #32]                                     // acc_0_2
   dup v7.4s, v7.s[0]
-  ldr q16, [x13, #0]                                     // raw_0
-  and v17.16b, v16.16b, v0.16b                           // lo_0
-  ushr v16.16b, v16.16b, #4                              // hi_0
-  ldr q18, [x13, #64]                                    // tops
-  shl v19.16b, v18.16b, #4                               // tops
+  ldr s16, [x12, #32]                                    // acc_0_3
+  dup v16.4s, v16.s[0]
+  ldr q17, [x13, #0]                                     // raw_0
+  and v18.16b, v17.16b, v0.16b                           // lo_0
+  ushr v17.16b, v17.16b, #4                              // hi_0
+  ldr q19, [x13, #64]                                    // tops
+  shl v20.16b, v19.16b, #4                               // tops
+  and v20.16b, v20.16b, v1.16b                           // tops
+  orr v18.16b, v18.16b, v20.16b                          // code_0
+  shl v19.16b, v19.16b, #2                               // tops
   and v19.16b, v19.16b, v1.16b                           // tops
   orr v17.16b, v17.16b, v19.16b                          // code_0
-  shl v18.16b, v18.16b, #2                               // tops
-  and v18.16b, v18.16b, v1.16b                           // tops
-  orr v16.16b, v16.16b, v18.16b                          // code_0
-  ldp q19, q18, [x13, #16]                               // raw_1, raw_0
-  and v20.16b, v19.16b, v0.16b                           // lo_1
-  ushr v19.16b, v19.16b, #4                              // hi_1
-  ldr q21, [x13, #64]                                    // tops
-  and v22.16b, v21.16b, v1.16b                           // tops
+  ldp q20, q19, [x13, #16]                               // raw_1, raw_0
+  and v21.16b, v20.16b, v0.16b                           // lo_1
+  ushr v20.16b, v20.16b, #4                              // hi_1
+  ldr q22, [x13, #64]                                    // tops
+  and v23.16b, v22.16b, v1.16b                           // tops
+  orr v21.16b, v21.16b, v23.16b                          // code_1
+  ushr v22.16b, v22.16b, #2                              // tops
+  and v22.16b, v22.16b, v1.16b                           // tops
   orr v20.16b, v20.16b, v22.16b                          // code_1
-  ushr v21.16b, v21.16b, #2                              // tops
-  and v21.16b, v21.16b, v1.16b                           // tops
-  orr v19.16b, v19.16b, v21.16b                          // code_1
-  ldr q21, [x14, #0]                                     // raw_2
-  and v22.16b, v21.16b, v0.16b                           // lo_2
-  ushr v21.16b, v21.16b, #4                              // hi_2
-  ldr q23, [x14, #64]                                    // tops
-  shl v24.16b, v23.16b, #4                               // tops
+  ldr q22, [x14, #0]                                     // raw_2
+  and v23.16b, v22.16b, v0.16b                           // lo_2
+  ushr v22.16b, v22.16b, #4                              // hi_2
+  ldr q24, [x14, #64]                                    // tops
+  shl v25.16b, v24.16b, #4                               // tops
+  and v25.16b, v25.16b, v1.16b                           // tops
+  orr v23.16b, v23.16b, v25.16b                          // code_2
+  shl v24.16b, v24.16b, #2                               // tops
   and v24.16b, v24.16b, v1.16b                           // tops
   orr v22.16b, v22.16b, v24.16b                          // code_2
-  shl v23.16b, v23.16b, #2                               // tops
+  ldp q25, q24, [x14, #16]                               // raw_3, raw_2
+  and v26.16b, v25.16b, v0.16b                           // lo_3
+  ushr v25.16b, v25.16b, #4                              // hi_3
+  ldr q27, [x14, #64]                                    // tops
+  and v28.16b, v27.16b, v1.16b                           // tops
+  orr v26.16b, v26.16b, v28.16b                          // code_3
+  ushr v27.16b, v27.16b, #2                              // tops
+  and v27.16b, v27.16b, v1.16b                           // tops
+  orr v25.16b, v25.16b, v27.16b                          // code_3
+  ldr d27, [x12, #0]                                     // a_0
+  dup v27.2d, v27.d[0]
+  sdot v5.4s, v18.16b, v27.16b                           // acc_0_0
+  sdot v6.4s, v21.16b, v27.16b                           // acc_0_1
+  sdot v7.4s, v23.16b, v27.16b                           // acc_0_2
+  sdot v16.4s, v26.16b, v27.16b                          // acc_0_3
+  ldr d18, [x12, #16]                                    // a_0
+  dup v18.2d, v18.d[0]
+  sdot v5.4s, v17.16b, v18.16b                           // acc_0_0
+  sdot v6.4s, v20.16b, v18.16b                           // acc_0_1
+  sdot v7.4s, v22.16b, v18.16b                           // acc_0_2
+  sdot v16.4s, v25.16b, v18.16b                          // acc_0_3
+  and v17.16b, v19.16b, v0.16b                           // lo_0
+  ushr v18.16b, v19.16b, #4                              // hi_0
+  ldr q19, [x13, #64]                                    // tops
+  shl v20.16b, v19.16b, #3                               // tops
+  and v20.16b, v20.16b, v1.16b                           // tops
+  orr v17.16b, v17.16b, v20.16b                          // code_0
+  shl v19.16b, v19.16b, #1                               // tops
+  and v19.16b, v19.16b, v1.16b                           // tops
+  orr v18.16b, v18.16b, v19.16b                          // code_0
+  ldp q20, q19, [x13, #48]                               // raw_1, tops
+  and v21.16b, v20.16b, v0.16b                           // lo_1
+  ushr v20.16b, v20.16b, #4                              // hi_1
+  ushr v22.16b, v19.16b, #1                              // tops
+  and v22.16b, v22.16b, v1.16b                           // tops
+  orr v21.16b, v21.16b, v22.16b                          // code_1
+  ushr v19.16b, v19.16b, #3                              // tops
+  and v19.16b, v19.16b, v1.16b                           // tops
+  orr v19.16b, v20.16b, v19.16b                          // code_1
+  and v20.16b, v24.16b, v0.16b                           // lo_2
+  ushr v22.16b, v24.16b, #4                              // hi_2
+  ldr q23, [x14, #64]                                    // tops
+  shl v24.16b, v23.16b, #3                               // tops
+  and v24.16b, v24.16b, v1.16b                           // tops
+  orr v20.16b, v20.16b, v24.16b                          // code_2
+  shl v23.16b, v23.16b, #1                               // tops
   and v23.16b, v23.16b, v1.16b                           // tops
-  orr v21.16b, v21.16b, v23.16b                          // code_2
-  ldp q24, q23, [x14, #16]                               // raw_3, raw_2
+  orr v22.16b, v22.16b, v23.16b                          // code_2
+  ldp q24, q23, [x14, #48]                               // raw_3, tops
   and v25.16b, v24.16b, v0.16b                           // lo_3
   ushr v24.16b, v24.16b, #4                              // hi_3
-  ldr q26, [x14, #64]                                    // tops
-  and v27.16b, v26.16b, v1.16b                           // tops
-  orr v25.16b, v25.16b, v27.16b                          // code_3
-  ushr v26.16b, v26.16b, #2                              // tops
+  ushr v26.16b, v23.16b, #1                              // tops
   and v26.16b, v26.16b, v1.16b                           // tops
-  orr v24.16b, v24.16b, v26.16b                          // code_3
-  ldr d26, [x12, #0]                                     // a_0
-  dup v26.2d, v26.d[0]
-  sdot v4.4s, v17.16b, v26.16b                           // acc_0_0
-  sdot v5.4s, v20.16b, v26.16b                           // acc_0_1
-  sdot v6.4s, v22.16b, v26.16b                           // acc_0_2
-  sdot v7.4s, v25.16b, v26.16b                           // acc_0_3
-  ldr d17, [x12, #16]                                    // a_0
-  dup v17.2d, v17.d[0]
-  sdot v4.4s, v16.16b, v17.16b                           // acc_0_0
-  sdot v5.4s, v19.16b, v17.16b                           // acc_0_1
-  sdot v6.4s, v21.16b, v17.16b                           // acc_0_2
-  sdot v7.4s, v24.16b, v17.16b                           // acc_0_3
-  and v16.16b, v18.16b, v0.16b                           // lo_0
-  ushr v17.16b, v18.16b, #4                              // hi_0
-  ldr q18, [x13, #64]                                    // tops
-  shl v19.16b, v18.16b, #3                               // tops
-  and v19.16b, v19.16b, v1.16b                           // tops
-  orr v16.16b, v16.16b, v19.16b                          // code_0
-  shl v18.16b, v18.16b, #1                               // tops
-  and v18.16b, v18.16b, v1.16b                           // tops
-  orr v17.16b, v17.16b, v18.16b                          // code_0
-  ldp q19, q18, [x13, #48]                               // raw_1, tops
-  and v20.16b, v19.16b, v0.16b                           // lo_1
-  ushr v19.16b, v19.16b, #4                              // hi_1
-  ushr v21.16b, v18.16b, #1                              // tops
-  and v21.16b, v21.16b, v1.16b                           // tops
-  orr v20.16b, v20.16b, v21.16b                          // code_1
-  ushr v18.16b, v18.16b, #3                              // tops
-  and v18.16b, v18.16b, v1.16b                           // tops
-  orr v18.16b, v19.16b, v18.16b                          // code_1
-  and v19.16b, v23.16b, v0.16b                           // lo_2
-  ushr v21.16b, v23.16b, #4                              // hi_2
-  ldr q22, [x14, #64]                                    // tops
-  shl v23.16b, v22.16b, #3                               // tops
+  orr v25.16b, v25.16b, v26.16b                          // code_3
+  ushr v23.16b, v23.16b, #3                              // tops
   and v23.16b, v23.16b, v1.16b                           // tops
-  orr v19.16b, v19.16b, v23.16b                          // code_2
-  shl v22.16b, v22.16b, #1                               // tops
-  and v22.16b, v22.16b, v1.16b                           // tops
-  orr v21.16b, v21.16b, v22.16b                          // code_2
-  ldp q23, q22, [x14, #48]                               // raw_3, tops
-  and v24.16b, v23.16b, v0.16b                           // lo_3
-  ushr v23.16b, v23.16b, #4                              // hi_3
-  ushr v25.16b, v22.16b, #1                              // tops
-  and v25.16b, v25.16b, v1.16b                           // tops
-  orr v24.16b, v24.16b, v25.16b                          // code_3
-  ushr v22.16b, v22.16b, #3                              // tops
-  and v22.16b, v22.16b, v1.16b                           // tops
-  orr v22.16b, v23.16b, v22.16b                          // code_3
-  ldr d23, [x12, #8]                                     // a_0
-  dup v23.2d, v23.d[0]
-  sdot v4.4s, v16.16b, v23.16b                           // acc_0_0
-  sdot v5.4s, v20.16b, v23.16b                           // acc_0_1
-  sdot v6.4s, v19.16b, v23.16b                           // acc_0_2
-  sdot v7.4s, v24.16b, v23.16b                           // acc_0_3
-  ldr d16, [x12, #24]                                    // a_0
-  dup v16.2d, v16.d[0]
-  sdot v4.4s, v17.16b, v16.16b                           // acc_0_0
-  sdot v5.4s, v18.16b, v16.16b                           // acc_0_1
-  sdot v6.4s, v21.16b, v16.16b                           // acc_0_2
-  sdot v7.4s, v22.16b, v16.16b                           // acc_0_3
-  ldr d16, [x13, #80]                                    // scale
-  fcvtl v16.4s, v16.4h                                   // scale_0
-  ldr d17, [x14, #80]                                    // scale
-  fcvtl v17.4s, v17.4h                                   // scale_1
-  ldr x15, =3238002688
-  dup v18.4s, w15                                        // negated_half
+  orr v23.16b, v24.16b, v23.16b                          // code_3
+  ldr d24, [x12, #8]                                     // a_0
+  dup v24.2d, v24.d[0]
+  sdot v5.4s, v17.16b, v24.16b                           // acc_0_0
+  sdot v6.4s, v21.16b, v24.16b                           // acc_0_1
+  sdot v7.4s, v20.16b, v24.16b                           // acc_0_2
+  sdot v16.4s, v25.16b, v24.16b                          // acc_0_3
+  ldr d17, [x12, #24]                                    // a_0
+  dup v17.2d, v17.d[0]
+  sdot v5.4s, v18.16b, v17.16b                           // acc_0_0
+  sdot v6.4s, v19.16b, v17.16b                           // acc_0_1
+  sdot v7.4s, v22.16b, v17.16b                           // acc_0_2
+  sdot v16.4s, v23.16b, v17.16b                          // acc_0_3
+  ldr d17, [x13, #80]                                    // scale
+  fcvtl v17.4s, v17.4h                                   // scale_0
+  ldr d18, [x14, #80]                                    // scale
+  fcvtl v18.4s, v18.4h                                   // scale_1
   ldr d19, [x13, #88]                                    // scale
   fcvtl v19.4s, v19.4h                                   // minimum_0
   ldr d20, [x14, #88]                                    // scale
   fcvtl v20.4s, v20.4h                                   // minimum_1
-  fmul v21.4s, v16.4s, v18.4s                            // half
+  fmul v21.4s, v17.4s, v4.4s                             // half
   fsub v19.4s, v21.4s, v19.4s                            // middle
-  fmul v18.4s, v17.4s, v18.4s                            // half
-  fsub v18.4s, v18.4s, v20.4s                            // middle
-  addp v4.4s, v4.4s, v5.4s                               // out
-  addp v5.4s, v6.4s, v7.4s                               // out
-  scvtf v4.4s, v4.4s                                     // real
+  fmul v21.4s, v18.4s, v4.4s                             // half
+  fsub v20.4s, v21.4s, v20.4s                            // middle
+  addp v5.4s, v5.4s, v6.4s                               // out
+  addp v6.4s, v7.4s, v16.4s                              // out
   scvtf v5.4s, v5.4s                                     // real
-  ldr s6, [x12, #32]                                     // sum_of_codes
-  dup v6.4s, v6.s[0]
-  sshr v6.4s, v6.4s, #2                                  // sum_of_codes
-  scvtf v6.4s, v6.4s                                     // sum_of_codes
-  ldr s7, [x12, #36]                                     // scale_row_0
+  scvtf v6.4s, v6.4s                                     // real
+  ldr s7, [x12, #32]                                     // sum_of_codes
   dup v7.4s, v7.s[0]
-  ldr s20, [x12, #36]                                    // scale_row_0
-  dup v20.4s, v20.s[0]
-  fmul v4.4s, v4.4s, v16.4s                              // real
-  fmla v4.4s, v6.4s, v19.4s                              // real
-  fmla v2.4s, v4.4s, v7.4s                               // f_0
-  fmul v4.4s, v5.4s, v17.4s                              // real
-  fmla v4.4s, v6.4s, v18.4s                              // real
-  fmla v3.4s, v4.4s, v20.4s                              // f_1
+  sshr v7.4s, v7.4s, #2                                  // sum_of_codes
+  scvtf v7.4s, v7.4s                                     // sum_of_codes
+  ldr s16, [x12, #36]                                    // scale_row_0
+  dup v16.4s, v16.s[0]
+  ldr s21, [x12, #36]                                    // scale_row_0
+  dup v21.4s, v21.s[0]
+  fmul v5.4s, v5.4s, v17.4s                              // real
+  fmla v5.4s, v7.4s, v19.4s                              // real
+  fmla v2.4s, v5.4s, v16.4s                              // f_0
+  fmul v5.4s, v6.4s, v18.4s                              // real
+  fmla v5.4s, v7.4s, v20.4s                              // real
+  fmla v3.4s, v5.4s, v21.4s                              // f_1
   add x12, x12, #40
   add x13, x13, #96
   add x14, x14, #96

@@ -14,10 +14,10 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 block_left  x12 lhs_panel  x13 -  x14 -
-//  x15 k_left  x16 -  v0 mask  v1 top_mask  v2 f_0  v3 f_1  v4 zero_0  v5 zero_1  v6 zero_0
-//  v7 zero_1  v16 acc_0_0 ...  v17 acc_0_1 ...  v18 acc_0_2 ...  v19 acc_0_3 ...  v20 raw_0 ...
-//  v21 lo_0 ...  v22 tops ...  v23 tops ...  v24 lo_1 ...  v25 tops ...  v26 tops ...  v27 tops ...
-//  v28 tops ...  v29 lo_3 ...  v30 tops ...  v31 tops
+//  x15 k_left  v0 mask  v1 top_mask  v2 f_0  v3 f_1  v4 zero_0  v5 zero_1  v6 zero_0  v7 zero_1
+//  v8 tops  v16 negated_half  v17 acc_0_0 ...  v18 acc_0_1 ...  v19 acc_0_2 ...  v20 acc_0_3 ...
+//  v21 raw_0 ...  v22 lo_0 ...  v23 tops ...  v24 tops ...  v25 lo_1 ...  v26 tops ...
+//  v27 tops ...  v28 tops ...  v29 tops ...  v30 lo_3 ...  v31 tops ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -47,10 +47,18 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qmi5k32p4x8_1x8_neon_i8mm_dot_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
+  sub sp, sp, #16
+  .cfi_def_cfa_offset 16
+  str d8, [sp, #0]
+  .cfi_offset d8, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x8_qmi5k32p4x8_1x8_neon_i8mm_dot_asm
   hint #34
   .seh_nop
+  sub sp, sp, #16
+  .seh_stackalloc 16
+  str d8, [sp, #0]
+  .seh_save_freg d8, 0
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -103,129 +111,129 @@ L(block):
   ldr d7, [x15, #0]                                      // scale
   fcvtl v7.4s, v7.4h                                     // zero_1
   mov x15, #8
+  ldr x16, =3238002688                                   // number
+  dup v16.4s, w16                                        // negated_half
   cbz x15, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldr s16, [x12, #32]                                    // acc_0_0
-  dup v16.4s, v16.s[0]
-  ldr s17, [x12, #32]                                    // acc_0_1
+  ldr s17, [x12, #32]                                    // acc_0_0
   dup v17.4s, v17.s[0]
-  ldr s18, [x12, #32]                                    // acc_0_2
+  ldr s18, [x12, #32]                                    // acc_0_1
   dup v18.4s, v18.s[0]
-  ldr s19, [x12, #32]                                    // acc_0_3
+  ldr s19, [x12, #32]                                    // acc_0_2
   dup v19.4s, v19.s[0]
-  ldr q20, [x13, #0]                                     // raw_0
-  and v21.16b, v20.16b, v0.16b                           // lo_0
-  ushr v20.16b, v20.16b, #4                              // hi_0
-  ldr q22, [x13, #64]                                    // tops
-  shl v23.16b, v22.16b, #4                               // tops
+  ldr s20, [x12, #32]                                    // acc_0_3
+  dup v20.4s, v20.s[0]
+  ldr q21, [x13, #0]                                     // raw_0
+  and v22.16b, v21.16b, v0.16b                           // lo_0
+  ushr v21.16b, v21.16b, #4                              // hi_0
+  ldr q23, [x13, #64]                                    // tops
+  shl v24.16b, v23.16b, #4                               // tops
+  and v24.16b, v24.16b, v1.16b                           // tops
+  orr v22.16b, v22.16b, v24.16b                          // code_0
+  shl v23.16b, v23.16b, #2                               // tops
   and v23.16b, v23.16b, v1.16b                           // tops
   orr v21.16b, v21.16b, v23.16b                          // code_0
-  shl v22.16b, v22.16b, #2                               // tops
-  and v22.16b, v22.16b, v1.16b                           // tops
-  orr v20.16b, v20.16b, v22.16b                          // code_0
-  ldp q23, q22, [x13, #16]                               // raw_1, raw_0
-  and v24.16b, v23.16b, v0.16b                           // lo_1
-  ushr v23.16b, v23.16b, #4                              // hi_1
-  ldr q25, [x13, #64]                                    // tops
-  and v26.16b, v25.16b, v1.16b                           // tops
+  ldp q24, q23, [x13, #16]                               // raw_1, raw_0
+  and v25.16b, v24.16b, v0.16b                           // lo_1
+  ushr v24.16b, v24.16b, #4                              // hi_1
+  ldr q26, [x13, #64]                                    // tops
+  and v27.16b, v26.16b, v1.16b                           // tops
+  orr v25.16b, v25.16b, v27.16b                          // code_1
+  ushr v26.16b, v26.16b, #2                              // tops
+  and v26.16b, v26.16b, v1.16b                           // tops
   orr v24.16b, v24.16b, v26.16b                          // code_1
-  ushr v25.16b, v25.16b, #2                              // tops
-  and v25.16b, v25.16b, v1.16b                           // tops
-  orr v23.16b, v23.16b, v25.16b                          // code_1
-  ldr q25, [x14, #0]                                     // raw_2
-  and v26.16b, v25.16b, v0.16b                           // lo_2
-  ushr v25.16b, v25.16b, #4                              // hi_2
-  ldr q27, [x14, #64]                                    // tops
-  shl v28.16b, v27.16b, #4                               // tops
+  ldr q26, [x14, #0]                                     // raw_2
+  and v27.16b, v26.16b, v0.16b                           // lo_2
+  ushr v26.16b, v26.16b, #4                              // hi_2
+  ldr q28, [x14, #64]                                    // tops
+  shl v29.16b, v28.16b, #4                               // tops
+  and v29.16b, v29.16b, v1.16b                           // tops
+  orr v27.16b, v27.16b, v29.16b                          // code_2
+  shl v28.16b, v28.16b, #2                               // tops
   and v28.16b, v28.16b, v1.16b                           // tops
   orr v26.16b, v26.16b, v28.16b                          // code_2
-  shl v27.16b, v27.16b, #2                               // tops
+  ldp q29, q28, [x14, #16]                               // raw_3, raw_2
+  and v30.16b, v29.16b, v0.16b                           // lo_3
+  ushr v29.16b, v29.16b, #4                              // hi_3
+  ldr q31, [x14, #64]                                    // tops
+  and v8.16b, v31.16b, v1.16b                            // tops
+  orr v30.16b, v30.16b, v8.16b                           // code_3
+  ushr v31.16b, v31.16b, #2                              // tops
+  and v31.16b, v31.16b, v1.16b                           // tops
+  orr v29.16b, v29.16b, v31.16b                          // code_3
+  ldr d31, [x12, #0]                                     // a_0
+  dup v31.2d, v31.d[0]
+  sdot v17.4s, v22.16b, v31.16b                          // acc_0_0
+  sdot v18.4s, v25.16b, v31.16b                          // acc_0_1
+  sdot v19.4s, v27.16b, v31.16b                          // acc_0_2
+  sdot v20.4s, v30.16b, v31.16b                          // acc_0_3
+  ldr d22, [x12, #16]                                    // a_0
+  dup v22.2d, v22.d[0]
+  sdot v17.4s, v21.16b, v22.16b                          // acc_0_0
+  sdot v18.4s, v24.16b, v22.16b                          // acc_0_1
+  sdot v19.4s, v26.16b, v22.16b                          // acc_0_2
+  sdot v20.4s, v29.16b, v22.16b                          // acc_0_3
+  and v21.16b, v23.16b, v0.16b                           // lo_0
+  ushr v22.16b, v23.16b, #4                              // hi_0
+  ldr q23, [x13, #64]                                    // tops
+  shl v24.16b, v23.16b, #3                               // tops
+  and v24.16b, v24.16b, v1.16b                           // tops
+  orr v21.16b, v21.16b, v24.16b                          // code_0
+  shl v23.16b, v23.16b, #1                               // tops
+  and v23.16b, v23.16b, v1.16b                           // tops
+  orr v22.16b, v22.16b, v23.16b                          // code_0
+  ldp q24, q23, [x13, #48]                               // raw_1, tops
+  and v25.16b, v24.16b, v0.16b                           // lo_1
+  ushr v24.16b, v24.16b, #4                              // hi_1
+  ushr v26.16b, v23.16b, #1                              // tops
+  and v26.16b, v26.16b, v1.16b                           // tops
+  orr v25.16b, v25.16b, v26.16b                          // code_1
+  ushr v23.16b, v23.16b, #3                              // tops
+  and v23.16b, v23.16b, v1.16b                           // tops
+  orr v23.16b, v24.16b, v23.16b                          // code_1
+  and v24.16b, v28.16b, v0.16b                           // lo_2
+  ushr v26.16b, v28.16b, #4                              // hi_2
+  ldr q27, [x14, #64]                                    // tops
+  shl v28.16b, v27.16b, #3                               // tops
+  and v28.16b, v28.16b, v1.16b                           // tops
+  orr v24.16b, v24.16b, v28.16b                          // code_2
+  shl v27.16b, v27.16b, #1                               // tops
   and v27.16b, v27.16b, v1.16b                           // tops
-  orr v25.16b, v25.16b, v27.16b                          // code_2
-  ldp q28, q27, [x14, #16]                               // raw_3, raw_2
+  orr v26.16b, v26.16b, v27.16b                          // code_2
+  ldp q28, q27, [x14, #48]                               // raw_3, tops
   and v29.16b, v28.16b, v0.16b                           // lo_3
   ushr v28.16b, v28.16b, #4                              // hi_3
-  ldr q30, [x14, #64]                                    // tops
-  and v31.16b, v30.16b, v1.16b                           // tops
-  orr v29.16b, v29.16b, v31.16b                          // code_3
-  ushr v30.16b, v30.16b, #2                              // tops
+  ushr v30.16b, v27.16b, #1                              // tops
   and v30.16b, v30.16b, v1.16b                           // tops
-  orr v28.16b, v28.16b, v30.16b                          // code_3
-  ldr d30, [x12, #0]                                     // a_0
-  dup v30.2d, v30.d[0]
-  sdot v16.4s, v21.16b, v30.16b                          // acc_0_0
-  sdot v17.4s, v24.16b, v30.16b                          // acc_0_1
-  sdot v18.4s, v26.16b, v30.16b                          // acc_0_2
-  sdot v19.4s, v29.16b, v30.16b                          // acc_0_3
-  ldr d21, [x12, #16]                                    // a_0
-  dup v21.2d, v21.d[0]
-  sdot v16.4s, v20.16b, v21.16b                          // acc_0_0
-  sdot v17.4s, v23.16b, v21.16b                          // acc_0_1
-  sdot v18.4s, v25.16b, v21.16b                          // acc_0_2
-  sdot v19.4s, v28.16b, v21.16b                          // acc_0_3
-  and v20.16b, v22.16b, v0.16b                           // lo_0
-  ushr v21.16b, v22.16b, #4                              // hi_0
-  ldr q22, [x13, #64]                                    // tops
-  shl v23.16b, v22.16b, #3                               // tops
-  and v23.16b, v23.16b, v1.16b                           // tops
-  orr v20.16b, v20.16b, v23.16b                          // code_0
-  shl v22.16b, v22.16b, #1                               // tops
-  and v22.16b, v22.16b, v1.16b                           // tops
-  orr v21.16b, v21.16b, v22.16b                          // code_0
-  ldp q23, q22, [x13, #48]                               // raw_1, tops
-  and v24.16b, v23.16b, v0.16b                           // lo_1
-  ushr v23.16b, v23.16b, #4                              // hi_1
-  ushr v25.16b, v22.16b, #1                              // tops
-  and v25.16b, v25.16b, v1.16b                           // tops
-  orr v24.16b, v24.16b, v25.16b                          // code_1
-  ushr v22.16b, v22.16b, #3                              // tops
-  and v22.16b, v22.16b, v1.16b                           // tops
-  orr v22.16b, v23.16b, v22.16b                          // code_1
-  and v23.16b, v27.16b, v0.16b                           // lo_2
-  ushr v25.16b, v27.16b, #4                              // hi_2
-  ldr q26, [x14, #64]                                    // tops
-  shl v27.16b, v26.16b, #3                               // tops
+  orr v29.16b, v29.16b, v30.16b                          // code_3
+  ushr v27.16b, v27.16b, #3                              // tops
   and v27.16b, v27.16b, v1.16b                           // tops
-  orr v23.16b, v23.16b, v27.16b                          // code_2
-  shl v26.16b, v26.16b, #1                               // tops
-  and v26.16b, v26.16b, v1.16b                           // tops
-  orr v25.16b, v25.16b, v26.16b                          // code_2
-  ldp q27, q26, [x14, #48]                               // raw_3, tops
-  and v28.16b, v27.16b, v0.16b                           // lo_3
-  ushr v27.16b, v27.16b, #4                              // hi_3
-  ushr v29.16b, v26.16b, #1                              // tops
-  and v29.16b, v29.16b, v1.16b                           // tops
-  orr v28.16b, v28.16b, v29.16b                          // code_3
-  ushr v26.16b, v26.16b, #3                              // tops
-  and v26.16b, v26.16b, v1.16b                           // tops
-  orr v26.16b, v27.16b, v26.16b                          // code_3
-  ldr d27, [x12, #8]                                     // a_0
-  dup v27.2d, v27.d[0]
-  sdot v16.4s, v20.16b, v27.16b                          // acc_0_0
-  sdot v17.4s, v24.16b, v27.16b                          // acc_0_1
-  sdot v18.4s, v23.16b, v27.16b                          // acc_0_2
-  sdot v19.4s, v28.16b, v27.16b                          // acc_0_3
-  ldr d20, [x12, #24]                                    // a_0
-  dup v20.2d, v20.d[0]
-  sdot v16.4s, v21.16b, v20.16b                          // acc_0_0
-  sdot v17.4s, v22.16b, v20.16b                          // acc_0_1
-  sdot v18.4s, v25.16b, v20.16b                          // acc_0_2
-  sdot v19.4s, v26.16b, v20.16b                          // acc_0_3
-  ldr s20, [x13, #80]                                    // scale
-  sshll v20.8h, v20.8b, #0                               // scale_0
-  sshll v20.4s, v20.4h, #0
-  scvtf v20.4s, v20.4s                                   // scale_0
-  ldr s21, [x14, #80]                                    // scale
-  sshll v21.8h, v21.8b, #0                               // scale_1
+  orr v27.16b, v28.16b, v27.16b                          // code_3
+  ldr d28, [x12, #8]                                     // a_0
+  dup v28.2d, v28.d[0]
+  sdot v17.4s, v21.16b, v28.16b                          // acc_0_0
+  sdot v18.4s, v25.16b, v28.16b                          // acc_0_1
+  sdot v19.4s, v24.16b, v28.16b                          // acc_0_2
+  sdot v20.4s, v29.16b, v28.16b                          // acc_0_3
+  ldr d21, [x12, #24]                                    // a_0
+  dup v21.2d, v21.d[0]
+  sdot v17.4s, v22.16b, v21.16b                          // acc_0_0
+  sdot v18.4s, v23.16b, v21.16b                          // acc_0_1
+  sdot v19.4s, v26.16b, v21.16b                          // acc_0_2
+  sdot v20.4s, v27.16b, v21.16b                          // acc_0_3
+  ldr s21, [x13, #80]                                    // scale
+  sshll v21.8h, v21.8b, #0                               // scale_0
   sshll v21.4s, v21.4h, #0
-  scvtf v21.4s, v21.4s                                   // scale_1
-  fmul v20.4s, v20.4s, v4.4s                             // scale_0
-  fmul v21.4s, v21.4s, v5.4s                             // scale_1
-  ldr x16, =3238002688
-  dup v22.4s, w16                                        // negated_half
+  scvtf v21.4s, v21.4s                                   // scale_0
+  ldr s22, [x14, #80]                                    // scale
+  sshll v22.8h, v22.8b, #0                               // scale_1
+  sshll v22.4s, v22.4h, #0
+  scvtf v22.4s, v22.4s                                   // scale_1
+  fmul v21.4s, v21.4s, v4.4s                             // scale_0
+  fmul v22.4s, v22.4s, v5.4s                             // scale_1
   ldr s23, [x13, #84]                                    // scale
   sshll v23.8h, v23.8b, #0                               // minimum_0
   sshll v23.4s, v23.4h, #0
@@ -234,28 +242,28 @@ L(k):
   sshll v24.8h, v24.8b, #0                               // minimum_1
   sshll v24.4s, v24.4h, #0
   scvtf v24.4s, v24.4s                                   // minimum_1
-  fmul v25.4s, v20.4s, v22.4s                            // half
+  fmul v25.4s, v21.4s, v16.4s                            // half
   fmla v25.4s, v23.4s, v6.4s                             // middle
-  fmul v22.4s, v21.4s, v22.4s                            // half
-  fmla v22.4s, v24.4s, v7.4s                             // middle
-  addp v16.4s, v16.4s, v17.4s                            // out
-  addp v17.4s, v18.4s, v19.4s                            // out
-  scvtf v16.4s, v16.4s                                   // real
+  fmul v23.4s, v22.4s, v16.4s                            // half
+  fmla v23.4s, v24.4s, v7.4s                             // middle
+  addp v17.4s, v17.4s, v18.4s                            // out
+  addp v18.4s, v19.4s, v20.4s                            // out
   scvtf v17.4s, v17.4s                                   // real
-  ldr s18, [x12, #32]                                    // sum_of_codes
-  dup v18.4s, v18.s[0]
-  sshr v18.4s, v18.4s, #2                                // sum_of_codes
-  scvtf v18.4s, v18.4s                                   // sum_of_codes
-  ldr s19, [x12, #36]                                    // scale_row_0
+  scvtf v18.4s, v18.4s                                   // real
+  ldr s19, [x12, #32]                                    // sum_of_codes
   dup v19.4s, v19.s[0]
-  ldr s23, [x12, #36]                                    // scale_row_0
-  dup v23.4s, v23.s[0]
-  fmul v16.4s, v16.4s, v20.4s                            // real
-  fmla v16.4s, v18.4s, v25.4s                            // real
-  fmla v2.4s, v16.4s, v19.4s                             // f_0
-  fmul v16.4s, v17.4s, v21.4s                            // real
-  fmla v16.4s, v18.4s, v22.4s                            // real
-  fmla v3.4s, v16.4s, v23.4s                             // f_1
+  sshr v19.4s, v19.4s, #2                                // sum_of_codes
+  scvtf v19.4s, v19.4s                                   // sum_of_codes
+  ldr s20, [x12, #36]                                    // scale_row_0
+  dup v20.4s, v20.s[0]
+  ldr s24, [x12, #36]                                    // scale_row_0
+  dup v24.4s, v24.s[0]
+  fmul v17.4s, v17.4s, v21.4s                            // real
+  fmla v17.4s, v19.4s, v25.4s                            // real
+  fmla v2.4s, v17.4s, v20.4s                             // f_0
+  fmul v17.4s, v18.4s, v22.4s                            // real
+  fmla v17.4s, v19.4s, v23.4s                            // real
+  fmla v3.4s, v17.4s, v24.4s                             // f_1
   add x12, x12, #40
   add x13, x13, #88
   add x14, x14, #88
@@ -427,9 +435,18 @@ L(m_done):
   b.hi L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
+  ldr d8, [sp, #0]
+  add sp, sp, #16
+  .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
 #elif defined(_WIN32)
+  .seh_startepilogue
+  ldr d8, [sp, #0]
+  .seh_save_freg d8, 0
+  add sp, sp, #16
+  .seh_stackalloc 16
+  .seh_endepilogue
   ret
   .seh_endproc
 #endif

@@ -14,10 +14,10 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
-//  x14 rhs_1  x15 -  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 lo_0 ...
-//  v5 raw_3 ...  v6 raw_2 ...  v7 raw_3 ...  v16 values  v17 mask  v18 f_0  v19 f_1  v20 acc_0_0
-//  v21 acc_0_1  v22 acc_0_2  v23 acc_0_3  v24 value_0 ...  v25 value_1  v26 lo_2 ...  v27 lo_3 ...
-//  v28 a_0
+//  x14 rhs_1  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 lo_0 ...  v5 raw_3 ...
+//  v6 raw_2 ...  v7 raw_3 ...  v16 values  v17 mask  v18 f_0  v19 f_1  v20 unit  v21 acc_0_0
+//  v22 acc_0_1  v23 acc_0_2  v24 acc_0_3  v25 value_0 ...  v26 value_1  v27 lo_2 ...  v28 lo_3 ...
+//  v29 a_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -89,6 +89,8 @@ L(m):
   movi v18.2d, #0                                        // f_0
   movi v19.2d, #0                                        // f_1
   lsr x11, x10, #5                                       // blocks
+  ldr x12, =1056964608                                   // number
+  dup v20.4s, w12                                        // unit
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
   mov x14, x9                                            // rhs_1
@@ -97,40 +99,40 @@ L(m):
   .balign 64
 #endif
 L(k):
-  movi v20.2d, #0                                        // acc_0_0
-  movi v21.2d, #0                                        // acc_0_1
-  movi v22.2d, #0                                        // acc_0_2
-  movi v23.2d, #0                                        // acc_0_3
+  movi v21.2d, #0                                        // acc_0_0
+  movi v22.2d, #0                                        // acc_0_1
+  movi v23.2d, #0                                        // acc_0_2
+  movi v24.2d, #0                                        // acc_0_3
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // raw_0, raw_1, raw_0, raw_1, rhs_panel
   and v4.16b, v0.16b, v17.16b                            // lo_0
   ushr v0.16b, v0.16b, #4                                // hi_0
-  tbl v24.16b, {v16.16b}, v4.16b                         // value_0
+  tbl v25.16b, {v16.16b}, v4.16b                         // value_0
   tbl v0.16b, {v16.16b}, v0.16b                          // value_0
   and v4.16b, v1.16b, v17.16b                            // lo_1
   ushr v1.16b, v1.16b, #4                                // hi_1
-  tbl v25.16b, {v16.16b}, v4.16b                         // value_1
+  tbl v26.16b, {v16.16b}, v4.16b                         // value_1
   tbl v1.16b, {v16.16b}, v1.16b                          // value_1
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // raw_2, raw_3, raw_2, raw_3, rhs_1
-  and v26.16b, v4.16b, v17.16b                           // lo_2
+  and v27.16b, v4.16b, v17.16b                           // lo_2
   ushr v4.16b, v4.16b, #4                                // hi_2
-  tbl v26.16b, {v16.16b}, v26.16b                        // value_2
+  tbl v27.16b, {v16.16b}, v27.16b                        // value_2
   tbl v4.16b, {v16.16b}, v4.16b                          // value_2
-  and v27.16b, v5.16b, v17.16b                           // lo_3
+  and v28.16b, v5.16b, v17.16b                           // lo_3
   ushr v5.16b, v5.16b, #4                                // hi_3
-  tbl v27.16b, {v16.16b}, v27.16b                        // value_3
+  tbl v28.16b, {v16.16b}, v28.16b                        // value_3
   tbl v5.16b, {v16.16b}, v5.16b                          // value_3
-  ldr d28, [x12, #0]                                     // a_0
-  dup v28.2d, v28.d[0]
-  sdot v20.4s, v24.16b, v28.16b                          // acc_0_0
-  sdot v21.4s, v25.16b, v28.16b                          // acc_0_1
-  sdot v22.4s, v26.16b, v28.16b                          // acc_0_2
-  sdot v23.4s, v27.16b, v28.16b                          // acc_0_3
-  ldr d24, [x12, #16]                                    // a_0
-  dup v24.2d, v24.d[0]
-  sdot v20.4s, v0.16b, v24.16b                           // acc_0_0
-  sdot v21.4s, v1.16b, v24.16b                           // acc_0_1
-  sdot v22.4s, v4.16b, v24.16b                           // acc_0_2
-  sdot v23.4s, v5.16b, v24.16b                           // acc_0_3
+  ldr d29, [x12, #0]                                     // a_0
+  dup v29.2d, v29.d[0]
+  sdot v21.4s, v25.16b, v29.16b                          // acc_0_0
+  sdot v22.4s, v26.16b, v29.16b                          // acc_0_1
+  sdot v23.4s, v27.16b, v29.16b                          // acc_0_2
+  sdot v24.4s, v28.16b, v29.16b                          // acc_0_3
+  ldr d25, [x12, #16]                                    // a_0
+  dup v25.2d, v25.d[0]
+  sdot v21.4s, v0.16b, v25.16b                           // acc_0_0
+  sdot v22.4s, v1.16b, v25.16b                           // acc_0_1
+  sdot v23.4s, v4.16b, v25.16b                           // acc_0_2
+  sdot v24.4s, v5.16b, v25.16b                           // acc_0_3
   and v0.16b, v2.16b, v17.16b                            // lo_0
   ushr v1.16b, v2.16b, #4                                // hi_0
   tbl v0.16b, {v16.16b}, v0.16b                          // value_0
@@ -147,18 +149,18 @@ L(k):
   ushr v7.16b, v7.16b, #4                                // hi_3
   tbl v6.16b, {v16.16b}, v6.16b                          // value_3
   tbl v7.16b, {v16.16b}, v7.16b                          // value_3
-  ldr d24, [x12, #8]                                     // a_0
-  dup v24.2d, v24.d[0]
-  sdot v20.4s, v0.16b, v24.16b                           // acc_0_0
-  sdot v21.4s, v2.16b, v24.16b                           // acc_0_1
-  sdot v22.4s, v4.16b, v24.16b                           // acc_0_2
-  sdot v23.4s, v6.16b, v24.16b                           // acc_0_3
+  ldr d25, [x12, #8]                                     // a_0
+  dup v25.2d, v25.d[0]
+  sdot v21.4s, v0.16b, v25.16b                           // acc_0_0
+  sdot v22.4s, v2.16b, v25.16b                           // acc_0_1
+  sdot v23.4s, v4.16b, v25.16b                           // acc_0_2
+  sdot v24.4s, v6.16b, v25.16b                           // acc_0_3
   ldr d0, [x12, #24]                                     // a_0
   dup v0.2d, v0.d[0]
-  sdot v20.4s, v1.16b, v0.16b                            // acc_0_0
-  sdot v21.4s, v3.16b, v0.16b                            // acc_0_1
-  sdot v22.4s, v5.16b, v0.16b                            // acc_0_2
-  sdot v23.4s, v7.16b, v0.16b                            // acc_0_3
+  sdot v21.4s, v1.16b, v0.16b                            // acc_0_0
+  sdot v22.4s, v3.16b, v0.16b                            // acc_0_1
+  sdot v23.4s, v5.16b, v0.16b                            // acc_0_2
+  sdot v24.4s, v7.16b, v0.16b                            // acc_0_3
   ldr s0, [x13, #0]                                      // scale
   sshll v0.8h, v0.8b, #0                                 // scale_0
   sshll v0.4s, v0.4h, #0
@@ -169,12 +171,10 @@ L(k):
   sshll v1.4s, v1.4h, #0
   shl v1.4s, v1.4s, #24                                  // scale_1
   ushr v1.4s, v1.4s, #1                                  // scale_1
-  ldr x15, =1056964608
-  dup v2.4s, w15                                         // unit
-  fmul v0.4s, v0.4s, v2.4s                               // scale
-  fmul v1.4s, v1.4s, v2.4s                               // scale
-  addp v2.4s, v20.4s, v21.4s                             // out
-  addp v3.4s, v22.4s, v23.4s                             // out
+  fmul v0.4s, v0.4s, v20.4s                              // scale
+  fmul v1.4s, v1.4s, v20.4s                              // scale
+  addp v2.4s, v21.4s, v22.4s                             // out
+  addp v3.4s, v23.4s, v24.4s                             // out
   scvtf v2.4s, v2.4s                                     // real
   scvtf v3.4s, v3.4s                                     // real
   ldr s4, [x12, #32]                                     // scale_row_0

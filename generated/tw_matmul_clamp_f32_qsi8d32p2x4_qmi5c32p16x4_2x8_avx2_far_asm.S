@@ -14,8 +14,8 @@
 // Registers in loop k:
 //  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 -  r9 dst_tile  r10 k_padded
 //  r11 ahead  rbx m_left  rbp codes  r12 beyond  r13 k_left  r14 lhs_panel  r15 scales  ymm0 mask
-//  ymm1 top_mask  ymm2 ones  ymm3 f_0  ymm4 f_1  ymm5 raw_0 ...  ymm6 lo_0 ...  ymm7 tops ...
-//  ymm8 tops ...  ymm9 tops ...  ymm10 tops ...  ymm11 tops ...  ymm12 tops
+//  ymm1 top_mask  ymm2 ones  ymm3 f_0  ymm4 f_1  ymm5 negated_half  ymm6 raw_0 ...  ymm7 lo_0 ...
+//  ymm8 tops ...  ymm9 tops ...  ymm10 tops ...  ymm11 tops ...  ymm12 tops ...  ymm13 tops
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -61,8 +61,8 @@ tw_matmul_clamp_f32_qsi8d32p2x4_qmi5c32p16x4_2x8_avx2_far_asm:
   .cfi_offset r15, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p2x4_qmi5c32p16x4_2x8_avx2_far_asm
-  sub rsp, 216
-  .seh_stackalloc 216
+  sub rsp, 232
+  .seh_stackalloc 232
   mov qword ptr [rsp + 24], rsi
   .seh_savereg rsi, 24
   mov qword ptr [rsp + 32], rdi
@@ -93,6 +93,8 @@ tw_matmul_clamp_f32_qsi8d32p2x4_qmi5c32p16x4_2x8_avx2_far_asm:
   .seh_savexmm xmm11, 176
   vmovaps xmmword ptr [rsp + 192], xmm12
   .seh_savexmm xmm12, 192
+  vmovaps xmmword ptr [rsp + 208], xmm13
+  .seh_savexmm xmm13, 208
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -178,6 +180,9 @@ L(m):
   vpxor xmm4, xmm4, xmm4                                 // f_1
   mov r13, r10                                           // k_padded
   shr r13, 5                                             // blocks
+  mov r14, 3238002688                                    // number
+  vmovd xmm5, r14d                                       // negated_half
+  vpbroadcastd ymm5, xmm5
   mov r14, qword ptr [rsp + 0]                           // lhs_panel
   test r13, r13
   jz L(k_done)
@@ -190,130 +195,127 @@ L(k):
   prefetcht1 byte ptr [r11 + 256]                        // ahead
   prefetcht1 byte ptr [r11 + 320]                        // ahead
   lea r11, [r11 + rsi]                                   // ahead
-  vmovdqu ymm5, ymmword ptr [rbp + 0]                    // raw_0
-  vpand ymm6, ymm5, ymm0                                 // lo_0
-  vpsrlw ymm5, ymm5, 4                                   // hi_0
-  vpand ymm5, ymm5, ymm0                                 // hi_0
-  vmovdqu ymm7, ymmword ptr [rbp + 256]                  // tops
-  vpslld ymm8, ymm7, 4                                   // tops
-  vpand ymm8, ymm8, ymm1                                 // tops
-  vpor ymm6, ymm6, ymm8                                  // code_0
-  vpand ymm7, ymm7, ymm1                                 // tops
-  vpor ymm5, ymm5, ymm7                                  // code_0
-  vpbroadcastd ymm7, dword ptr [r14 + 0]                 // a_0
-  vpmaddubsw ymm7, ymm6, ymm7                            // acc_0_0
-  vpbroadcastd ymm8, dword ptr [r14 + 4]                 // a_1
-  vpmaddubsw ymm6, ymm6, ymm8                            // acc_1_0
-  vpbroadcastd ymm8, dword ptr [r14 + 32]                // a_0
-  vpmaddubsw ymm8, ymm5, ymm8                            // product
-  vpaddw ymm7, ymm7, ymm8                                // acc_0_0
-  vpbroadcastd ymm8, dword ptr [r14 + 36]                // a_1
-  vpmaddubsw ymm5, ymm5, ymm8                            // product
-  vpaddw ymm5, ymm6, ymm5                                // acc_1_0
-  vmovdqu ymm6, ymmword ptr [rbp + 64]                   // raw_0
-  vpand ymm8, ymm6, ymm0                                 // lo_0
+  vmovdqu ymm6, ymmword ptr [rbp + 0]                    // raw_0
+  vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm9, ymmword ptr [rbp + 256]                  // tops
-  vpslld ymm10, ymm9, 3                                  // tops
-  vpand ymm10, ymm10, ymm1                               // tops
-  vpor ymm8, ymm8, ymm10                                 // code_0
-  vpsrld ymm9, ymm9, 1                                   // tops
-  vpand ymm9, ymm9, ymm1                                 // tops
-  vpor ymm6, ymm6, ymm9                                  // code_0
-  vpbroadcastd ymm9, dword ptr [r14 + 8]                 // a_0
-  vpmaddubsw ymm9, ymm8, ymm9                            // product
-  vpaddw ymm7, ymm7, ymm9                                // acc_0_0
-  vpbroadcastd ymm9, dword ptr [r14 + 12]                // a_1
-  vpmaddubsw ymm8, ymm8, ymm9                            // product
-  vpaddw ymm5, ymm5, ymm8                                // acc_1_0
-  vpbroadcastd ymm8, dword ptr [r14 + 40]                // a_0
-  vpmaddubsw ymm8, ymm6, ymm8                            // product
-  vpaddw ymm7, ymm7, ymm8                                // acc_0_0
-  vpmaddwd ymm7, ymm7, ymm2                              // wide
-  vpbroadcastd ymm8, dword ptr [r14 + 44]                // a_1
-  vpmaddubsw ymm6, ymm6, ymm8                            // product
-  vpaddw ymm5, ymm5, ymm6                                // acc_1_0
-  vpmaddwd ymm5, ymm5, ymm2                              // wide
-  vpbroadcastd ymm6, dword ptr [r14 + 64]                // sum
-  vpaddd ymm6, ymm7, ymm6                                // sum_0_0
-  vpbroadcastd ymm7, dword ptr [r14 + 68]                // sum
-  vpaddd ymm5, ymm5, ymm7                                // sum_1_0
-  vmovdqu ymm7, ymmword ptr [rbp + 128]                  // raw_0
-  vpand ymm8, ymm7, ymm0                                 // lo_0
-  vpsrlw ymm7, ymm7, 4                                   // hi_0
-  vpand ymm7, ymm7, ymm0                                 // hi_0
-  vmovdqu ymm9, ymmword ptr [rbp + 256]                  // tops
-  vpslld ymm10, ymm9, 2                                  // tops
-  vpand ymm10, ymm10, ymm1                               // tops
-  vpor ymm8, ymm8, ymm10                                 // code_0
-  vpsrld ymm9, ymm9, 2                                   // tops
+  vmovdqu ymm8, ymmword ptr [rbp + 256]                  // tops
+  vpslld ymm9, ymm8, 4                                   // tops
   vpand ymm9, ymm9, ymm1                                 // tops
   vpor ymm7, ymm7, ymm9                                  // code_0
-  vpbroadcastd ymm9, dword ptr [r14 + 16]                // a_0
-  vpmaddubsw ymm9, ymm8, ymm9                            // acc_0_0
-  vpbroadcastd ymm10, dword ptr [r14 + 20]               // a_1
-  vpmaddubsw ymm8, ymm8, ymm10                           // acc_1_0
-  vpbroadcastd ymm10, dword ptr [r14 + 48]               // a_0
-  vpmaddubsw ymm10, ymm7, ymm10                          // product
-  vpaddw ymm9, ymm9, ymm10                               // acc_0_0
-  vpbroadcastd ymm10, dword ptr [r14 + 52]               // a_1
-  vpmaddubsw ymm7, ymm7, ymm10                           // product
-  vpaddw ymm7, ymm8, ymm7                                // acc_1_0
-  vmovdqu ymm8, ymmword ptr [rbp + 192]                  // raw_0
-  vpand ymm10, ymm8, ymm0                                // lo_0
+  vpand ymm8, ymm8, ymm1                                 // tops
+  vpor ymm6, ymm6, ymm8                                  // code_0
+  vpbroadcastd ymm8, dword ptr [r14 + 0]                 // a_0
+  vpmaddubsw ymm8, ymm7, ymm8                            // acc_0_0
+  vpbroadcastd ymm9, dword ptr [r14 + 4]                 // a_1
+  vpmaddubsw ymm7, ymm7, ymm9                            // acc_1_0
+  vpbroadcastd ymm9, dword ptr [r14 + 32]                // a_0
+  vpmaddubsw ymm9, ymm6, ymm9                            // product
+  vpaddw ymm8, ymm8, ymm9                                // acc_0_0
+  vpbroadcastd ymm9, dword ptr [r14 + 36]                // a_1
+  vpmaddubsw ymm6, ymm6, ymm9                            // product
+  vpaddw ymm6, ymm7, ymm6                                // acc_1_0
+  vmovdqu ymm7, ymmword ptr [rbp + 64]                   // raw_0
+  vpand ymm9, ymm7, ymm0                                 // lo_0
+  vpsrlw ymm7, ymm7, 4                                   // hi_0
+  vpand ymm7, ymm7, ymm0                                 // hi_0
+  vmovdqu ymm10, ymmword ptr [rbp + 256]                 // tops
+  vpslld ymm11, ymm10, 3                                 // tops
+  vpand ymm11, ymm11, ymm1                               // tops
+  vpor ymm9, ymm9, ymm11                                 // code_0
+  vpsrld ymm10, ymm10, 1                                 // tops
+  vpand ymm10, ymm10, ymm1                               // tops
+  vpor ymm7, ymm7, ymm10                                 // code_0
+  vpbroadcastd ymm10, dword ptr [r14 + 8]                // a_0
+  vpmaddubsw ymm10, ymm9, ymm10                          // product
+  vpaddw ymm8, ymm8, ymm10                               // acc_0_0
+  vpbroadcastd ymm10, dword ptr [r14 + 12]               // a_1
+  vpmaddubsw ymm9, ymm9, ymm10                           // product
+  vpaddw ymm6, ymm6, ymm9                                // acc_1_0
+  vpbroadcastd ymm9, dword ptr [r14 + 40]                // a_0
+  vpmaddubsw ymm9, ymm7, ymm9                            // product
+  vpaddw ymm8, ymm8, ymm9                                // acc_0_0
+  vpmaddwd ymm8, ymm8, ymm2                              // wide
+  vpbroadcastd ymm9, dword ptr [r14 + 44]                // a_1
+  vpmaddubsw ymm7, ymm7, ymm9                            // product
+  vpaddw ymm6, ymm6, ymm7                                // acc_1_0
+  vpmaddwd ymm6, ymm6, ymm2                              // wide
+  vpbroadcastd ymm7, dword ptr [r14 + 64]                // sum
+  vpaddd ymm7, ymm8, ymm7                                // sum_0_0
+  vpbroadcastd ymm8, dword ptr [r14 + 68]                // sum
+  vpaddd ymm6, ymm6, ymm8                                // sum_1_0
+  vmovdqu ymm8, ymmword ptr [rbp + 128]                  // raw_0
+  vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm11, ymmword ptr [rbp + 256]                 // tops
-  vpslld ymm12, ymm11, 1                                 // tops
-  vpand ymm12, ymm12, ymm1                               // tops
-  vpor ymm10, ymm10, ymm12                               // code_0
-  vpsrld ymm11, ymm11, 3                                 // tops
+  vmovdqu ymm10, ymmword ptr [rbp + 256]                 // tops
+  vpslld ymm11, ymm10, 2                                 // tops
   vpand ymm11, ymm11, ymm1                               // tops
-  vpor ymm8, ymm8, ymm11                                 // code_0
-  vpbroadcastd ymm11, dword ptr [r14 + 24]               // a_0
-  vpmaddubsw ymm11, ymm10, ymm11                         // product
-  vpaddw ymm9, ymm9, ymm11                               // acc_0_0
-  vpbroadcastd ymm11, dword ptr [r14 + 28]               // a_1
-  vpmaddubsw ymm10, ymm10, ymm11                         // product
-  vpaddw ymm7, ymm7, ymm10                               // acc_1_0
-  vpbroadcastd ymm10, dword ptr [r14 + 56]               // a_0
-  vpmaddubsw ymm10, ymm8, ymm10                          // product
-  vpaddw ymm9, ymm9, ymm10                               // acc_0_0
-  vpmaddwd ymm9, ymm9, ymm2                              // wide
-  vpaddd ymm6, ymm9, ymm6                                // sum_0_0
+  vpor ymm9, ymm9, ymm11                                 // code_0
+  vpsrld ymm10, ymm10, 2                                 // tops
+  vpand ymm10, ymm10, ymm1                               // tops
+  vpor ymm8, ymm8, ymm10                                 // code_0
+  vpbroadcastd ymm10, dword ptr [r14 + 16]               // a_0
+  vpmaddubsw ymm10, ymm9, ymm10                          // acc_0_0
+  vpbroadcastd ymm11, dword ptr [r14 + 20]               // a_1
+  vpmaddubsw ymm9, ymm9, ymm11                           // acc_1_0
+  vpbroadcastd ymm11, dword ptr [r14 + 48]               // a_0
+  vpmaddubsw ymm11, ymm8, ymm11                          // product
+  vpaddw ymm10, ymm10, ymm11                             // acc_0_0
+  vpbroadcastd ymm11, dword ptr [r14 + 52]               // a_1
+  vpmaddubsw ymm8, ymm8, ymm11                           // product
+  vpaddw ymm8, ymm9, ymm8                                // acc_1_0
+  vmovdqu ymm9, ymmword ptr [rbp + 192]                  // raw_0
+  vpand ymm11, ymm9, ymm0                                // lo_0
+  vpsrlw ymm9, ymm9, 4                                   // hi_0
+  vpand ymm9, ymm9, ymm0                                 // hi_0
+  vmovdqu ymm12, ymmword ptr [rbp + 256]                 // tops
+  vpslld ymm13, ymm12, 1                                 // tops
+  vpand ymm13, ymm13, ymm1                               // tops
+  vpor ymm11, ymm11, ymm13                               // code_0
+  vpsrld ymm12, ymm12, 3                                 // tops
+  vpand ymm12, ymm12, ymm1                               // tops
+  vpor ymm9, ymm9, ymm12                                 // code_0
+  vpbroadcastd ymm12, dword ptr [r14 + 24]               // a_0
+  vpmaddubsw ymm12, ymm11, ymm12                         // product
+  vpaddw ymm10, ymm10, ymm12                             // acc_0_0
+  vpbroadcastd ymm12, dword ptr [r14 + 28]               // a_1
+  vpmaddubsw ymm11, ymm11, ymm12                         // product
+  vpaddw ymm8, ymm8, ymm11                               // acc_1_0
+  vpbroadcastd ymm11, dword ptr [r14 + 56]               // a_0
+  vpmaddubsw ymm11, ymm9, ymm11                          // product
+  vpaddw ymm10, ymm10, ymm11                             // acc_0_0
+  vpmaddwd ymm10, ymm10, ymm2                            // wide
+  vpaddd ymm7, ymm10, ymm7                               // sum_0_0
+  vcvtdq2ps ymm7, ymm7                                   // real
+  vpbroadcastd ymm10, dword ptr [r14 + 60]               // a_1
+  vpmaddubsw ymm9, ymm9, ymm10                           // product
+  vpaddw ymm8, ymm8, ymm9                                // acc_1_0
+  vpmaddwd ymm8, ymm8, ymm2                              // wide
+  vpaddd ymm6, ymm8, ymm6                                // sum_1_0
   vcvtdq2ps ymm6, ymm6                                   // real
-  vpbroadcastd ymm9, dword ptr [r14 + 60]                // a_1
-  vpmaddubsw ymm8, ymm8, ymm9                            // product
-  vpaddw ymm7, ymm7, ymm8                                // acc_1_0
-  vpmaddwd ymm7, ymm7, ymm2                              // wide
-  vpaddd ymm5, ymm7, ymm5                                // sum_1_0
-  vcvtdq2ps ymm5, ymm5                                   // real
   lea r15, [rbp + r12]                                   // scales
   lea rbp, [rbp + 384]
-  vmovdqu xmm7, xmmword ptr [r15 + 320]                  // scale
-  vcvtph2ps ymm7, xmm7                                   // scale_0
-  vmovdqu xmm8, xmmword ptr [r15 + 352]                  // scale
-  vcvtph2ps ymm8, xmm8                                   // minimum_0
-  vmulps ymm6, ymm6, ymm7                                // real
-  vmulps ymm5, ymm5, ymm7                                // real
-  mov r15, 3238002688
-  vmovd xmm9, r15d                                       // negated_half
-  vpbroadcastd ymm9, xmm9
-  vmulps ymm7, ymm7, ymm9                                // half
-  vsubps ymm7, ymm7, ymm8                                // middle
-  vpbroadcastd ymm8, dword ptr [r14 + 64]                // sum_of_codes
-  vpsrad ymm8, ymm8, 3                                   // sum_of_codes
-  vcvtdq2ps ymm8, ymm8                                   // sum_of_codes
-  vfmadd231ps ymm6, ymm8, ymm7                           // real
-  vpbroadcastd ymm8, dword ptr [r14 + 68]                // sum_of_codes
-  vpsrad ymm8, ymm8, 3                                   // sum_of_codes
-  vcvtdq2ps ymm8, ymm8                                   // sum_of_codes
-  vfmadd231ps ymm5, ymm8, ymm7                           // real
-  vpbroadcastd ymm7, dword ptr [r14 + 72]                // scale_row_0
-  vfmadd231ps ymm3, ymm6, ymm7                           // f_0
-  vpbroadcastd ymm6, dword ptr [r14 + 76]                // scale_row_1
-  vfmadd231ps ymm4, ymm5, ymm6                           // f_1
+  vmovdqu xmm8, xmmword ptr [r15 + 320]                  // scale
+  vcvtph2ps ymm8, xmm8                                   // scale_0
+  vmovdqu xmm9, xmmword ptr [r15 + 352]                  // scale
+  vcvtph2ps ymm9, xmm9                                   // minimum_0
+  vmulps ymm7, ymm7, ymm8                                // real
+  vmulps ymm6, ymm6, ymm8                                // real
+  vmulps ymm8, ymm8, ymm5                                // half
+  vsubps ymm8, ymm8, ymm9                                // middle
+  vpbroadcastd ymm9, dword ptr [r14 + 64]                // sum_of_codes
+  vpsrad ymm9, ymm9, 3                                   // sum_of_codes
+  vcvtdq2ps ymm9, ymm9                                   // sum_of_codes
+  vfmadd231ps ymm7, ymm9, ymm8                           // real
+  vpbroadcastd ymm9, dword ptr [r14 + 68]                // sum_of_codes
+  vpsrad ymm9, ymm9, 3                                   // sum_of_codes
+  vcvtdq2ps ymm9, ymm9                                   // sum_of_codes
+  vfmadd231ps ymm6, ymm9, ymm8                           // real
+  vpbroadcastd ymm8, dword ptr [r14 + 72]                // scale_row_0
+  vfmadd231ps ymm3, ymm7, ymm8                           // f_0
+  vpbroadcastd ymm7, dword ptr [r14 + 76]                // scale_row_1
+  vfmadd231ps ymm4, ymm6, ymm7                           // f_1
   lea r14, [r14 + 80]
   sub r13, 1                                             // next k
   ja L(k)
@@ -572,7 +574,8 @@ L(n_done):
   vmovaps xmm10, xmmword ptr [rsp + 160]
   vmovaps xmm11, xmmword ptr [rsp + 176]
   vmovaps xmm12, xmmword ptr [rsp + 192]
-  add rsp, 216
+  vmovaps xmm13, xmmword ptr [rsp + 208]
+  add rsp, 232
   ret
   .seh_endproc
 #endif

@@ -13,10 +13,10 @@
 //
 // Registers in loop k:
 //  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 ahead_step  r9 dst_tile
-//  r10 k_padded  r11 ahead  rbx m_left  rbp block_left  r12 lhs_panel  r13 -  r14 k_left  r15 -
-//  ymm0 mask  ymm1 top_mask  ymm2 ones  ymm3 f_0  ymm4 f_1  ymm5 zero_0  ymm6 zero_0
-//  ymm7 raw_0 ...  ymm8 lo_0 ...  ymm9 tops ...  ymm10 tops ...  ymm11 tops ...  ymm12 tops ...
-//  ymm13 tops ...  ymm14 tops ...
+//  r10 k_padded  r11 ahead  rbx m_left  rbp block_left  r12 lhs_panel  r13 -  r14 k_left  ymm0 mask
+//  ymm1 top_mask  ymm2 ones  ymm3 f_0  ymm4 f_1  ymm5 zero_0  ymm6 zero_0  ymm7 negated_half
+//  ymm8 raw_0 ...  ymm9 lo_0 ...  ymm10 tops ...  ymm11 tops ...  ymm12 tops ...  ymm13 tops ...
+//  ymm14 tops ...  ymm15 tops ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -62,8 +62,8 @@ tw_matmul_clamp_f32_qsi8d32p2x4_qmi5k32p8x4_2x8_avx2_far_asm:
   .cfi_offset r15, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p2x4_qmi5k32p8x4_2x8_avx2_far_asm
-  sub rsp, 248
-  .seh_stackalloc 248
+  sub rsp, 264
+  .seh_stackalloc 264
   mov qword ptr [rsp + 24], rsi
   .seh_savereg rsi, 24
   mov qword ptr [rsp + 32], rdi
@@ -98,6 +98,8 @@ tw_matmul_clamp_f32_qsi8d32p2x4_qmi5k32p8x4_2x8_avx2_far_asm:
   .seh_savexmm xmm13, 208
   vmovaps xmmword ptr [rsp + 224], xmm14
   .seh_savexmm xmm14, 224
+  vmovaps xmmword ptr [rsp + 240], xmm15
+  .seh_savexmm xmm15, 240
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -221,138 +223,138 @@ L(block):
   vmovdqu xmm6, xmmword ptr [r13 + -16]                  // scale
   vcvtph2ps ymm6, xmm6                                   // zero_0
   mov r14, 8
+  mov r15, 3238002688                                    // number
+  vmovd xmm7, r15d                                       // negated_half
+  vpbroadcastd ymm7, xmm7
   test r14, r14
   jz L(k_done)
   .balign 64
 L(k):
   prefetcht1 byte ptr [r11 + 0]                          // ahead
-  vmovdqu ymm7, ymmword ptr [r13 + 0]                    // raw_0
-  vpand ymm8, ymm7, ymm0                                 // lo_0
-  vpsrlw ymm7, ymm7, 4                                   // hi_0
-  vpand ymm7, ymm7, ymm0                                 // hi_0
-  vmovdqu ymm9, ymmword ptr [r13 + 128]                  // tops
-  vpslld ymm10, ymm9, 4                                  // tops
-  vpand ymm10, ymm10, ymm1                               // tops
-  vpor ymm8, ymm8, ymm10                                 // code_0
-  vpand ymm9, ymm9, ymm1                                 // tops
-  vpor ymm7, ymm7, ymm9                                  // code_0
-  vpbroadcastd ymm9, dword ptr [r12 + 0]                 // a_0
-  vpmaddubsw ymm9, ymm8, ymm9                            // acc_0_0
-  vpbroadcastd ymm10, dword ptr [r12 + 4]                // a_1
-  vpmaddubsw ymm8, ymm8, ymm10                           // acc_1_0
-  vpbroadcastd ymm10, dword ptr [r12 + 32]               // a_0
-  vpmaddubsw ymm10, ymm7, ymm10                          // product
-  vpaddw ymm9, ymm9, ymm10                               // acc_0_0
-  vpbroadcastd ymm10, dword ptr [r12 + 36]               // a_1
-  vpmaddubsw ymm7, ymm7, ymm10                           // product
-  vpaddw ymm7, ymm8, ymm7                                // acc_1_0
-  vmovdqu ymm8, ymmword ptr [r13 + 32]                   // raw_0
-  vpand ymm10, ymm8, ymm0                                // lo_0
+  vmovdqu ymm8, ymmword ptr [r13 + 0]                    // raw_0
+  vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm11, ymmword ptr [r13 + 128]                 // tops
-  vpslld ymm12, ymm11, 3                                 // tops
-  vpand ymm12, ymm12, ymm1                               // tops
-  vpor ymm10, ymm10, ymm12                               // code_0
-  vpsrld ymm11, ymm11, 1                                 // tops
-  vpand ymm11, ymm11, ymm1                               // tops
-  vpor ymm8, ymm8, ymm11                                 // code_0
-  vpbroadcastd ymm11, dword ptr [r12 + 8]                // a_0
-  vpmaddubsw ymm11, ymm10, ymm11                         // product
-  vpaddw ymm9, ymm9, ymm11                               // acc_0_0
-  vpbroadcastd ymm11, dword ptr [r12 + 12]               // a_1
-  vpmaddubsw ymm10, ymm10, ymm11                         // product
-  vpaddw ymm7, ymm7, ymm10                               // acc_1_0
-  vpbroadcastd ymm10, dword ptr [r12 + 40]               // a_0
-  vpmaddubsw ymm10, ymm8, ymm10                          // product
-  vpaddw ymm9, ymm9, ymm10                               // acc_0_0
-  vpbroadcastd ymm10, dword ptr [r12 + 44]               // a_1
-  vpmaddubsw ymm8, ymm8, ymm10                           // product
-  vpaddw ymm7, ymm7, ymm8                                // acc_1_0
-  vpmaddwd ymm8, ymm9, ymm2                              // wide
-  vpbroadcastd ymm9, dword ptr [r12 + 64]                // sum
-  vpaddd ymm8, ymm8, ymm9                                // sum_0_0
-  vpmaddwd ymm7, ymm7, ymm2                              // wide
-  vpbroadcastd ymm9, dword ptr [r12 + 68]                // sum
-  vpaddd ymm7, ymm7, ymm9                                // sum_1_0
-  prefetcht1 byte ptr [r11 + 64]                         // ahead
-  prefetcht1 byte ptr [r11 + 128]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r13 + 64]                   // raw_0
-  vpand ymm10, ymm9, ymm0                                // lo_0
-  vpsrlw ymm9, ymm9, 4                                   // hi_0
-  vpand ymm9, ymm9, ymm0                                 // hi_0
-  vmovdqu ymm11, ymmword ptr [r13 + 128]                 // tops
-  vpslld ymm12, ymm11, 2                                 // tops
-  vpand ymm12, ymm12, ymm1                               // tops
-  vpor ymm10, ymm10, ymm12                               // code_0
-  vpsrld ymm11, ymm11, 2                                 // tops
+  vmovdqu ymm10, ymmword ptr [r13 + 128]                 // tops
+  vpslld ymm11, ymm10, 4                                 // tops
   vpand ymm11, ymm11, ymm1                               // tops
   vpor ymm9, ymm9, ymm11                                 // code_0
-  vpbroadcastd ymm11, dword ptr [r12 + 16]               // a_0
-  vpmaddubsw ymm11, ymm10, ymm11                         // acc_0_0
-  vpbroadcastd ymm12, dword ptr [r12 + 20]               // a_1
-  vpmaddubsw ymm10, ymm10, ymm12                         // acc_1_0
-  vpbroadcastd ymm12, dword ptr [r12 + 48]               // a_0
-  vpmaddubsw ymm12, ymm9, ymm12                          // product
-  vpaddw ymm11, ymm11, ymm12                             // acc_0_0
-  vpbroadcastd ymm12, dword ptr [r12 + 52]               // a_1
-  vpmaddubsw ymm9, ymm9, ymm12                           // product
-  vpaddw ymm9, ymm10, ymm9                               // acc_1_0
-  vmovdqu ymm10, ymmword ptr [r13 + 96]                  // raw_0
-  vpand ymm12, ymm10, ymm0                               // lo_0
+  vpand ymm10, ymm10, ymm1                               // tops
+  vpor ymm8, ymm8, ymm10                                 // code_0
+  vpbroadcastd ymm10, dword ptr [r12 + 0]                // a_0
+  vpmaddubsw ymm10, ymm9, ymm10                          // acc_0_0
+  vpbroadcastd ymm11, dword ptr [r12 + 4]                // a_1
+  vpmaddubsw ymm9, ymm9, ymm11                           // acc_1_0
+  vpbroadcastd ymm11, dword ptr [r12 + 32]               // a_0
+  vpmaddubsw ymm11, ymm8, ymm11                          // product
+  vpaddw ymm10, ymm10, ymm11                             // acc_0_0
+  vpbroadcastd ymm11, dword ptr [r12 + 36]               // a_1
+  vpmaddubsw ymm8, ymm8, ymm11                           // product
+  vpaddw ymm8, ymm9, ymm8                                // acc_1_0
+  vmovdqu ymm9, ymmword ptr [r13 + 32]                   // raw_0
+  vpand ymm11, ymm9, ymm0                                // lo_0
+  vpsrlw ymm9, ymm9, 4                                   // hi_0
+  vpand ymm9, ymm9, ymm0                                 // hi_0
+  vmovdqu ymm12, ymmword ptr [r13 + 128]                 // tops
+  vpslld ymm13, ymm12, 3                                 // tops
+  vpand ymm13, ymm13, ymm1                               // tops
+  vpor ymm11, ymm11, ymm13                               // code_0
+  vpsrld ymm12, ymm12, 1                                 // tops
+  vpand ymm12, ymm12, ymm1                               // tops
+  vpor ymm9, ymm9, ymm12                                 // code_0
+  vpbroadcastd ymm12, dword ptr [r12 + 8]                // a_0
+  vpmaddubsw ymm12, ymm11, ymm12                         // product
+  vpaddw ymm10, ymm10, ymm12                             // acc_0_0
+  vpbroadcastd ymm12, dword ptr [r12 + 12]               // a_1
+  vpmaddubsw ymm11, ymm11, ymm12                         // product
+  vpaddw ymm8, ymm8, ymm11                               // acc_1_0
+  vpbroadcastd ymm11, dword ptr [r12 + 40]               // a_0
+  vpmaddubsw ymm11, ymm9, ymm11                          // product
+  vpaddw ymm10, ymm10, ymm11                             // acc_0_0
+  vpbroadcastd ymm11, dword ptr [r12 + 44]               // a_1
+  vpmaddubsw ymm9, ymm9, ymm11                           // product
+  vpaddw ymm8, ymm8, ymm9                                // acc_1_0
+  vpmaddwd ymm9, ymm10, ymm2                             // wide
+  vpbroadcastd ymm10, dword ptr [r12 + 64]               // sum
+  vpaddd ymm9, ymm9, ymm10                               // sum_0_0
+  vpmaddwd ymm8, ymm8, ymm2                              // wide
+  vpbroadcastd ymm10, dword ptr [r12 + 68]               // sum
+  vpaddd ymm8, ymm8, ymm10                               // sum_1_0
+  prefetcht1 byte ptr [r11 + 64]                         // ahead
+  prefetcht1 byte ptr [r11 + 128]                        // ahead
+  vmovdqu ymm10, ymmword ptr [r13 + 64]                  // raw_0
+  vpand ymm11, ymm10, ymm0                               // lo_0
   vpsrlw ymm10, ymm10, 4                                 // hi_0
   vpand ymm10, ymm10, ymm0                               // hi_0
-  vmovdqu ymm13, ymmword ptr [r13 + 128]                 // tops
-  vpslld ymm14, ymm13, 1                                 // tops
-  vpand ymm14, ymm14, ymm1                               // tops
-  vpor ymm12, ymm12, ymm14                               // code_0
-  vpsrld ymm13, ymm13, 3                                 // tops
+  vmovdqu ymm12, ymmword ptr [r13 + 128]                 // tops
+  vpslld ymm13, ymm12, 2                                 // tops
   vpand ymm13, ymm13, ymm1                               // tops
-  vpor ymm10, ymm10, ymm13                               // code_0
-  vpbroadcastd ymm13, dword ptr [r12 + 24]               // a_0
-  vpmaddubsw ymm13, ymm12, ymm13                         // product
-  vpaddw ymm11, ymm11, ymm13                             // acc_0_0
-  vpbroadcastd ymm13, dword ptr [r12 + 28]               // a_1
-  vpmaddubsw ymm12, ymm12, ymm13                         // product
-  vpaddw ymm9, ymm9, ymm12                               // acc_1_0
-  vpbroadcastd ymm12, dword ptr [r12 + 56]               // a_0
-  vpmaddubsw ymm12, ymm10, ymm12                         // product
-  vpaddw ymm11, ymm11, ymm12                             // acc_0_0
-  vpbroadcastd ymm12, dword ptr [r12 + 60]               // a_1
-  vpmaddubsw ymm10, ymm10, ymm12                         // product
-  vpaddw ymm9, ymm9, ymm10                               // acc_1_0
-  vpmaddwd ymm10, ymm11, ymm2                            // wide
-  vpaddd ymm8, ymm10, ymm8                               // sum_0_0
-  vpmaddwd ymm9, ymm9, ymm2                              // wide
-  vpaddd ymm7, ymm9, ymm7                                // sum_1_0
-  vmovq xmm9, qword ptr [r13 + 160]                      // scale
-  vpmovsxbd ymm9, xmm9                                   // scale_0
-  vcvtdq2ps ymm9, ymm9                                   // scale_0
-  vmulps ymm9, ymm9, ymm5                                // scale_0
-  mov r15, 3238002688
-  vmovd xmm10, r15d                                      // negated_half
-  vpbroadcastd ymm10, xmm10
+  vpor ymm11, ymm11, ymm13                               // code_0
+  vpsrld ymm12, ymm12, 2                                 // tops
+  vpand ymm12, ymm12, ymm1                               // tops
+  vpor ymm10, ymm10, ymm12                               // code_0
+  vpbroadcastd ymm12, dword ptr [r12 + 16]               // a_0
+  vpmaddubsw ymm12, ymm11, ymm12                         // acc_0_0
+  vpbroadcastd ymm13, dword ptr [r12 + 20]               // a_1
+  vpmaddubsw ymm11, ymm11, ymm13                         // acc_1_0
+  vpbroadcastd ymm13, dword ptr [r12 + 48]               // a_0
+  vpmaddubsw ymm13, ymm10, ymm13                         // product
+  vpaddw ymm12, ymm12, ymm13                             // acc_0_0
+  vpbroadcastd ymm13, dword ptr [r12 + 52]               // a_1
+  vpmaddubsw ymm10, ymm10, ymm13                         // product
+  vpaddw ymm10, ymm11, ymm10                             // acc_1_0
+  vmovdqu ymm11, ymmword ptr [r13 + 96]                  // raw_0
+  vpand ymm13, ymm11, ymm0                               // lo_0
+  vpsrlw ymm11, ymm11, 4                                 // hi_0
+  vpand ymm11, ymm11, ymm0                               // hi_0
+  vmovdqu ymm14, ymmword ptr [r13 + 128]                 // tops
+  vpslld ymm15, ymm14, 1                                 // tops
+  vpand ymm15, ymm15, ymm1                               // tops
+  vpor ymm13, ymm13, ymm15                               // code_0
+  vpsrld ymm14, ymm14, 3                                 // tops
+  vpand ymm14, ymm14, ymm1                               // tops
+  vpor ymm11, ymm11, ymm14                               // code_0
+  vpbroadcastd ymm14, dword ptr [r12 + 24]               // a_0
+  vpmaddubsw ymm14, ymm13, ymm14                         // product
+  vpaddw ymm12, ymm12, ymm14                             // acc_0_0
+  vpbroadcastd ymm14, dword ptr [r12 + 28]               // a_1
+  vpmaddubsw ymm13, ymm13, ymm14                         // product
+  vpaddw ymm10, ymm10, ymm13                             // acc_1_0
+  vpbroadcastd ymm13, dword ptr [r12 + 56]               // a_0
+  vpmaddubsw ymm13, ymm11, ymm13                         // product
+  vpaddw ymm12, ymm12, ymm13                             // acc_0_0
+  vpbroadcastd ymm13, dword ptr [r12 + 60]               // a_1
+  vpmaddubsw ymm11, ymm11, ymm13                         // product
+  vpaddw ymm10, ymm10, ymm11                             // acc_1_0
+  vpmaddwd ymm11, ymm12, ymm2                            // wide
+  vpaddd ymm9, ymm11, ymm9                               // sum_0_0
+  vpmaddwd ymm10, ymm10, ymm2                            // wide
+  vpaddd ymm8, ymm10, ymm8                               // sum_1_0
+  vmovq xmm10, qword ptr [r13 + 160]                     // scale
+  vpmovsxbd ymm10, xmm10                                 // scale_0
+  vcvtdq2ps ymm10, ymm10                                 // scale_0
+  vmulps ymm10, ymm10, ymm5                              // scale_0
   vmovq xmm11, qword ptr [r13 + 168]                     // scale
   vpmovsxbd ymm11, xmm11                                 // minimum_0
   vcvtdq2ps ymm11, ymm11                                 // minimum_0
-  vmulps ymm10, ymm9, ymm10                              // half
-  vfmadd231ps ymm10, ymm11, ymm6                         // middle
+  vmulps ymm12, ymm10, ymm7                              // half
+  vfmadd231ps ymm12, ymm11, ymm6                         // middle
+  vcvtdq2ps ymm9, ymm9                                   // real
   vcvtdq2ps ymm8, ymm8                                   // real
-  vcvtdq2ps ymm7, ymm7                                   // real
   vpbroadcastd ymm11, dword ptr [r12 + 64]               // sum_of_codes
   vpsrad ymm11, ymm11, 3                                 // sum_of_codes
   vcvtdq2ps ymm11, ymm11                                 // sum_of_codes
-  vpbroadcastd ymm12, dword ptr [r12 + 68]               // sum_of_codes
-  vpsrad ymm12, ymm12, 3                                 // sum_of_codes
-  vcvtdq2ps ymm12, ymm12                                 // sum_of_codes
-  vpbroadcastd ymm13, dword ptr [r12 + 72]               // scale_row_0
-  vpbroadcastd ymm14, dword ptr [r12 + 76]               // scale_row_1
-  vmulps ymm8, ymm8, ymm9                                // real
-  vfmadd231ps ymm8, ymm11, ymm10                         // real
-  vfmadd231ps ymm3, ymm8, ymm13                          // f_0
-  vmulps ymm7, ymm7, ymm9                                // real
-  vfmadd231ps ymm7, ymm12, ymm10                         // real
-  vfmadd231ps ymm4, ymm7, ymm14                          // f_1
+  vpbroadcastd ymm13, dword ptr [r12 + 68]               // sum_of_codes
+  vpsrad ymm13, ymm13, 3                                 // sum_of_codes
+  vcvtdq2ps ymm13, ymm13                                 // sum_of_codes
+  vpbroadcastd ymm14, dword ptr [r12 + 72]               // scale_row_0
+  vpbroadcastd ymm15, dword ptr [r12 + 76]               // scale_row_1
+  vmulps ymm9, ymm9, ymm10                               // real
+  vfmadd231ps ymm9, ymm11, ymm12                         // real
+  vfmadd231ps ymm3, ymm9, ymm14                          // f_0
+  vmulps ymm8, ymm8, ymm10                               // real
+  vfmadd231ps ymm8, ymm13, ymm12                         // real
+  vfmadd231ps ymm4, ymm8, ymm15                          // f_1
   lea r12, [r12 + 80]
   lea r13, [r13 + 176]
   lea r11, [r11 + rsi]                                   // ahead
@@ -606,7 +608,8 @@ L(n_done):
   vmovaps xmm12, xmmword ptr [rsp + 192]
   vmovaps xmm13, xmmword ptr [rsp + 208]
   vmovaps xmm14, xmmword ptr [rsp + 224]
-  add rsp, 248
+  vmovaps xmm15, xmmword ptr [rsp + 240]
+  add rsp, 264
   ret
   .seh_endproc
 #endif

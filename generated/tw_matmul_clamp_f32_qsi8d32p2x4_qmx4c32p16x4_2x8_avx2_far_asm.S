@@ -14,8 +14,8 @@
 // Registers in loop k:
 //  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 -  r9 dst_tile  r10 k_padded
 //  r11 ahead  rbx m_left  rbp codes  r12 beyond  r13 k_left  r14 lhs_panel  r15 scales  ymm0 values
-//  ymm1 mask  ymm2 ones  ymm3 f_0  ymm4 f_1  ymm5 raw_0 ...  ymm6 lo_0 ...  ymm7 a_0 ...
-//  ymm8 a_1 ...  ymm9 a_0 ...  ymm10 a_1 ...  ymm11 a_0 ...
+//  ymm1 mask  ymm2 ones  ymm3 f_0  ymm4 f_1  ymm5 unit  ymm6 raw_0 ...  ymm7 lo_0 ...  ymm8 a_0 ...
+//  ymm9 a_1 ...  ymm10 a_0 ...  ymm11 a_1 ...  ymm12 a_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -61,8 +61,8 @@ tw_matmul_clamp_f32_qsi8d32p2x4_qmx4c32p16x4_2x8_avx2_far_asm:
   .cfi_offset r15, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p2x4_qmx4c32p16x4_2x8_avx2_far_asm
-  sub rsp, 200
-  .seh_stackalloc 200
+  sub rsp, 216
+  .seh_stackalloc 216
   mov qword ptr [rsp + 24], rsi
   .seh_savereg rsi, 24
   mov qword ptr [rsp + 32], rdi
@@ -91,6 +91,8 @@ tw_matmul_clamp_f32_qsi8d32p2x4_qmx4c32p16x4_2x8_avx2_far_asm:
   .seh_savexmm xmm10, 160
   vmovaps xmmword ptr [rsp + 176], xmm11
   .seh_savexmm xmm11, 176
+  vmovaps xmmword ptr [rsp + 192], xmm12
+  .seh_savexmm xmm12, 192
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -188,6 +190,9 @@ L(m):
   vpxor xmm4, xmm4, xmm4                                 // f_1
   mov r13, r10                                           // k_padded
   shr r13, 5                                             // blocks
+  mov r14, 1056964608                                    // number
+  vmovd xmm5, r14d                                       // unit
+  vpbroadcastd ymm5, xmm5
   mov r14, qword ptr [rsp + 0]                           // lhs_panel
   test r13, r13
   jz L(k_done)
@@ -195,104 +200,101 @@ L(m):
 L(k):
   prefetcht1 byte ptr [r11 + 0]                          // ahead
   prefetcht1 byte ptr [r11 + 64]                         // ahead
-  vmovdqu ymm5, ymmword ptr [rbp + 0]                    // raw_0
-  vpand ymm6, ymm5, ymm1                                 // lo_0
-  vpsrlw ymm5, ymm5, 4                                   // hi_0
-  vpand ymm5, ymm5, ymm1                                 // hi_0
-  vpshufb ymm6, ymm0, ymm6                               // value_0
-  vpshufb ymm5, ymm0, ymm5                               // value_0
-  vpbroadcastd ymm7, dword ptr [r14 + 0]                 // a_0
-  vpmaddubsw ymm7, ymm6, ymm7                            // acc_0_0
-  vpbroadcastd ymm8, dword ptr [r14 + 4]                 // a_1
-  vpmaddubsw ymm6, ymm6, ymm8                            // acc_1_0
-  vpbroadcastd ymm8, dword ptr [r14 + 32]                // a_0
-  vpmaddubsw ymm8, ymm5, ymm8                            // product
-  vpaddw ymm7, ymm7, ymm8                                // acc_0_0
-  vpbroadcastd ymm8, dword ptr [r14 + 36]                // a_1
-  vpmaddubsw ymm5, ymm5, ymm8                            // product
-  vpaddw ymm5, ymm6, ymm5                                // acc_1_0
-  vmovdqu ymm6, ymmword ptr [rbp + 64]                   // raw_0
-  vpand ymm8, ymm6, ymm1                                 // lo_0
+  vmovdqu ymm6, ymmword ptr [rbp + 0]                    // raw_0
+  vpand ymm7, ymm6, ymm1                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm1                                 // hi_0
-  vpshufb ymm8, ymm0, ymm8                               // value_0
+  vpshufb ymm7, ymm0, ymm7                               // value_0
   vpshufb ymm6, ymm0, ymm6                               // value_0
-  vpbroadcastd ymm9, dword ptr [r14 + 8]                 // a_0
-  vpmaddubsw ymm9, ymm8, ymm9                            // product
-  vpaddw ymm7, ymm7, ymm9                                // acc_0_0
-  vpbroadcastd ymm9, dword ptr [r14 + 12]                // a_1
-  vpmaddubsw ymm8, ymm8, ymm9                            // product
-  vpaddw ymm5, ymm5, ymm8                                // acc_1_0
-  vpbroadcastd ymm8, dword ptr [r14 + 40]                // a_0
-  vpmaddubsw ymm8, ymm6, ymm8                            // product
-  vpaddw ymm7, ymm7, ymm8                                // acc_0_0
-  vpbroadcastd ymm8, dword ptr [r14 + 44]                // a_1
-  vpmaddubsw ymm6, ymm6, ymm8                            // product
-  vpaddw ymm5, ymm5, ymm6                                // acc_1_0
-  vpmaddwd ymm6, ymm7, ymm2                              // wide
-  vpbroadcastd ymm7, dword ptr [r14 + 64]                // sum
-  vpaddd ymm6, ymm6, ymm7                                // sum_0_0
-  vpmaddwd ymm5, ymm5, ymm2                              // wide
-  vpbroadcastd ymm7, dword ptr [r14 + 68]                // sum
-  vpaddd ymm5, ymm5, ymm7                                // sum_1_0
+  vpbroadcastd ymm8, dword ptr [r14 + 0]                 // a_0
+  vpmaddubsw ymm8, ymm7, ymm8                            // acc_0_0
+  vpbroadcastd ymm9, dword ptr [r14 + 4]                 // a_1
+  vpmaddubsw ymm7, ymm7, ymm9                            // acc_1_0
+  vpbroadcastd ymm9, dword ptr [r14 + 32]                // a_0
+  vpmaddubsw ymm9, ymm6, ymm9                            // product
+  vpaddw ymm8, ymm8, ymm9                                // acc_0_0
+  vpbroadcastd ymm9, dword ptr [r14 + 36]                // a_1
+  vpmaddubsw ymm6, ymm6, ymm9                            // product
+  vpaddw ymm6, ymm7, ymm6                                // acc_1_0
+  vmovdqu ymm7, ymmword ptr [rbp + 64]                   // raw_0
+  vpand ymm9, ymm7, ymm1                                 // lo_0
+  vpsrlw ymm7, ymm7, 4                                   // hi_0
+  vpand ymm7, ymm7, ymm1                                 // hi_0
+  vpshufb ymm9, ymm0, ymm9                               // value_0
+  vpshufb ymm7, ymm0, ymm7                               // value_0
+  vpbroadcastd ymm10, dword ptr [r14 + 8]                // a_0
+  vpmaddubsw ymm10, ymm9, ymm10                          // product
+  vpaddw ymm8, ymm8, ymm10                               // acc_0_0
+  vpbroadcastd ymm10, dword ptr [r14 + 12]               // a_1
+  vpmaddubsw ymm9, ymm9, ymm10                           // product
+  vpaddw ymm6, ymm6, ymm9                                // acc_1_0
+  vpbroadcastd ymm9, dword ptr [r14 + 40]                // a_0
+  vpmaddubsw ymm9, ymm7, ymm9                            // product
+  vpaddw ymm8, ymm8, ymm9                                // acc_0_0
+  vpbroadcastd ymm9, dword ptr [r14 + 44]                // a_1
+  vpmaddubsw ymm7, ymm7, ymm9                            // product
+  vpaddw ymm6, ymm6, ymm7                                // acc_1_0
+  vpmaddwd ymm7, ymm8, ymm2                              // wide
+  vpbroadcastd ymm8, dword ptr [r14 + 64]                // sum
+  vpaddd ymm7, ymm7, ymm8                                // sum_0_0
+  vpmaddwd ymm6, ymm6, ymm2                              // wide
+  vpbroadcastd ymm8, dword ptr [r14 + 68]                // sum
+  vpaddd ymm6, ymm6, ymm8                                // sum_1_0
   prefetcht1 byte ptr [r11 + 128]                        // ahead
   prefetcht1 byte ptr [r11 + 192]                        // ahead
   prefetcht1 byte ptr [r11 + 256]                        // ahead
-  vmovdqu ymm7, ymmword ptr [rbp + 128]                  // raw_0
-  vpand ymm8, ymm7, ymm1                                 // lo_0
-  vpsrlw ymm7, ymm7, 4                                   // hi_0
-  vpand ymm7, ymm7, ymm1                                 // hi_0
-  vpshufb ymm8, ymm0, ymm8                               // value_0
-  vpshufb ymm7, ymm0, ymm7                               // value_0
-  vpbroadcastd ymm9, dword ptr [r14 + 16]                // a_0
-  vpmaddubsw ymm9, ymm8, ymm9                            // acc_0_0
-  vpbroadcastd ymm10, dword ptr [r14 + 20]               // a_1
-  vpmaddubsw ymm8, ymm8, ymm10                           // acc_1_0
-  vpbroadcastd ymm10, dword ptr [r14 + 48]               // a_0
-  vpmaddubsw ymm10, ymm7, ymm10                          // product
-  vpaddw ymm9, ymm9, ymm10                               // acc_0_0
-  vpbroadcastd ymm10, dword ptr [r14 + 52]               // a_1
-  vpmaddubsw ymm7, ymm7, ymm10                           // product
-  vpaddw ymm7, ymm8, ymm7                                // acc_1_0
-  vmovdqu ymm8, ymmword ptr [rbp + 192]                  // raw_0
-  vpand ymm10, ymm8, ymm1                                // lo_0
+  vmovdqu ymm8, ymmword ptr [rbp + 128]                  // raw_0
+  vpand ymm9, ymm8, ymm1                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm1                                 // hi_0
-  vpshufb ymm10, ymm0, ymm10                             // value_0
+  vpshufb ymm9, ymm0, ymm9                               // value_0
   vpshufb ymm8, ymm0, ymm8                               // value_0
-  vpbroadcastd ymm11, dword ptr [r14 + 24]               // a_0
-  vpmaddubsw ymm11, ymm10, ymm11                         // product
-  vpaddw ymm9, ymm9, ymm11                               // acc_0_0
-  vpbroadcastd ymm11, dword ptr [r14 + 28]               // a_1
-  vpmaddubsw ymm10, ymm10, ymm11                         // product
-  vpaddw ymm7, ymm7, ymm10                               // acc_1_0
-  vpbroadcastd ymm10, dword ptr [r14 + 56]               // a_0
-  vpmaddubsw ymm10, ymm8, ymm10                          // product
-  vpaddw ymm9, ymm9, ymm10                               // acc_0_0
-  vpbroadcastd ymm10, dword ptr [r14 + 60]               // a_1
-  vpmaddubsw ymm8, ymm8, ymm10                           // product
-  vpaddw ymm7, ymm7, ymm8                                // acc_1_0
-  vpmaddwd ymm8, ymm9, ymm2                              // wide
-  vpaddd ymm6, ymm8, ymm6                                // sum_0_0
-  vpmaddwd ymm7, ymm7, ymm2                              // wide
-  vpaddd ymm5, ymm7, ymm5                                // sum_1_0
+  vpbroadcastd ymm10, dword ptr [r14 + 16]               // a_0
+  vpmaddubsw ymm10, ymm9, ymm10                          // acc_0_0
+  vpbroadcastd ymm11, dword ptr [r14 + 20]               // a_1
+  vpmaddubsw ymm9, ymm9, ymm11                           // acc_1_0
+  vpbroadcastd ymm11, dword ptr [r14 + 48]               // a_0
+  vpmaddubsw ymm11, ymm8, ymm11                          // product
+  vpaddw ymm10, ymm10, ymm11                             // acc_0_0
+  vpbroadcastd ymm11, dword ptr [r14 + 52]               // a_1
+  vpmaddubsw ymm8, ymm8, ymm11                           // product
+  vpaddw ymm8, ymm9, ymm8                                // acc_1_0
+  vmovdqu ymm9, ymmword ptr [rbp + 192]                  // raw_0
+  vpand ymm11, ymm9, ymm1                                // lo_0
+  vpsrlw ymm9, ymm9, 4                                   // hi_0
+  vpand ymm9, ymm9, ymm1                                 // hi_0
+  vpshufb ymm11, ymm0, ymm11                             // value_0
+  vpshufb ymm9, ymm0, ymm9                               // value_0
+  vpbroadcastd ymm12, dword ptr [r14 + 24]               // a_0
+  vpmaddubsw ymm12, ymm11, ymm12                         // product
+  vpaddw ymm10, ymm10, ymm12                             // acc_0_0
+  vpbroadcastd ymm12, dword ptr [r14 + 28]               // a_1
+  vpmaddubsw ymm11, ymm11, ymm12                         // product
+  vpaddw ymm8, ymm8, ymm11                               // acc_1_0
+  vpbroadcastd ymm11, dword ptr [r14 + 56]               // a_0
+  vpmaddubsw ymm11, ymm9, ymm11                          // product
+  vpaddw ymm10, ymm10, ymm11                             // acc_0_0
+  vpbroadcastd ymm11, dword ptr [r14 + 60]               // a_1
+  vpmaddubsw ymm9, ymm9, ymm11                           // product
+  vpaddw ymm8, ymm8, ymm9                                // acc_1_0
+  vpmaddwd ymm9, ymm10, ymm2                             // wide
+  vpaddd ymm7, ymm9, ymm7                                // sum_0_0
+  vpmaddwd ymm8, ymm8, ymm2                              // wide
+  vpaddd ymm6, ymm8, ymm6                                // sum_1_0
   lea r15, [rbp + r12]                                   // scales
-  vmovq xmm7, qword ptr [r15 + 256]                      // scale
-  vpmovsxbd ymm7, xmm7                                   // scale_0
-  vpslld ymm7, ymm7, 24                                  // scale_0
-  vpsrld ymm7, ymm7, 1                                   // scale_0
-  mov r15, 1056964608
-  vmovd xmm8, r15d                                       // unit
-  vpbroadcastd ymm8, xmm8
-  vmulps ymm7, ymm7, ymm8                                // scale
+  vmovq xmm8, qword ptr [r15 + 256]                      // scale
+  vpmovsxbd ymm8, xmm8                                   // scale_0
+  vpslld ymm8, ymm8, 24                                  // scale_0
+  vpsrld ymm8, ymm8, 1                                   // scale_0
+  vmulps ymm8, ymm8, ymm5                                // scale
+  vcvtdq2ps ymm7, ymm7                                   // real
   vcvtdq2ps ymm6, ymm6                                   // real
-  vcvtdq2ps ymm5, ymm5                                   // real
-  vpbroadcastd ymm8, dword ptr [r14 + 72]                // scale_row_0
-  vpbroadcastd ymm9, dword ptr [r14 + 76]                // scale_row_1
-  vmulps ymm6, ymm6, ymm8                                // real
-  vmulps ymm5, ymm5, ymm9                                // real
-  vfmadd231ps ymm3, ymm6, ymm7                           // f_0
-  vfmadd231ps ymm4, ymm5, ymm7                           // f_1
+  vpbroadcastd ymm9, dword ptr [r14 + 72]                // scale_row_0
+  vpbroadcastd ymm10, dword ptr [r14 + 76]               // scale_row_1
+  vmulps ymm7, ymm7, ymm9                                // real
+  vmulps ymm6, ymm6, ymm10                               // real
+  vfmadd231ps ymm3, ymm7, ymm8                           // f_0
+  vfmadd231ps ymm4, ymm6, ymm8                           // f_1
   lea r14, [r14 + 80]
   lea rbp, [rbp + 272]
   lea r11, [r11 + rsi]                                   // ahead
@@ -552,7 +554,8 @@ L(n_done):
   vmovaps xmm9, xmmword ptr [rsp + 144]
   vmovaps xmm10, xmmword ptr [rsp + 160]
   vmovaps xmm11, xmmword ptr [rsp + 176]
-  add rsp, 200
+  vmovaps xmm12, xmmword ptr [rsp + 192]
+  add rsp, 216
   ret
   .seh_endproc
 #endif

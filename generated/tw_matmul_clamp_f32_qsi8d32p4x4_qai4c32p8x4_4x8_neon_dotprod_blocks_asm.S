@@ -7,7 +7,7 @@
 // rhs i4 n8 kr4 pair=column us k%32 b64 [data/b|scales:f16/b|zeros:f16/b|sums:f32*1|bias:f32] (bbbbf7c389c9d825)
 //     | 32 x k bits of codes | 8 f16 x scales a block | 8 f16 x zeros a block | 8 f32 x sums | 8 f32 x bias |
 // or blocks of any other multiple of 64
-// tile 4 x 8: needs 30 vector registers on neon_dotprod (8 accumulators + 20 operands + 1 mask + 1 other), 32 exist
+// tile 4 x 8: needs 25 vector registers on neon_dotprod (9 accumulators + 15 operands + 1 mask), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (3e887c36ec403362)
 // again  tilewright generate
@@ -305,37 +305,25 @@ L(k_done):
   scvtf v30.4s, v0.4s                                    // real
   scvtf v7.4s, v7.4s                                     // real
   ldr d0, [x13, #16]                                     // scale
-  fcvtl v31.4s, v0.4h                                    // zero_0
-  ldr d0, [x13, #24]                                     // scale
-  fcvtl v8.4s, v0.4h                                     // zero_1
+  fcvtl v0.4s, v0.4h                                     // zero_0
+  ldr d1, [x13, #24]                                     // scale
+  fcvtl v1.4s, v1.4h                                     // zero_1
+  ldr x14, =1040187392
+  dup v2.4s, w14                                         // eighth
+  fadd v31.4s, v0.4s, v0.4s                              // zeros
+  fmul v8.4s, v1.4s, v2.4s                               // zeros
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12]            // sums_of_codes, sums_of_codes, sums_of_codes, sums_of_codes
   scvtf v0.4s, v0.4s                                     // sums_of_codes
-  ldr x12, =1040187392
-  dup v9.4s, w12                                         // eighth
-  fadd v10.4s, v0.4s, v0.4s                              // sums_of_codes
-  fmul v0.4s, v0.4s, v9.4s                               // sums_of_codes
   scvtf v1.4s, v1.4s                                     // sums_of_codes
-  ldr x12, =1040187392
-  dup v9.4s, w12                                         // eighth
-  fadd v11.4s, v1.4s, v1.4s                              // sums_of_codes
-  fmul v1.4s, v1.4s, v9.4s                               // sums_of_codes
   scvtf v2.4s, v2.4s                                     // sums_of_codes
-  ldr x12, =1040187392
-  dup v9.4s, w12                                         // eighth
-  fadd v12.4s, v2.4s, v2.4s                              // sums_of_codes
-  fmul v2.4s, v2.4s, v9.4s                               // sums_of_codes
   scvtf v3.4s, v3.4s                                     // sums_of_codes
-  ldr x12, =1040187392
-  dup v9.4s, w12                                         // eighth
-  fadd v13.4s, v3.4s, v3.4s                              // sums_of_codes
-  fmul v3.4s, v3.4s, v9.4s                               // sums_of_codes
-  fmla v27.4s, v10.4s, v31.4s                            // real
+  fmla v27.4s, v0.4s, v31.4s                             // real
   fmla v4.4s, v0.4s, v8.4s                               // real
-  fmla v28.4s, v11.4s, v31.4s                            // real
+  fmla v28.4s, v1.4s, v31.4s                             // real
   fmla v5.4s, v1.4s, v8.4s                               // real
-  fmla v29.4s, v12.4s, v31.4s                            // real
+  fmla v29.4s, v2.4s, v31.4s                             // real
   fmla v6.4s, v2.4s, v8.4s                               // real
-  fmla v30.4s, v13.4s, v31.4s                            // real
+  fmla v30.4s, v3.4s, v31.4s                             // real
   fmla v7.4s, v3.4s, v8.4s                               // real
   mov x12, x15
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12], #64       // scale_row, scale_row, scale_row, scale_row

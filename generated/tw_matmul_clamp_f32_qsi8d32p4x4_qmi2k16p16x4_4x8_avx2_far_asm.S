@@ -15,8 +15,8 @@
 //  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi -  r8 dst_tile  r9 k_padded
 //  r10 ahead  r11 -  rbx beyond  rbp beyond  r12 block_left  r13 lhs_panel  r14 k_left  r15 scales
 //  ymm0 mask  ymm1 ones  ymm2 f_0  ymm3 f_1  ymm4 f_2  ymm5 f_3  ymm6 zero_0  ymm7 zero_0
-//  ymm8 raw_0 ...  ymm9 lo_0 ...  ymm10 a_0 ...  ymm11 a_1 ...  ymm12 a_2 ...  ymm13 a_3 ...
-//  ymm14 a_0 ...
+//  ymm8 negated_half  ymm9 raw_0 ...  ymm10 lo_0 ...  ymm11 a_0 ...  ymm12 a_1 ...  ymm13 a_2 ...
+//  ymm14 a_3 ...  ymm15 a_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -62,8 +62,8 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p16x4_4x8_avx2_far_asm:
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p16x4_4x8_avx2_far_asm
-  sub rsp, 264
-  .seh_stackalloc 264
+  sub rsp, 280
+  .seh_stackalloc 280
   mov qword ptr [rsp + 48], rsi
   .seh_savereg rsi, 48
   mov qword ptr [rsp + 56], rdi
@@ -98,6 +98,8 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p16x4_4x8_avx2_far_asm:
   .seh_savexmm xmm13, 224
   vmovaps xmmword ptr [rsp + 240], xmm14
   .seh_savexmm xmm14, 240
+  vmovaps xmmword ptr [rsp + 256], xmm15
+  .seh_savexmm xmm15, 256
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -253,6 +255,9 @@ L(block):
   vmovdqu xmm7, xmmword ptr [r14 + -32]                  // scale
   vcvtph2ps ymm7, xmm7                                   // zero_0
   mov r14, 16
+  mov r15, 3221225472                                    // number
+  vmovd xmm8, r15d                                       // negated_half
+  vpbroadcastd ymm8, xmm8
   test r14, r14
   jz L(k_done)
   .balign 64
@@ -260,116 +265,113 @@ L(k):
   prefetcht1 byte ptr [r10 + 0]                          // ahead
   prefetcht1 byte ptr [r10 + 64]                         // ahead
   lea r10, [r10 + rsi]                                   // ahead
-  vmovdqu ymm8, ymmword ptr [r11 + 0]                    // raw_0
-  vpand ymm9, ymm8, ymm0                                 // lo_0
-  vpbroadcastd ymm10, dword ptr [r13 + 0]                // a_0
-  vpmaddubsw ymm10, ymm9, ymm10                          // acc_0_0
-  vpbroadcastd ymm11, dword ptr [r13 + 4]                // a_1
-  vpmaddubsw ymm11, ymm9, ymm11                          // acc_1_0
-  vpbroadcastd ymm12, dword ptr [r13 + 8]                // a_2
-  vpmaddubsw ymm12, ymm9, ymm12                          // acc_2_0
-  vpbroadcastd ymm13, dword ptr [r13 + 12]               // a_3
-  vpmaddubsw ymm9, ymm9, ymm13                           // acc_3_0
-  vpsrlw ymm13, ymm8, 2                                  // mid_0
-  vpand ymm13, ymm13, ymm0                               // mid_0
-  vpbroadcastd ymm14, dword ptr [r13 + 16]               // a_0
-  vpmaddubsw ymm14, ymm13, ymm14                         // product
-  vpaddw ymm10, ymm10, ymm14                             // acc_0_0
-  vpbroadcastd ymm14, dword ptr [r13 + 20]               // a_1
-  vpmaddubsw ymm14, ymm13, ymm14                         // product
-  vpaddw ymm11, ymm11, ymm14                             // acc_1_0
-  vpbroadcastd ymm14, dword ptr [r13 + 24]               // a_2
-  vpmaddubsw ymm14, ymm13, ymm14                         // product
-  vpaddw ymm12, ymm12, ymm14                             // acc_2_0
-  vpbroadcastd ymm14, dword ptr [r13 + 28]               // a_3
-  vpmaddubsw ymm13, ymm13, ymm14                         // product
-  vpaddw ymm9, ymm9, ymm13                               // acc_3_0
-  vpsrlw ymm13, ymm8, 4                                  // mid_0
-  vpand ymm13, ymm13, ymm0                               // mid_0
-  vpsrlw ymm8, ymm8, 6                                   // hi_0
-  vpand ymm8, ymm8, ymm0                                 // hi_0
-  vpbroadcastd ymm14, dword ptr [r13 + 32]               // a_0
-  vpmaddubsw ymm14, ymm13, ymm14                         // product
-  vpaddw ymm10, ymm10, ymm14                             // acc_0_0
-  vpbroadcastd ymm14, dword ptr [r13 + 36]               // a_1
-  vpmaddubsw ymm14, ymm13, ymm14                         // product
-  vpaddw ymm11, ymm11, ymm14                             // acc_1_0
-  vpbroadcastd ymm14, dword ptr [r13 + 40]               // a_2
-  vpmaddubsw ymm14, ymm13, ymm14                         // product
-  vpaddw ymm12, ymm12, ymm14                             // acc_2_0
-  vpbroadcastd ymm14, dword ptr [r13 + 44]               // a_3
-  vpmaddubsw ymm13, ymm13, ymm14                         // product
-  vpaddw ymm9, ymm9, ymm13                               // acc_3_0
-  vpbroadcastd ymm13, dword ptr [r13 + 48]               // a_0
-  vpmaddubsw ymm13, ymm8, ymm13                          // product
-  vpaddw ymm10, ymm10, ymm13                             // acc_0_0
-  vpmaddwd ymm10, ymm10, ymm1                            // wide
-  vpbroadcastd ymm13, dword ptr [r13 + 52]               // a_1
-  vpmaddubsw ymm13, ymm8, ymm13                          // product
-  vpaddw ymm11, ymm11, ymm13                             // acc_1_0
+  vmovdqu ymm9, ymmword ptr [r11 + 0]                    // raw_0
+  vpand ymm10, ymm9, ymm0                                // lo_0
+  vpbroadcastd ymm11, dword ptr [r13 + 0]                // a_0
+  vpmaddubsw ymm11, ymm10, ymm11                         // acc_0_0
+  vpbroadcastd ymm12, dword ptr [r13 + 4]                // a_1
+  vpmaddubsw ymm12, ymm10, ymm12                         // acc_1_0
+  vpbroadcastd ymm13, dword ptr [r13 + 8]                // a_2
+  vpmaddubsw ymm13, ymm10, ymm13                         // acc_2_0
+  vpbroadcastd ymm14, dword ptr [r13 + 12]               // a_3
+  vpmaddubsw ymm10, ymm10, ymm14                         // acc_3_0
+  vpsrlw ymm14, ymm9, 2                                  // mid_0
+  vpand ymm14, ymm14, ymm0                               // mid_0
+  vpbroadcastd ymm15, dword ptr [r13 + 16]               // a_0
+  vpmaddubsw ymm15, ymm14, ymm15                         // product
+  vpaddw ymm11, ymm11, ymm15                             // acc_0_0
+  vpbroadcastd ymm15, dword ptr [r13 + 20]               // a_1
+  vpmaddubsw ymm15, ymm14, ymm15                         // product
+  vpaddw ymm12, ymm12, ymm15                             // acc_1_0
+  vpbroadcastd ymm15, dword ptr [r13 + 24]               // a_2
+  vpmaddubsw ymm15, ymm14, ymm15                         // product
+  vpaddw ymm13, ymm13, ymm15                             // acc_2_0
+  vpbroadcastd ymm15, dword ptr [r13 + 28]               // a_3
+  vpmaddubsw ymm14, ymm14, ymm15                         // product
+  vpaddw ymm10, ymm10, ymm14                             // acc_3_0
+  vpsrlw ymm14, ymm9, 4                                  // mid_0
+  vpand ymm14, ymm14, ymm0                               // mid_0
+  vpsrlw ymm9, ymm9, 6                                   // hi_0
+  vpand ymm9, ymm9, ymm0                                 // hi_0
+  vpbroadcastd ymm15, dword ptr [r13 + 32]               // a_0
+  vpmaddubsw ymm15, ymm14, ymm15                         // product
+  vpaddw ymm11, ymm11, ymm15                             // acc_0_0
+  vpbroadcastd ymm15, dword ptr [r13 + 36]               // a_1
+  vpmaddubsw ymm15, ymm14, ymm15                         // product
+  vpaddw ymm12, ymm12, ymm15                             // acc_1_0
+  vpbroadcastd ymm15, dword ptr [r13 + 40]               // a_2
+  vpmaddubsw ymm15, ymm14, ymm15                         // product
+  vpaddw ymm13, ymm13, ymm15                             // acc_2_0
+  vpbroadcastd ymm15, dword ptr [r13 + 44]               // a_3
+  vpmaddubsw ymm14, ymm14, ymm15                         // product
+  vpaddw ymm10, ymm10, ymm14                             // acc_3_0
+  vpbroadcastd ymm14, dword ptr [r13 + 48]               // a_0
+  vpmaddubsw ymm14, ymm9, ymm14                          // product
+  vpaddw ymm11, ymm11, ymm14                             // acc_0_0
   vpmaddwd ymm11, ymm11, ymm1                            // wide
-  vpbroadcastd ymm13, dword ptr [r13 + 56]               // a_2
-  vpmaddubsw ymm13, ymm8, ymm13                          // product
-  vpaddw ymm12, ymm12, ymm13                             // acc_2_0
+  vpbroadcastd ymm14, dword ptr [r13 + 52]               // a_1
+  vpmaddubsw ymm14, ymm9, ymm14                          // product
+  vpaddw ymm12, ymm12, ymm14                             // acc_1_0
   vpmaddwd ymm12, ymm12, ymm1                            // wide
-  vpbroadcastd ymm13, dword ptr [r13 + 60]               // a_3
-  vpmaddubsw ymm8, ymm8, ymm13                           // product
-  vpaddw ymm8, ymm9, ymm8                                // acc_3_0
-  vpmaddwd ymm8, ymm8, ymm1                              // wide
-  vpbroadcastd ymm9, dword ptr [r13 + 64]                // sum
-  vpaddd ymm9, ymm10, ymm9                               // sum_0_0
-  vcvtdq2ps ymm9, ymm9                                   // real
-  vpbroadcastd ymm10, dword ptr [r13 + 68]               // sum
-  vpaddd ymm10, ymm11, ymm10                             // sum_1_0
+  vpbroadcastd ymm14, dword ptr [r13 + 56]               // a_2
+  vpmaddubsw ymm14, ymm9, ymm14                          // product
+  vpaddw ymm13, ymm13, ymm14                             // acc_2_0
+  vpmaddwd ymm13, ymm13, ymm1                            // wide
+  vpbroadcastd ymm14, dword ptr [r13 + 60]               // a_3
+  vpmaddubsw ymm9, ymm9, ymm14                           // product
+  vpaddw ymm9, ymm10, ymm9                               // acc_3_0
+  vpmaddwd ymm9, ymm9, ymm1                              // wide
+  vpbroadcastd ymm10, dword ptr [r13 + 64]               // sum
+  vpaddd ymm10, ymm11, ymm10                             // sum_0_0
   vcvtdq2ps ymm10, ymm10                                 // real
-  vpbroadcastd ymm11, dword ptr [r13 + 72]               // sum
-  vpaddd ymm11, ymm12, ymm11                             // sum_2_0
+  vpbroadcastd ymm11, dword ptr [r13 + 68]               // sum
+  vpaddd ymm11, ymm12, ymm11                             // sum_1_0
   vcvtdq2ps ymm11, ymm11                                 // real
-  vpbroadcastd ymm12, dword ptr [r13 + 76]               // sum
-  vpaddd ymm8, ymm8, ymm12                               // sum_3_0
-  vcvtdq2ps ymm8, ymm8                                   // real
+  vpbroadcastd ymm12, dword ptr [r13 + 72]               // sum
+  vpaddd ymm12, ymm13, ymm12                             // sum_2_0
+  vcvtdq2ps ymm12, ymm12                                 // real
+  vpbroadcastd ymm13, dword ptr [r13 + 76]               // sum
+  vpaddd ymm9, ymm9, ymm13                               // sum_3_0
+  vcvtdq2ps ymm9, ymm9                                   // real
   lea r15, [r11 + rbx]                                   // scales
   lea r11, [r11 + 96]
-  vmovq xmm12, qword ptr [r15 + 64]                      // scale
-  vpmovsxbd ymm12, xmm12                                 // scale_0
-  vcvtdq2ps ymm12, ymm12                                 // scale_0
-  vmulps ymm12, ymm12, ymm6                              // scale_0
-  vmovq xmm13, qword ptr [r15 + 80]                      // scale
-  vpmovsxbd ymm13, xmm13                                 // minimum_0
-  vcvtdq2ps ymm13, ymm13                                 // minimum_0
-  vmulps ymm9, ymm9, ymm12                               // real
-  vmulps ymm10, ymm10, ymm12                             // real
-  vmulps ymm11, ymm11, ymm12                             // real
-  vmulps ymm8, ymm8, ymm12                               // real
-  mov r15, 3221225472
-  vmovd xmm14, r15d                                      // negated_half
-  vpbroadcastd ymm14, xmm14
-  vmulps ymm12, ymm12, ymm14                             // half
-  vfmadd231ps ymm12, ymm13, ymm7                         // middle
-  vpbroadcastd ymm13, dword ptr [r13 + 64]               // sum_of_codes
-  vpsrad ymm13, ymm13, 1                                 // sum_of_codes
-  vcvtdq2ps ymm13, ymm13                                 // sum_of_codes
-  vfmadd231ps ymm9, ymm13, ymm12                         // real
-  vpbroadcastd ymm13, dword ptr [r13 + 68]               // sum_of_codes
-  vpsrad ymm13, ymm13, 1                                 // sum_of_codes
-  vcvtdq2ps ymm13, ymm13                                 // sum_of_codes
-  vfmadd231ps ymm10, ymm13, ymm12                        // real
-  vpbroadcastd ymm13, dword ptr [r13 + 72]               // sum_of_codes
-  vpsrad ymm13, ymm13, 1                                 // sum_of_codes
-  vcvtdq2ps ymm13, ymm13                                 // sum_of_codes
-  vfmadd231ps ymm11, ymm13, ymm12                        // real
-  vpbroadcastd ymm13, dword ptr [r13 + 76]               // sum_of_codes
-  vpsrad ymm13, ymm13, 1                                 // sum_of_codes
-  vcvtdq2ps ymm13, ymm13                                 // sum_of_codes
-  vfmadd231ps ymm8, ymm13, ymm12                         // real
-  vpbroadcastd ymm12, dword ptr [r13 + 80]               // scale_row_0
-  vfmadd231ps ymm2, ymm9, ymm12                          // f_0
-  vpbroadcastd ymm9, dword ptr [r13 + 84]                // scale_row_1
-  vfmadd231ps ymm3, ymm10, ymm9                          // f_1
-  vpbroadcastd ymm9, dword ptr [r13 + 88]                // scale_row_2
-  vfmadd231ps ymm4, ymm11, ymm9                          // f_2
-  vpbroadcastd ymm9, dword ptr [r13 + 92]                // scale_row_3
-  vfmadd231ps ymm5, ymm8, ymm9                           // f_3
+  vmovq xmm13, qword ptr [r15 + 64]                      // scale
+  vpmovsxbd ymm13, xmm13                                 // scale_0
+  vcvtdq2ps ymm13, ymm13                                 // scale_0
+  vmulps ymm13, ymm13, ymm6                              // scale_0
+  vmovq xmm14, qword ptr [r15 + 80]                      // scale
+  vpmovsxbd ymm14, xmm14                                 // minimum_0
+  vcvtdq2ps ymm14, ymm14                                 // minimum_0
+  vmulps ymm10, ymm10, ymm13                             // real
+  vmulps ymm11, ymm11, ymm13                             // real
+  vmulps ymm12, ymm12, ymm13                             // real
+  vmulps ymm9, ymm9, ymm13                               // real
+  vmulps ymm13, ymm13, ymm8                              // half
+  vfmadd231ps ymm13, ymm14, ymm7                         // middle
+  vpbroadcastd ymm14, dword ptr [r13 + 64]               // sum_of_codes
+  vpsrad ymm14, ymm14, 1                                 // sum_of_codes
+  vcvtdq2ps ymm14, ymm14                                 // sum_of_codes
+  vfmadd231ps ymm10, ymm14, ymm13                        // real
+  vpbroadcastd ymm14, dword ptr [r13 + 68]               // sum_of_codes
+  vpsrad ymm14, ymm14, 1                                 // sum_of_codes
+  vcvtdq2ps ymm14, ymm14                                 // sum_of_codes
+  vfmadd231ps ymm11, ymm14, ymm13                        // real
+  vpbroadcastd ymm14, dword ptr [r13 + 72]               // sum_of_codes
+  vpsrad ymm14, ymm14, 1                                 // sum_of_codes
+  vcvtdq2ps ymm14, ymm14                                 // sum_of_codes
+  vfmadd231ps ymm12, ymm14, ymm13                        // real
+  vpbroadcastd ymm14, dword ptr [r13 + 76]               // sum_of_codes
+  vpsrad ymm14, ymm14, 1                                 // sum_of_codes
+  vcvtdq2ps ymm14, ymm14                                 // sum_of_codes
+  vfmadd231ps ymm9, ymm14, ymm13                         // real
+  vpbroadcastd ymm13, dword ptr [r13 + 80]               // scale_row_0
+  vfmadd231ps ymm2, ymm10, ymm13                         // f_0
+  vpbroadcastd ymm10, dword ptr [r13 + 84]               // scale_row_1
+  vfmadd231ps ymm3, ymm11, ymm10                         // f_1
+  vpbroadcastd ymm10, dword ptr [r13 + 88]               // scale_row_2
+  vfmadd231ps ymm4, ymm12, ymm10                         // f_2
+  vpbroadcastd ymm10, dword ptr [r13 + 92]               // scale_row_3
+  vfmadd231ps ymm5, ymm9, ymm10                          // f_3
   lea r13, [r13 + 96]
   sub r14, 1                                             // next k
   ja L(k)
@@ -706,7 +708,8 @@ L(n_done):
   vmovaps xmm12, xmmword ptr [rsp + 208]
   vmovaps xmm13, xmmword ptr [rsp + 224]
   vmovaps xmm14, xmmword ptr [rsp + 240]
-  add rsp, 264
+  vmovaps xmm15, xmmword ptr [rsp + 256]
+  add rsp, 280
   ret
   .seh_endproc
 #endif

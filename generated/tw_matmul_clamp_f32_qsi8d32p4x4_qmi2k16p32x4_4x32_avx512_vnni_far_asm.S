@@ -13,12 +13,12 @@
 //
 // Registers in loop k:
 //  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 ahead_step  r9 dst_tile
-//  r10 k_padded  r11 ahead  rbx m_left  rbp block_left  r12 lhs_panel  r13 -  r14 k_left  r15 -
-//  zmm0 mask  zmm1 f_0  zmm2 f_1  zmm3 f_2  zmm4 f_3  zmm5 f_4  zmm6 f_5  zmm7 f_6  zmm8 f_7
-//  zmm9 zero_0  zmm10 zero_1  zmm11 zero_0  zmm12 zero_1  zmm13 acc_0_0 ...  zmm14 raw_0 ...
-//  zmm15 acc_3_1 ...  zmm16 acc_1_0 ...  zmm17 acc_0_1 ...  zmm18 raw_1 ...  zmm19 mid_0 ...
-//  zmm20 acc_2_0 ...  zmm21 acc_1_1  zmm22 acc_3_0 ...  zmm23 acc_2_1  zmm24 mid_1 ...
-//  zmm25 a_0 ...
+//  r10 k_padded  r11 ahead  rbx m_left  rbp block_left  r12 lhs_panel  r13 -  r14 k_left  zmm0 mask
+//  zmm1 f_0  zmm2 f_1  zmm3 f_2  zmm4 f_3  zmm5 f_4  zmm6 f_5  zmm7 f_6  zmm8 f_7  zmm9 zero_0
+//  zmm10 zero_1  zmm11 zero_0  zmm12 zero_1  zmm13 negated_half  zmm14 acc_0_0 ...  zmm15 raw_0 ...
+//  zmm16 acc_3_1 ...  zmm17 acc_1_0 ...  zmm18 acc_0_1 ...  zmm19 raw_1 ...  zmm20 mid_0 ...
+//  zmm21 acc_2_0 ...  zmm22 acc_1_1  zmm23 acc_3_0 ...  zmm24 acc_2_1  zmm25 mid_1 ...
+//  zmm26 a_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -240,146 +240,146 @@ L(block):
   vmovdqu32 ymm12, ymmword ptr [r13 + -32]               // scale
   vcvtph2ps zmm12, ymm12                                 // zero_1
   mov r14, 16
+  mov r15, 3221225472                                    // number
+  vpbroadcastd zmm13, r15d                               // negated_half
   test r14, r14
   jz L(k_done)
   .balign 64
 L(k):
-  vpbroadcastd zmm13, dword ptr [r12 + 64]               // acc_0_0
-  vmovdqu64 zmm14, zmmword ptr [r13 + 0]                 // raw_0
-  vpandd zmm15, zmm14, zmm0                              // lo_0
-  vpbroadcastd zmm16, dword ptr [r12 + 0]                // a_0
-  vpdpbusd zmm13, zmm15, zmm16                           // acc_0_0
-  vpbroadcastd zmm17, dword ptr [r12 + 64]               // acc_0_1
-  vmovdqu64 zmm18, zmmword ptr [r13 + 64]                // raw_1
-  vpandd zmm19, zmm18, zmm0                              // lo_1
-  vpdpbusd zmm17, zmm19, zmm16                           // acc_0_1
-  vpbroadcastd zmm16, dword ptr [r12 + 68]               // acc_1_0
-  vpbroadcastd zmm20, dword ptr [r12 + 4]                // a_1
-  vpdpbusd zmm16, zmm15, zmm20                           // acc_1_0
-  vpbroadcastd zmm21, dword ptr [r12 + 68]               // acc_1_1
-  vpdpbusd zmm21, zmm19, zmm20                           // acc_1_1
-  vpbroadcastd zmm20, dword ptr [r12 + 72]               // acc_2_0
-  vpbroadcastd zmm22, dword ptr [r12 + 8]                // a_2
-  vpdpbusd zmm20, zmm15, zmm22                           // acc_2_0
-  vpbroadcastd zmm23, dword ptr [r12 + 72]               // acc_2_1
-  vpdpbusd zmm23, zmm19, zmm22                           // acc_2_1
-  vpbroadcastd zmm22, dword ptr [r12 + 76]               // acc_3_0
-  vpbroadcastd zmm24, dword ptr [r12 + 12]               // a_3
-  vpdpbusd zmm22, zmm15, zmm24                           // acc_3_0
-  vpbroadcastd zmm15, dword ptr [r12 + 76]               // acc_3_1
-  vpdpbusd zmm15, zmm19, zmm24                           // acc_3_1
-  vpsrlw zmm19, zmm14, 2                                 // mid_0
-  vpandd zmm19, zmm19, zmm0                              // mid_0
-  vpsrlw zmm24, zmm18, 2                                 // mid_1
-  vpandd zmm24, zmm24, zmm0                              // mid_1
-  vpbroadcastd zmm25, dword ptr [r12 + 16]               // a_0
-  vpdpbusd zmm13, zmm19, zmm25                           // acc_0_0
-  vpdpbusd zmm17, zmm24, zmm25                           // acc_0_1
-  vpbroadcastd zmm25, dword ptr [r12 + 20]               // a_1
-  vpdpbusd zmm16, zmm19, zmm25                           // acc_1_0
-  vpdpbusd zmm21, zmm24, zmm25                           // acc_1_1
-  vpbroadcastd zmm25, dword ptr [r12 + 24]               // a_2
-  vpdpbusd zmm20, zmm19, zmm25                           // acc_2_0
-  vpdpbusd zmm23, zmm24, zmm25                           // acc_2_1
-  vpbroadcastd zmm25, dword ptr [r12 + 28]               // a_3
-  vpdpbusd zmm22, zmm19, zmm25                           // acc_3_0
-  vpdpbusd zmm15, zmm24, zmm25                           // acc_3_1
-  vpsrlw zmm19, zmm14, 4                                 // mid_0
-  vpandd zmm19, zmm19, zmm0                              // mid_0
-  vpsrlw zmm24, zmm18, 4                                 // mid_1
-  vpandd zmm24, zmm24, zmm0                              // mid_1
-  vpbroadcastd zmm25, dword ptr [r12 + 32]               // a_0
-  vpdpbusd zmm13, zmm19, zmm25                           // acc_0_0
-  vpdpbusd zmm17, zmm24, zmm25                           // acc_0_1
-  vpbroadcastd zmm25, dword ptr [r12 + 36]               // a_1
-  vpdpbusd zmm16, zmm19, zmm25                           // acc_1_0
-  vpdpbusd zmm21, zmm24, zmm25                           // acc_1_1
-  vpbroadcastd zmm25, dword ptr [r12 + 40]               // a_2
-  vpdpbusd zmm20, zmm19, zmm25                           // acc_2_0
-  vpdpbusd zmm23, zmm24, zmm25                           // acc_2_1
-  vpbroadcastd zmm25, dword ptr [r12 + 44]               // a_3
-  vpdpbusd zmm22, zmm19, zmm25                           // acc_3_0
-  vpdpbusd zmm15, zmm24, zmm25                           // acc_3_1
-  vpsrlw zmm14, zmm14, 6                                 // hi_0
-  vpandd zmm14, zmm14, zmm0                              // hi_0
-  vpsrlw zmm18, zmm18, 6                                 // hi_1
-  vpandd zmm18, zmm18, zmm0                              // hi_1
-  vpbroadcastd zmm19, dword ptr [r12 + 48]               // a_0
-  vpdpbusd zmm13, zmm14, zmm19                           // acc_0_0
-  vpdpbusd zmm17, zmm18, zmm19                           // acc_0_1
-  vpbroadcastd zmm19, dword ptr [r12 + 52]               // a_1
-  vpdpbusd zmm16, zmm14, zmm19                           // acc_1_0
-  vpdpbusd zmm21, zmm18, zmm19                           // acc_1_1
-  vpbroadcastd zmm19, dword ptr [r12 + 56]               // a_2
-  vpdpbusd zmm20, zmm14, zmm19                           // acc_2_0
-  vpdpbusd zmm23, zmm18, zmm19                           // acc_2_1
-  vpbroadcastd zmm19, dword ptr [r12 + 60]               // a_3
-  vpdpbusd zmm22, zmm14, zmm19                           // acc_3_0
-  vpdpbusd zmm15, zmm18, zmm19                           // acc_3_1
-  vmovdqu32 xmm14, xmmword ptr [r13 + 128]               // scale
-  vpmovsxbd zmm14, xmm14                                 // scale_0
-  vcvtdq2ps zmm14, zmm14                                 // scale_0
-  vmulps zmm14, zmm14, zmm9                              // scale_0
-  mov r15, 3221225472
-  vpbroadcastd zmm18, r15d                               // negated_half
+  vpbroadcastd zmm14, dword ptr [r12 + 64]               // acc_0_0
+  vmovdqu64 zmm15, zmmword ptr [r13 + 0]                 // raw_0
+  vpandd zmm16, zmm15, zmm0                              // lo_0
+  vpbroadcastd zmm17, dword ptr [r12 + 0]                // a_0
+  vpdpbusd zmm14, zmm16, zmm17                           // acc_0_0
+  vpbroadcastd zmm18, dword ptr [r12 + 64]               // acc_0_1
+  vmovdqu64 zmm19, zmmword ptr [r13 + 64]                // raw_1
+  vpandd zmm20, zmm19, zmm0                              // lo_1
+  vpdpbusd zmm18, zmm20, zmm17                           // acc_0_1
+  vpbroadcastd zmm17, dword ptr [r12 + 68]               // acc_1_0
+  vpbroadcastd zmm21, dword ptr [r12 + 4]                // a_1
+  vpdpbusd zmm17, zmm16, zmm21                           // acc_1_0
+  vpbroadcastd zmm22, dword ptr [r12 + 68]               // acc_1_1
+  vpdpbusd zmm22, zmm20, zmm21                           // acc_1_1
+  vpbroadcastd zmm21, dword ptr [r12 + 72]               // acc_2_0
+  vpbroadcastd zmm23, dword ptr [r12 + 8]                // a_2
+  vpdpbusd zmm21, zmm16, zmm23                           // acc_2_0
+  vpbroadcastd zmm24, dword ptr [r12 + 72]               // acc_2_1
+  vpdpbusd zmm24, zmm20, zmm23                           // acc_2_1
+  vpbroadcastd zmm23, dword ptr [r12 + 76]               // acc_3_0
+  vpbroadcastd zmm25, dword ptr [r12 + 12]               // a_3
+  vpdpbusd zmm23, zmm16, zmm25                           // acc_3_0
+  vpbroadcastd zmm16, dword ptr [r12 + 76]               // acc_3_1
+  vpdpbusd zmm16, zmm20, zmm25                           // acc_3_1
+  vpsrlw zmm20, zmm15, 2                                 // mid_0
+  vpandd zmm20, zmm20, zmm0                              // mid_0
+  vpsrlw zmm25, zmm19, 2                                 // mid_1
+  vpandd zmm25, zmm25, zmm0                              // mid_1
+  vpbroadcastd zmm26, dword ptr [r12 + 16]               // a_0
+  vpdpbusd zmm14, zmm20, zmm26                           // acc_0_0
+  vpdpbusd zmm18, zmm25, zmm26                           // acc_0_1
+  vpbroadcastd zmm26, dword ptr [r12 + 20]               // a_1
+  vpdpbusd zmm17, zmm20, zmm26                           // acc_1_0
+  vpdpbusd zmm22, zmm25, zmm26                           // acc_1_1
+  vpbroadcastd zmm26, dword ptr [r12 + 24]               // a_2
+  vpdpbusd zmm21, zmm20, zmm26                           // acc_2_0
+  vpdpbusd zmm24, zmm25, zmm26                           // acc_2_1
+  vpbroadcastd zmm26, dword ptr [r12 + 28]               // a_3
+  vpdpbusd zmm23, zmm20, zmm26                           // acc_3_0
+  vpdpbusd zmm16, zmm25, zmm26                           // acc_3_1
+  vpsrlw zmm20, zmm15, 4                                 // mid_0
+  vpandd zmm20, zmm20, zmm0                              // mid_0
+  vpsrlw zmm25, zmm19, 4                                 // mid_1
+  vpandd zmm25, zmm25, zmm0                              // mid_1
+  vpbroadcastd zmm26, dword ptr [r12 + 32]               // a_0
+  vpdpbusd zmm14, zmm20, zmm26                           // acc_0_0
+  vpdpbusd zmm18, zmm25, zmm26                           // acc_0_1
+  vpbroadcastd zmm26, dword ptr [r12 + 36]               // a_1
+  vpdpbusd zmm17, zmm20, zmm26                           // acc_1_0
+  vpdpbusd zmm22, zmm25, zmm26                           // acc_1_1
+  vpbroadcastd zmm26, dword ptr [r12 + 40]               // a_2
+  vpdpbusd zmm21, zmm20, zmm26                           // acc_2_0
+  vpdpbusd zmm24, zmm25, zmm26                           // acc_2_1
+  vpbroadcastd zmm26, dword ptr [r12 + 44]               // a_3
+  vpdpbusd zmm23, zmm20, zmm26                           // acc_3_0
+  vpdpbusd zmm16, zmm25, zmm26                           // acc_3_1
+  vpsrlw zmm15, zmm15, 6                                 // hi_0
+  vpandd zmm15, zmm15, zmm0                              // hi_0
+  vpsrlw zmm19, zmm19, 6                                 // hi_1
+  vpandd zmm19, zmm19, zmm0                              // hi_1
+  vpbroadcastd zmm20, dword ptr [r12 + 48]               // a_0
+  vpdpbusd zmm14, zmm15, zmm20                           // acc_0_0
+  vpdpbusd zmm18, zmm19, zmm20                           // acc_0_1
+  vpbroadcastd zmm20, dword ptr [r12 + 52]               // a_1
+  vpdpbusd zmm17, zmm15, zmm20                           // acc_1_0
+  vpdpbusd zmm22, zmm19, zmm20                           // acc_1_1
+  vpbroadcastd zmm20, dword ptr [r12 + 56]               // a_2
+  vpdpbusd zmm21, zmm15, zmm20                           // acc_2_0
+  vpdpbusd zmm24, zmm19, zmm20                           // acc_2_1
+  vpbroadcastd zmm20, dword ptr [r12 + 60]               // a_3
+  vpdpbusd zmm23, zmm15, zmm20                           // acc_3_0
+  vpdpbusd zmm16, zmm19, zmm20                           // acc_3_1
+  vmovdqu32 xmm15, xmmword ptr [r13 + 128]               // scale
+  vpmovsxbd zmm15, xmm15                                 // scale_0
+  vcvtdq2ps zmm15, zmm15                                 // scale_0
+  vmulps zmm15, zmm15, zmm9                              // scale_0
   vmovdqu32 xmm19, xmmword ptr [r13 + 160]               // scale
   vpmovsxbd zmm19, xmm19                                 // minimum_0
   vcvtdq2ps zmm19, zmm19                                 // minimum_0
-  vmulps zmm24, zmm14, zmm18                             // half
-  vfmadd231ps zmm24, zmm19, zmm11                        // middle
-  vcvtdq2ps zmm13, zmm13                                 // real
+  vmulps zmm20, zmm15, zmm13                             // half
+  vfmadd231ps zmm20, zmm19, zmm11                        // middle
+  vcvtdq2ps zmm14, zmm14                                 // real
   vpbroadcastd zmm19, dword ptr [r12 + 64]               // sum_of_codes
   vpsrad zmm19, zmm19, 1                                 // sum_of_codes
   vcvtdq2ps zmm19, zmm19                                 // sum_of_codes
-  vmulps zmm13, zmm13, zmm14                             // real
-  vfmadd231ps zmm13, zmm19, zmm24                        // real
-  vfmadd231ps zmm1, zmm13, dword ptr [r12 + 80]{1to16}   // f_0
-  vmovdqu32 xmm13, xmmword ptr [r13 + 144]               // scale
-  vpmovsxbd zmm13, xmm13                                 // scale_1
-  vcvtdq2ps zmm13, zmm13                                 // scale_1
-  vmulps zmm13, zmm13, zmm10                             // scale_1
+  vmulps zmm14, zmm14, zmm15                             // real
+  vfmadd231ps zmm14, zmm19, zmm20                        // real
+  vfmadd231ps zmm1, zmm14, dword ptr [r12 + 80]{1to16}   // f_0
+  vmovdqu32 xmm14, xmmword ptr [r13 + 144]               // scale
+  vpmovsxbd zmm14, xmm14                                 // scale_1
+  vcvtdq2ps zmm14, zmm14                                 // scale_1
+  vmulps zmm14, zmm14, zmm10                             // scale_1
   vmovdqu32 xmm25, xmmword ptr [r13 + 176]               // scale
   vpmovsxbd zmm25, xmm25                                 // minimum_1
   vcvtdq2ps zmm25, zmm25                                 // minimum_1
-  vmulps zmm18, zmm13, zmm18                             // half
-  vfmadd231ps zmm18, zmm25, zmm12                        // middle
+  vmulps zmm26, zmm14, zmm13                             // half
+  vfmadd231ps zmm26, zmm25, zmm12                        // middle
+  vcvtdq2ps zmm18, zmm18                                 // real
+  vmulps zmm18, zmm18, zmm14                             // real
+  vfmadd231ps zmm18, zmm19, zmm26                        // real
+  vfmadd231ps zmm2, zmm18, dword ptr [r12 + 80]{1to16}   // f_1
   vcvtdq2ps zmm17, zmm17                                 // real
-  vmulps zmm17, zmm17, zmm13                             // real
-  vfmadd231ps zmm17, zmm19, zmm18                        // real
-  vfmadd231ps zmm2, zmm17, dword ptr [r12 + 80]{1to16}   // f_1
-  vcvtdq2ps zmm16, zmm16                                 // real
-  vpbroadcastd zmm17, dword ptr [r12 + 68]               // sum_of_codes
+  vpbroadcastd zmm18, dword ptr [r12 + 68]               // sum_of_codes
+  vpsrad zmm18, zmm18, 1                                 // sum_of_codes
+  vcvtdq2ps zmm18, zmm18                                 // sum_of_codes
+  vmulps zmm17, zmm17, zmm15                             // real
+  vfmadd231ps zmm17, zmm18, zmm20                        // real
+  vfmadd231ps zmm3, zmm17, dword ptr [r12 + 84]{1to16}   // f_2
+  vcvtdq2ps zmm17, zmm22                                 // real
+  vmulps zmm17, zmm17, zmm14                             // real
+  vfmadd231ps zmm17, zmm18, zmm26                        // real
+  vfmadd231ps zmm4, zmm17, dword ptr [r12 + 84]{1to16}   // f_3
+  vcvtdq2ps zmm17, zmm21                                 // real
+  vpbroadcastd zmm18, dword ptr [r12 + 72]               // sum_of_codes
+  vpsrad zmm18, zmm18, 1                                 // sum_of_codes
+  vcvtdq2ps zmm18, zmm18                                 // sum_of_codes
+  vmulps zmm17, zmm17, zmm15                             // real
+  vfmadd231ps zmm17, zmm18, zmm20                        // real
+  vfmadd231ps zmm5, zmm17, dword ptr [r12 + 88]{1to16}   // f_4
+  vcvtdq2ps zmm17, zmm24                                 // real
+  vmulps zmm17, zmm17, zmm14                             // real
+  vfmadd231ps zmm17, zmm18, zmm26                        // real
+  vfmadd231ps zmm6, zmm17, dword ptr [r12 + 88]{1to16}   // f_5
+  vcvtdq2ps zmm17, zmm23                                 // real
+  vmulps zmm15, zmm17, zmm15                             // real
+  vpbroadcastd zmm17, dword ptr [r12 + 76]               // sum_of_codes
   vpsrad zmm17, zmm17, 1                                 // sum_of_codes
   vcvtdq2ps zmm17, zmm17                                 // sum_of_codes
-  vmulps zmm16, zmm16, zmm14                             // real
-  vfmadd231ps zmm16, zmm17, zmm24                        // real
-  vfmadd231ps zmm3, zmm16, dword ptr [r12 + 84]{1to16}   // f_2
-  vcvtdq2ps zmm16, zmm21                                 // real
-  vmulps zmm16, zmm16, zmm13                             // real
-  vfmadd231ps zmm16, zmm17, zmm18                        // real
-  vfmadd231ps zmm4, zmm16, dword ptr [r12 + 84]{1to16}   // f_3
-  vcvtdq2ps zmm16, zmm20                                 // real
-  vpbroadcastd zmm17, dword ptr [r12 + 72]               // sum_of_codes
-  vpsrad zmm17, zmm17, 1                                 // sum_of_codes
-  vcvtdq2ps zmm17, zmm17                                 // sum_of_codes
-  vmulps zmm16, zmm16, zmm14                             // real
-  vfmadd231ps zmm16, zmm17, zmm24                        // real
-  vfmadd231ps zmm5, zmm16, dword ptr [r12 + 88]{1to16}   // f_4
-  vcvtdq2ps zmm16, zmm23                                 // real
-  vmulps zmm16, zmm16, zmm13                             // real
-  vfmadd231ps zmm16, zmm17, zmm18                        // real
-  vfmadd231ps zmm6, zmm16, dword ptr [r12 + 88]{1to16}   // f_5
-  vcvtdq2ps zmm16, zmm22                                 // real
-  vmulps zmm14, zmm16, zmm14                             // real
-  vpbroadcastd zmm16, dword ptr [r12 + 76]               // sum_of_codes
-  vpsrad zmm16, zmm16, 1                                 // sum_of_codes
-  vcvtdq2ps zmm16, zmm16                                 // sum_of_codes
-  vfmadd231ps zmm14, zmm16, zmm24                        // real
-  vfmadd231ps zmm7, zmm14, dword ptr [r12 + 92]{1to16}   // f_6
-  vcvtdq2ps zmm14, zmm15                                 // real
-  vmulps zmm13, zmm14, zmm13                             // real
-  vfmadd231ps zmm13, zmm16, zmm18                        // real
-  vfmadd231ps zmm8, zmm13, dword ptr [r12 + 92]{1to16}   // f_7
+  vfmadd231ps zmm15, zmm17, zmm20                        // real
+  vfmadd231ps zmm7, zmm15, dword ptr [r12 + 92]{1to16}   // f_6
+  vcvtdq2ps zmm15, zmm16                                 // real
+  vmulps zmm14, zmm15, zmm14                             // real
+  vfmadd231ps zmm14, zmm17, zmm26                        // real
+  vfmadd231ps zmm8, zmm14, dword ptr [r12 + 92]{1to16}   // f_7
   prefetcht1 byte ptr [r11 + 0]                          // ahead
   prefetcht1 byte ptr [r11 + 64]                         // ahead
   prefetcht1 byte ptr [r11 + 128]                        // ahead

@@ -13,11 +13,11 @@
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left  x14 -
-//  v0 mid_0 ...  v1 a_0 ...  v2 a_0 ...  v3 a_0 ...  v4 mask  v5 f_0  v6 f_1  v7 f_2  v8 lo_1
-//  v9 acc_1_1  v10 acc_2_1  v11 acc_3_1  v16 f_3  v17 f_4  v18 f_5  v19 f_6  v20 f_7  v21 zero_0
-//  v22 zero_1  v23 zero_0  v24 zero_1  v25 acc_0_0 ...  v26 raw_1 ...  v27 raw_0 ...
-//  v28 acc_0_1 ...  v29 acc_1_0  v30 acc_2_0  v31 acc_3_0
+//  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left
+//  v0 mid_0 ...  v1 a_0 ...  v2 a_0 ...  v3 a_0 ...  v4 mask  v5 f_0  v6 f_1  v7 f_2  v8 acc_3_0
+//  v9 lo_1  v10 acc_1_1  v11 acc_2_1  v12 acc_3_1  v16 f_3  v17 f_4  v18 f_5  v19 f_6  v20 f_7
+//  v21 zero_0  v22 zero_1  v23 zero_0  v24 zero_1  v25 negated_half  v26 acc_0_0 ...  v27 raw_1 ...
+//  v28 raw_0 ...  v29 acc_0_1 ...  v30 acc_1_0  v31 acc_2_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -47,22 +47,24 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p8x4_4x8_neon_dotprod_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #32
-  .cfi_def_cfa_offset 32
+  sub sp, sp, #48
+  .cfi_def_cfa_offset 48
   str d8, [sp, #0]
-  .cfi_offset d8, -32
+  .cfi_offset d8, -48
   str d9, [sp, #8]
-  .cfi_offset d9, -24
+  .cfi_offset d9, -40
   str d10, [sp, #16]
-  .cfi_offset d10, -16
+  .cfi_offset d10, -32
   str d11, [sp, #24]
-  .cfi_offset d11, -8
+  .cfi_offset d11, -24
+  str d12, [sp, #32]
+  .cfi_offset d12, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p8x4_4x8_neon_dotprod_asm
   hint #34
   .seh_nop
-  sub sp, sp, #32
-  .seh_stackalloc 32
+  sub sp, sp, #48
+  .seh_stackalloc 48
   str d8, [sp, #0]
   .seh_save_freg d8, 0
   str d9, [sp, #8]
@@ -71,6 +73,8 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p8x4_4x8_neon_dotprod_asm:
   .seh_save_freg d10, 16
   str d11, [sp, #24]
   .seh_save_freg d11, 24
+  str d12, [sp, #32]
+  .seh_save_freg d12, 32
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -122,158 +126,158 @@ L(block):
   ldr d0, [x13, #0]                                      // scale
   fcvtl v24.4s, v0.4h                                    // zero_1
   mov x13, #16
+  ldr x14, =3221225472                                   // number
+  dup v25.4s, w14                                        // negated_half
   cbz x13, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldr s25, [x11, #64]                                    // acc_0_0
-  dup v25.4s, v25.s[0]
-  ldp q27, q26, [x12], #32                               // raw_0, raw_1
-  and v28.16b, v27.16b, v4.16b                           // lo_0
+  ldr s26, [x11, #64]                                    // acc_0_0
+  dup v26.4s, v26.s[0]
+  ldp q28, q27, [x12], #32                               // raw_0, raw_1
+  and v29.16b, v28.16b, v4.16b                           // lo_0
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x11]            // a_0, a_0, a_0, a_0
-  sdot v25.4s, v28.16b, v0.4b[0]                         // acc_0_0
-  ldr s29, [x11, #68]                                    // acc_1_0
-  dup v29.4s, v29.s[0]
-  sdot v29.4s, v28.16b, v0.4b[1]                         // acc_1_0
-  ldr s30, [x11, #72]                                    // acc_2_0
+  sdot v26.4s, v29.16b, v0.4b[0]                         // acc_0_0
+  ldr s30, [x11, #68]                                    // acc_1_0
   dup v30.4s, v30.s[0]
-  sdot v30.4s, v28.16b, v0.4b[2]                         // acc_2_0
-  ldr s31, [x11, #76]                                    // acc_3_0
+  sdot v30.4s, v29.16b, v0.4b[1]                         // acc_1_0
+  ldr s31, [x11, #72]                                    // acc_2_0
   dup v31.4s, v31.s[0]
-  sdot v31.4s, v28.16b, v0.4b[3]                         // acc_3_0
-  ldr s28, [x11, #64]                                    // acc_0_1
-  dup v28.4s, v28.s[0]
-  and v8.16b, v26.16b, v4.16b                            // lo_1
-  sdot v28.4s, v8.16b, v0.4b[0]                          // acc_0_1
-  ldr s9, [x11, #68]                                     // acc_1_1
-  dup v9.4s, v9.s[0]
-  sdot v9.4s, v8.16b, v0.4b[1]                           // acc_1_1
-  ldr s10, [x11, #72]                                    // acc_2_1
+  sdot v31.4s, v29.16b, v0.4b[2]                         // acc_2_0
+  ldr s8, [x11, #76]                                     // acc_3_0
+  dup v8.4s, v8.s[0]
+  sdot v8.4s, v29.16b, v0.4b[3]                          // acc_3_0
+  ldr s29, [x11, #64]                                    // acc_0_1
+  dup v29.4s, v29.s[0]
+  and v9.16b, v27.16b, v4.16b                            // lo_1
+  sdot v29.4s, v9.16b, v0.4b[0]                          // acc_0_1
+  ldr s10, [x11, #68]                                    // acc_1_1
   dup v10.4s, v10.s[0]
-  sdot v10.4s, v8.16b, v0.4b[2]                          // acc_2_1
-  ldr s11, [x11, #76]                                    // acc_3_1
+  sdot v10.4s, v9.16b, v0.4b[1]                          // acc_1_1
+  ldr s11, [x11, #72]                                    // acc_2_1
   dup v11.4s, v11.s[0]
-  sdot v11.4s, v8.16b, v0.4b[3]                          // acc_3_1
-  ushr v0.16b, v27.16b, #2                               // mid_0
+  sdot v11.4s, v9.16b, v0.4b[2]                          // acc_2_1
+  ldr s12, [x11, #76]                                    // acc_3_1
+  dup v12.4s, v12.s[0]
+  sdot v12.4s, v9.16b, v0.4b[3]                          // acc_3_1
+  ushr v0.16b, v28.16b, #2                               // mid_0
   and v0.16b, v0.16b, v4.16b                             // mid_0
-  sdot v25.4s, v0.16b, v1.4b[0]                          // acc_0_0
-  sdot v29.4s, v0.16b, v1.4b[1]                          // acc_1_0
-  sdot v30.4s, v0.16b, v1.4b[2]                          // acc_2_0
-  sdot v31.4s, v0.16b, v1.4b[3]                          // acc_3_0
-  ushr v0.16b, v26.16b, #2                               // mid_1
+  sdot v26.4s, v0.16b, v1.4b[0]                          // acc_0_0
+  sdot v30.4s, v0.16b, v1.4b[1]                          // acc_1_0
+  sdot v31.4s, v0.16b, v1.4b[2]                          // acc_2_0
+  sdot v8.4s, v0.16b, v1.4b[3]                           // acc_3_0
+  ushr v0.16b, v27.16b, #2                               // mid_1
   and v0.16b, v0.16b, v4.16b                             // mid_1
-  sdot v28.4s, v0.16b, v1.4b[0]                          // acc_0_1
-  sdot v9.4s, v0.16b, v1.4b[1]                           // acc_1_1
-  sdot v10.4s, v0.16b, v1.4b[2]                          // acc_2_1
-  sdot v11.4s, v0.16b, v1.4b[3]                          // acc_3_1
-  ushr v0.16b, v27.16b, #4                               // mid_0
+  sdot v29.4s, v0.16b, v1.4b[0]                          // acc_0_1
+  sdot v10.4s, v0.16b, v1.4b[1]                          // acc_1_1
+  sdot v11.4s, v0.16b, v1.4b[2]                          // acc_2_1
+  sdot v12.4s, v0.16b, v1.4b[3]                          // acc_3_1
+  ushr v0.16b, v28.16b, #4                               // mid_0
   and v0.16b, v0.16b, v4.16b                             // mid_0
-  sdot v25.4s, v0.16b, v2.4b[0]                          // acc_0_0
-  sdot v29.4s, v0.16b, v2.4b[1]                          // acc_1_0
-  sdot v30.4s, v0.16b, v2.4b[2]                          // acc_2_0
-  sdot v31.4s, v0.16b, v2.4b[3]                          // acc_3_0
-  ushr v0.16b, v26.16b, #4                               // mid_1
+  sdot v26.4s, v0.16b, v2.4b[0]                          // acc_0_0
+  sdot v30.4s, v0.16b, v2.4b[1]                          // acc_1_0
+  sdot v31.4s, v0.16b, v2.4b[2]                          // acc_2_0
+  sdot v8.4s, v0.16b, v2.4b[3]                           // acc_3_0
+  ushr v0.16b, v27.16b, #4                               // mid_1
   and v0.16b, v0.16b, v4.16b                             // mid_1
-  sdot v28.4s, v0.16b, v2.4b[0]                          // acc_0_1
-  sdot v9.4s, v0.16b, v2.4b[1]                           // acc_1_1
-  sdot v10.4s, v0.16b, v2.4b[2]                          // acc_2_1
-  sdot v11.4s, v0.16b, v2.4b[3]                          // acc_3_1
-  ushr v0.16b, v27.16b, #6                               // hi_0
-  sdot v25.4s, v0.16b, v3.4b[0]                          // acc_0_0
-  sdot v29.4s, v0.16b, v3.4b[1]                          // acc_1_0
-  sdot v30.4s, v0.16b, v3.4b[2]                          // acc_2_0
-  sdot v31.4s, v0.16b, v3.4b[3]                          // acc_3_0
-  ushr v0.16b, v26.16b, #6                               // hi_1
-  sdot v28.4s, v0.16b, v3.4b[0]                          // acc_0_1
-  sdot v9.4s, v0.16b, v3.4b[1]                           // acc_1_1
-  sdot v10.4s, v0.16b, v3.4b[2]                          // acc_2_1
-  sdot v11.4s, v0.16b, v3.4b[3]                          // acc_3_1
+  sdot v29.4s, v0.16b, v2.4b[0]                          // acc_0_1
+  sdot v10.4s, v0.16b, v2.4b[1]                          // acc_1_1
+  sdot v11.4s, v0.16b, v2.4b[2]                          // acc_2_1
+  sdot v12.4s, v0.16b, v2.4b[3]                          // acc_3_1
+  ushr v0.16b, v28.16b, #6                               // hi_0
+  sdot v26.4s, v0.16b, v3.4b[0]                          // acc_0_0
+  sdot v30.4s, v0.16b, v3.4b[1]                          // acc_1_0
+  sdot v31.4s, v0.16b, v3.4b[2]                          // acc_2_0
+  sdot v8.4s, v0.16b, v3.4b[3]                           // acc_3_0
+  ushr v0.16b, v27.16b, #6                               // hi_1
+  sdot v29.4s, v0.16b, v3.4b[0]                          // acc_0_1
+  sdot v10.4s, v0.16b, v3.4b[1]                          // acc_1_1
+  sdot v11.4s, v0.16b, v3.4b[2]                          // acc_2_1
+  sdot v12.4s, v0.16b, v3.4b[3]                          // acc_3_1
   ldr s0, [x12, #0]                                      // scale
   sshll v0.8h, v0.8b, #0                                 // scale_0
   sshll v0.4s, v0.4h, #0
   scvtf v0.4s, v0.4s                                     // scale_0
   fmul v0.4s, v0.4s, v21.4s                              // scale_0
-  ldr x14, =3221225472
-  dup v1.4s, w14                                         // negated_half
-  ldr s2, [x12, #8]                                      // scale
-  sshll v2.8h, v2.8b, #0                                 // minimum_0
-  sshll v2.4s, v2.4h, #0
-  scvtf v2.4s, v2.4s                                     // minimum_0
-  fmul v3.4s, v0.4s, v1.4s                               // half
-  fmla v3.4s, v2.4s, v23.4s                              // middle
-  scvtf v2.4s, v25.4s                                    // real
-  ldr s25, [x11, #64]                                    // sum_of_codes
-  dup v25.4s, v25.s[0]
-  sshr v25.4s, v25.4s, #1                                // sum_of_codes
-  scvtf v25.4s, v25.4s                                   // sum_of_codes
-  fmul v2.4s, v2.4s, v0.4s                               // real
-  fmla v2.4s, v25.4s, v3.4s                              // real
+  ldr s1, [x12, #8]                                      // scale
+  sshll v1.8h, v1.8b, #0                                 // minimum_0
+  sshll v1.4s, v1.4h, #0
+  scvtf v1.4s, v1.4s                                     // minimum_0
+  fmul v2.4s, v0.4s, v25.4s                              // half
+  fmla v2.4s, v1.4s, v23.4s                              // middle
+  scvtf v1.4s, v26.4s                                    // real
+  ldr s3, [x11, #64]                                     // sum_of_codes
+  dup v3.4s, v3.s[0]
+  sshr v3.4s, v3.4s, #1                                  // sum_of_codes
+  scvtf v3.4s, v3.4s                                     // sum_of_codes
+  fmul v1.4s, v1.4s, v0.4s                               // real
+  fmla v1.4s, v3.4s, v2.4s                               // real
   ldr s26, [x11, #80]                                    // scale_row_0
   dup v26.4s, v26.s[0]
-  fmla v5.4s, v2.4s, v26.4s                              // f_0
-  ldr s2, [x12, #4]                                      // scale
-  sshll v2.8h, v2.8b, #0                                 // scale_1
-  sshll v2.4s, v2.4h, #0
-  scvtf v2.4s, v2.4s                                     // scale_1
-  fmul v2.4s, v2.4s, v22.4s                              // scale_1
+  fmla v5.4s, v1.4s, v26.4s                              // f_0
+  ldr s1, [x12, #4]                                      // scale
+  sshll v1.8h, v1.8b, #0                                 // scale_1
+  sshll v1.4s, v1.4h, #0
+  scvtf v1.4s, v1.4s                                     // scale_1
+  fmul v1.4s, v1.4s, v22.4s                              // scale_1
   ldr s26, [x12, #12]                                    // scale
   sshll v26.8h, v26.8b, #0                               // minimum_1
   sshll v26.4s, v26.4h, #0
   scvtf v26.4s, v26.4s                                   // minimum_1
-  fmul v1.4s, v2.4s, v1.4s                               // half
-  fmla v1.4s, v26.4s, v24.4s                             // middle
-  scvtf v26.4s, v28.4s                                   // real
-  fmul v26.4s, v26.4s, v2.4s                             // real
-  fmla v26.4s, v25.4s, v1.4s                             // real
-  ldr s25, [x11, #80]                                    // scale_row_0
-  dup v25.4s, v25.s[0]
-  fmla v6.4s, v26.4s, v25.4s                             // f_1
-  scvtf v25.4s, v29.4s                                   // real
+  fmul v27.4s, v1.4s, v25.4s                             // half
+  fmla v27.4s, v26.4s, v24.4s                            // middle
+  scvtf v26.4s, v29.4s                                   // real
+  fmul v26.4s, v26.4s, v1.4s                             // real
+  fmla v26.4s, v3.4s, v27.4s                             // real
+  ldr s3, [x11, #80]                                     // scale_row_0
+  dup v3.4s, v3.s[0]
+  fmla v6.4s, v26.4s, v3.4s                              // f_1
+  scvtf v3.4s, v30.4s                                    // real
   ldr s26, [x11, #68]                                    // sum_of_codes
   dup v26.4s, v26.s[0]
   sshr v26.4s, v26.4s, #1                                // sum_of_codes
   scvtf v26.4s, v26.4s                                   // sum_of_codes
-  fmul v25.4s, v25.4s, v0.4s                             // real
-  fmla v25.4s, v26.4s, v3.4s                             // real
-  ldr s27, [x11, #84]                                    // scale_row_1
-  dup v27.4s, v27.s[0]
-  fmla v7.4s, v25.4s, v27.4s                             // f_2
-  scvtf v25.4s, v9.4s                                    // real
-  fmul v25.4s, v25.4s, v2.4s                             // real
-  fmla v25.4s, v26.4s, v1.4s                             // real
+  fmul v3.4s, v3.4s, v0.4s                               // real
+  fmla v3.4s, v26.4s, v2.4s                              // real
+  ldr s28, [x11, #84]                                    // scale_row_1
+  dup v28.4s, v28.s[0]
+  fmla v7.4s, v3.4s, v28.4s                              // f_2
+  scvtf v3.4s, v10.4s                                    // real
+  fmul v3.4s, v3.4s, v1.4s                               // real
+  fmla v3.4s, v26.4s, v27.4s                             // real
   ldr s26, [x11, #84]                                    // scale_row_1
   dup v26.4s, v26.s[0]
-  fmla v16.4s, v25.4s, v26.4s                            // f_3
-  scvtf v25.4s, v30.4s                                   // real
+  fmla v16.4s, v3.4s, v26.4s                             // f_3
+  scvtf v3.4s, v31.4s                                    // real
   ldr s26, [x11, #72]                                    // sum_of_codes
   dup v26.4s, v26.s[0]
   sshr v26.4s, v26.4s, #1                                // sum_of_codes
   scvtf v26.4s, v26.4s                                   // sum_of_codes
-  fmul v25.4s, v25.4s, v0.4s                             // real
-  fmla v25.4s, v26.4s, v3.4s                             // real
-  ldr s27, [x11, #88]                                    // scale_row_2
-  dup v27.4s, v27.s[0]
-  fmla v17.4s, v25.4s, v27.4s                            // f_4
-  scvtf v25.4s, v10.4s                                   // real
-  fmul v25.4s, v25.4s, v2.4s                             // real
-  fmla v25.4s, v26.4s, v1.4s                             // real
+  fmul v3.4s, v3.4s, v0.4s                               // real
+  fmla v3.4s, v26.4s, v2.4s                              // real
+  ldr s28, [x11, #88]                                    // scale_row_2
+  dup v28.4s, v28.s[0]
+  fmla v17.4s, v3.4s, v28.4s                             // f_4
+  scvtf v3.4s, v11.4s                                    // real
+  fmul v3.4s, v3.4s, v1.4s                               // real
+  fmla v3.4s, v26.4s, v27.4s                             // real
   ldr s26, [x11, #88]                                    // scale_row_2
   dup v26.4s, v26.s[0]
-  fmla v18.4s, v25.4s, v26.4s                            // f_5
-  scvtf v25.4s, v31.4s                                   // real
-  fmul v0.4s, v25.4s, v0.4s                              // real
-  ldr s25, [x11, #76]                                    // sum_of_codes
-  dup v25.4s, v25.s[0]
-  sshr v25.4s, v25.4s, #1                                // sum_of_codes
-  scvtf v25.4s, v25.4s                                   // sum_of_codes
-  fmla v0.4s, v25.4s, v3.4s                              // real
-  ldr s3, [x11, #92]                                     // scale_row_3
+  fmla v18.4s, v3.4s, v26.4s                             // f_5
+  scvtf v3.4s, v8.4s                                     // real
+  fmul v0.4s, v3.4s, v0.4s                               // real
+  ldr s3, [x11, #76]                                     // sum_of_codes
   dup v3.4s, v3.s[0]
-  fmla v19.4s, v0.4s, v3.4s                              // f_6
-  scvtf v0.4s, v11.4s                                    // real
-  fmul v0.4s, v0.4s, v2.4s                               // real
-  fmla v0.4s, v25.4s, v1.4s                              // real
+  sshr v3.4s, v3.4s, #1                                  // sum_of_codes
+  scvtf v3.4s, v3.4s                                     // sum_of_codes
+  fmla v0.4s, v3.4s, v2.4s                               // real
+  ldr s2, [x11, #92]                                     // scale_row_3
+  dup v2.4s, v2.s[0]
+  fmla v19.4s, v0.4s, v2.4s                              // f_6
+  scvtf v0.4s, v12.4s                                    // real
+  fmul v0.4s, v0.4s, v1.4s                               // real
+  fmla v0.4s, v3.4s, v27.4s                              // real
   ldr s1, [x11, #92]                                     // scale_row_3
   dup v1.4s, v1.s[0]
   fmla v20.4s, v0.4s, v1.4s                              // f_7
@@ -529,7 +533,8 @@ L(n_done):
   ldr d9, [sp, #8]
   ldr d10, [sp, #16]
   ldr d11, [sp, #24]
-  add sp, sp, #32
+  ldr d12, [sp, #32]
+  add sp, sp, #48
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -543,8 +548,10 @@ L(n_done):
   .seh_save_freg d10, 16
   ldr d11, [sp, #24]
   .seh_save_freg d11, 24
-  add sp, sp, #32
-  .seh_stackalloc 32
+  ldr d12, [sp, #32]
+  .seh_save_freg d12, 32
+  add sp, sp, #48
+  .seh_stackalloc 48
   .seh_endepilogue
   ret
   .seh_endproc

@@ -14,9 +14,9 @@
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi -  rdi args  r8 m_left  r9 dst_tile
 //  r10 k_padded  r11 m_left  rbx codes  rbp beyond  r12 k_left  r13 rhs_prefetch  r14 lhs_panel
-//  r15 ahead ...  ymm0 mask  ymm1 f_0  ymm2 f_1  ymm3 f_2  ymm4 f_3  ymm5 acc_0_0 ...
-//  ymm6 acc_1_0 ...  ymm7 acc_2_0 ...  ymm8 acc_3_0 ...  ymm9 raw_0 ...  ymm10 lo_0 ...
-//  ymm11 a_0 ...
+//  r15 ahead ...  ymm0 mask  ymm1 f_0  ymm2 f_1  ymm3 f_2  ymm4 f_3  ymm5 negated_half
+//  ymm6 acc_0_0 ...  ymm7 acc_1_0 ...  ymm8 acc_2_0 ...  ymm9 acc_3_0 ...  ymm10 raw_0 ...
+//  ymm11 lo_0 ...  ymm12 a_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -62,8 +62,8 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p16x4_4x8_avx_vnni_near_asm:
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p16x4_4x8_avx_vnni_near_asm
-  sub rsp, 184
-  .seh_stackalloc 184
+  sub rsp, 200
+  .seh_stackalloc 200
   mov qword ptr [rsp + 16], rsi
   .seh_savereg rsi, 16
   mov qword ptr [rsp + 24], rdi
@@ -92,6 +92,8 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p16x4_4x8_avx_vnni_near_asm:
   .seh_savexmm xmm10, 144
   vmovaps xmmword ptr [rsp + 160], xmm11
   .seh_savexmm xmm11, 160
+  vmovaps xmmword ptr [rsp + 176], xmm12
+  .seh_savexmm xmm12, 176
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -145,6 +147,9 @@ L(m):
   mov r12, r10                                           // k_padded
   shr r12, 5                                             // blocks
   mov r13, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov r14, 3238002688                                    // number
+  vmovd xmm5, r14d                                       // negated_half
+  vpbroadcastd ymm5, xmm5
   mov r14, qword ptr [rsp + 0]                           // lhs_panel
   test r12, r12
   jz L(k_done)
@@ -156,133 +161,130 @@ L(k):
   prefetcht0 byte ptr [r15 + 128]                        // ahead
   prefetcht0 byte ptr [r15 + 192]                        // ahead
   prefetcht0 byte ptr [r15 + 256]                        // ahead
-  vpbroadcastd ymm5, dword ptr [r14 + 128]               // acc_0_0
-  vpbroadcastd ymm6, dword ptr [r14 + 132]               // acc_1_0
-  vpbroadcastd ymm7, dword ptr [r14 + 136]               // acc_2_0
-  vpbroadcastd ymm8, dword ptr [r14 + 140]               // acc_3_0
-  vmovdqu ymm9, ymmword ptr [rbx + 0]                    // raw_0
-  vpand ymm10, ymm9, ymm0                                // lo_0
-  vpsrlw ymm9, ymm9, 4                                   // hi_0
-  vpand ymm9, ymm9, ymm0                                 // hi_0
-  vpbroadcastd ymm11, dword ptr [r14 + 0]                // a_0
-  {vex} vpdpbusd ymm5, ymm10, ymm11                      // acc_0_0
-  vpbroadcastd ymm11, dword ptr [r14 + 4]                // a_1
-  {vex} vpdpbusd ymm6, ymm10, ymm11                      // acc_1_0
-  vpbroadcastd ymm11, dword ptr [r14 + 8]                // a_2
-  {vex} vpdpbusd ymm7, ymm10, ymm11                      // acc_2_0
-  vpbroadcastd ymm11, dword ptr [r14 + 12]               // a_3
-  {vex} vpdpbusd ymm8, ymm10, ymm11                      // acc_3_0
-  vpbroadcastd ymm10, dword ptr [r14 + 64]               // a_0
-  {vex} vpdpbusd ymm5, ymm9, ymm10                       // acc_0_0
-  vpbroadcastd ymm10, dword ptr [r14 + 68]               // a_1
-  {vex} vpdpbusd ymm6, ymm9, ymm10                       // acc_1_0
-  vpbroadcastd ymm10, dword ptr [r14 + 72]               // a_2
-  {vex} vpdpbusd ymm7, ymm9, ymm10                       // acc_2_0
-  vpbroadcastd ymm10, dword ptr [r14 + 76]               // a_3
-  {vex} vpdpbusd ymm8, ymm9, ymm10                       // acc_3_0
-  vmovdqu ymm9, ymmword ptr [rbx + 64]                   // raw_0
-  vpand ymm10, ymm9, ymm0                                // lo_0
-  vpsrlw ymm9, ymm9, 4                                   // hi_0
-  vpand ymm9, ymm9, ymm0                                 // hi_0
-  vpbroadcastd ymm11, dword ptr [r14 + 16]               // a_0
-  {vex} vpdpbusd ymm5, ymm10, ymm11                      // acc_0_0
-  vpbroadcastd ymm11, dword ptr [r14 + 20]               // a_1
-  {vex} vpdpbusd ymm6, ymm10, ymm11                      // acc_1_0
-  vpbroadcastd ymm11, dword ptr [r14 + 24]               // a_2
-  {vex} vpdpbusd ymm7, ymm10, ymm11                      // acc_2_0
-  vpbroadcastd ymm11, dword ptr [r14 + 28]               // a_3
-  {vex} vpdpbusd ymm8, ymm10, ymm11                      // acc_3_0
-  vpbroadcastd ymm10, dword ptr [r14 + 80]               // a_0
-  {vex} vpdpbusd ymm5, ymm9, ymm10                       // acc_0_0
-  vpbroadcastd ymm10, dword ptr [r14 + 84]               // a_1
-  {vex} vpdpbusd ymm6, ymm9, ymm10                       // acc_1_0
-  vpbroadcastd ymm10, dword ptr [r14 + 88]               // a_2
-  {vex} vpdpbusd ymm7, ymm9, ymm10                       // acc_2_0
-  vpbroadcastd ymm10, dword ptr [r14 + 92]               // a_3
-  {vex} vpdpbusd ymm8, ymm9, ymm10                       // acc_3_0
-  vmovdqu ymm9, ymmword ptr [rbx + 128]                  // raw_0
-  vpand ymm10, ymm9, ymm0                                // lo_0
-  vpsrlw ymm9, ymm9, 4                                   // hi_0
-  vpand ymm9, ymm9, ymm0                                 // hi_0
-  vpbroadcastd ymm11, dword ptr [r14 + 32]               // a_0
-  {vex} vpdpbusd ymm5, ymm10, ymm11                      // acc_0_0
-  vpbroadcastd ymm11, dword ptr [r14 + 36]               // a_1
-  {vex} vpdpbusd ymm6, ymm10, ymm11                      // acc_1_0
-  vpbroadcastd ymm11, dword ptr [r14 + 40]               // a_2
-  {vex} vpdpbusd ymm7, ymm10, ymm11                      // acc_2_0
-  vpbroadcastd ymm11, dword ptr [r14 + 44]               // a_3
-  {vex} vpdpbusd ymm8, ymm10, ymm11                      // acc_3_0
-  vpbroadcastd ymm10, dword ptr [r14 + 96]               // a_0
-  {vex} vpdpbusd ymm5, ymm9, ymm10                       // acc_0_0
-  vpbroadcastd ymm10, dword ptr [r14 + 100]              // a_1
-  {vex} vpdpbusd ymm6, ymm9, ymm10                       // acc_1_0
-  vpbroadcastd ymm10, dword ptr [r14 + 104]              // a_2
-  {vex} vpdpbusd ymm7, ymm9, ymm10                       // acc_2_0
-  vpbroadcastd ymm10, dword ptr [r14 + 108]              // a_3
-  {vex} vpdpbusd ymm8, ymm9, ymm10                       // acc_3_0
-  vmovdqu ymm9, ymmword ptr [rbx + 192]                  // raw_0
-  vpand ymm10, ymm9, ymm0                                // lo_0
-  vpsrlw ymm9, ymm9, 4                                   // hi_0
-  vpand ymm9, ymm9, ymm0                                 // hi_0
-  vpbroadcastd ymm11, dword ptr [r14 + 48]               // a_0
-  {vex} vpdpbusd ymm5, ymm10, ymm11                      // acc_0_0
-  vpbroadcastd ymm11, dword ptr [r14 + 52]               // a_1
-  {vex} vpdpbusd ymm6, ymm10, ymm11                      // acc_1_0
-  vpbroadcastd ymm11, dword ptr [r14 + 56]               // a_2
-  {vex} vpdpbusd ymm7, ymm10, ymm11                      // acc_2_0
-  vpbroadcastd ymm11, dword ptr [r14 + 60]               // a_3
-  {vex} vpdpbusd ymm8, ymm10, ymm11                      // acc_3_0
-  vpbroadcastd ymm10, dword ptr [r14 + 112]              // a_0
-  {vex} vpdpbusd ymm5, ymm9, ymm10                       // acc_0_0
-  vcvtdq2ps ymm5, ymm5                                   // real
-  vpbroadcastd ymm10, dword ptr [r14 + 116]              // a_1
-  {vex} vpdpbusd ymm6, ymm9, ymm10                       // acc_1_0
+  vpbroadcastd ymm6, dword ptr [r14 + 128]               // acc_0_0
+  vpbroadcastd ymm7, dword ptr [r14 + 132]               // acc_1_0
+  vpbroadcastd ymm8, dword ptr [r14 + 136]               // acc_2_0
+  vpbroadcastd ymm9, dword ptr [r14 + 140]               // acc_3_0
+  vmovdqu ymm10, ymmword ptr [rbx + 0]                   // raw_0
+  vpand ymm11, ymm10, ymm0                               // lo_0
+  vpsrlw ymm10, ymm10, 4                                 // hi_0
+  vpand ymm10, ymm10, ymm0                               // hi_0
+  vpbroadcastd ymm12, dword ptr [r14 + 0]                // a_0
+  {vex} vpdpbusd ymm6, ymm11, ymm12                      // acc_0_0
+  vpbroadcastd ymm12, dword ptr [r14 + 4]                // a_1
+  {vex} vpdpbusd ymm7, ymm11, ymm12                      // acc_1_0
+  vpbroadcastd ymm12, dword ptr [r14 + 8]                // a_2
+  {vex} vpdpbusd ymm8, ymm11, ymm12                      // acc_2_0
+  vpbroadcastd ymm12, dword ptr [r14 + 12]               // a_3
+  {vex} vpdpbusd ymm9, ymm11, ymm12                      // acc_3_0
+  vpbroadcastd ymm11, dword ptr [r14 + 64]               // a_0
+  {vex} vpdpbusd ymm6, ymm10, ymm11                      // acc_0_0
+  vpbroadcastd ymm11, dword ptr [r14 + 68]               // a_1
+  {vex} vpdpbusd ymm7, ymm10, ymm11                      // acc_1_0
+  vpbroadcastd ymm11, dword ptr [r14 + 72]               // a_2
+  {vex} vpdpbusd ymm8, ymm10, ymm11                      // acc_2_0
+  vpbroadcastd ymm11, dword ptr [r14 + 76]               // a_3
+  {vex} vpdpbusd ymm9, ymm10, ymm11                      // acc_3_0
+  vmovdqu ymm10, ymmword ptr [rbx + 64]                  // raw_0
+  vpand ymm11, ymm10, ymm0                               // lo_0
+  vpsrlw ymm10, ymm10, 4                                 // hi_0
+  vpand ymm10, ymm10, ymm0                               // hi_0
+  vpbroadcastd ymm12, dword ptr [r14 + 16]               // a_0
+  {vex} vpdpbusd ymm6, ymm11, ymm12                      // acc_0_0
+  vpbroadcastd ymm12, dword ptr [r14 + 20]               // a_1
+  {vex} vpdpbusd ymm7, ymm11, ymm12                      // acc_1_0
+  vpbroadcastd ymm12, dword ptr [r14 + 24]               // a_2
+  {vex} vpdpbusd ymm8, ymm11, ymm12                      // acc_2_0
+  vpbroadcastd ymm12, dword ptr [r14 + 28]               // a_3
+  {vex} vpdpbusd ymm9, ymm11, ymm12                      // acc_3_0
+  vpbroadcastd ymm11, dword ptr [r14 + 80]               // a_0
+  {vex} vpdpbusd ymm6, ymm10, ymm11                      // acc_0_0
+  vpbroadcastd ymm11, dword ptr [r14 + 84]               // a_1
+  {vex} vpdpbusd ymm7, ymm10, ymm11                      // acc_1_0
+  vpbroadcastd ymm11, dword ptr [r14 + 88]               // a_2
+  {vex} vpdpbusd ymm8, ymm10, ymm11                      // acc_2_0
+  vpbroadcastd ymm11, dword ptr [r14 + 92]               // a_3
+  {vex} vpdpbusd ymm9, ymm10, ymm11                      // acc_3_0
+  vmovdqu ymm10, ymmword ptr [rbx + 128]                 // raw_0
+  vpand ymm11, ymm10, ymm0                               // lo_0
+  vpsrlw ymm10, ymm10, 4                                 // hi_0
+  vpand ymm10, ymm10, ymm0                               // hi_0
+  vpbroadcastd ymm12, dword ptr [r14 + 32]               // a_0
+  {vex} vpdpbusd ymm6, ymm11, ymm12                      // acc_0_0
+  vpbroadcastd ymm12, dword ptr [r14 + 36]               // a_1
+  {vex} vpdpbusd ymm7, ymm11, ymm12                      // acc_1_0
+  vpbroadcastd ymm12, dword ptr [r14 + 40]               // a_2
+  {vex} vpdpbusd ymm8, ymm11, ymm12                      // acc_2_0
+  vpbroadcastd ymm12, dword ptr [r14 + 44]               // a_3
+  {vex} vpdpbusd ymm9, ymm11, ymm12                      // acc_3_0
+  vpbroadcastd ymm11, dword ptr [r14 + 96]               // a_0
+  {vex} vpdpbusd ymm6, ymm10, ymm11                      // acc_0_0
+  vpbroadcastd ymm11, dword ptr [r14 + 100]              // a_1
+  {vex} vpdpbusd ymm7, ymm10, ymm11                      // acc_1_0
+  vpbroadcastd ymm11, dword ptr [r14 + 104]              // a_2
+  {vex} vpdpbusd ymm8, ymm10, ymm11                      // acc_2_0
+  vpbroadcastd ymm11, dword ptr [r14 + 108]              // a_3
+  {vex} vpdpbusd ymm9, ymm10, ymm11                      // acc_3_0
+  vmovdqu ymm10, ymmword ptr [rbx + 192]                 // raw_0
+  vpand ymm11, ymm10, ymm0                               // lo_0
+  vpsrlw ymm10, ymm10, 4                                 // hi_0
+  vpand ymm10, ymm10, ymm0                               // hi_0
+  vpbroadcastd ymm12, dword ptr [r14 + 48]               // a_0
+  {vex} vpdpbusd ymm6, ymm11, ymm12                      // acc_0_0
+  vpbroadcastd ymm12, dword ptr [r14 + 52]               // a_1
+  {vex} vpdpbusd ymm7, ymm11, ymm12                      // acc_1_0
+  vpbroadcastd ymm12, dword ptr [r14 + 56]               // a_2
+  {vex} vpdpbusd ymm8, ymm11, ymm12                      // acc_2_0
+  vpbroadcastd ymm12, dword ptr [r14 + 60]               // a_3
+  {vex} vpdpbusd ymm9, ymm11, ymm12                      // acc_3_0
+  vpbroadcastd ymm11, dword ptr [r14 + 112]              // a_0
+  {vex} vpdpbusd ymm6, ymm10, ymm11                      // acc_0_0
   vcvtdq2ps ymm6, ymm6                                   // real
-  vpbroadcastd ymm10, dword ptr [r14 + 120]              // a_2
-  {vex} vpdpbusd ymm7, ymm9, ymm10                       // acc_2_0
+  vpbroadcastd ymm11, dword ptr [r14 + 116]              // a_1
+  {vex} vpdpbusd ymm7, ymm10, ymm11                      // acc_1_0
   vcvtdq2ps ymm7, ymm7                                   // real
-  vpbroadcastd ymm10, dword ptr [r14 + 124]              // a_3
-  {vex} vpdpbusd ymm8, ymm9, ymm10                       // acc_3_0
+  vpbroadcastd ymm11, dword ptr [r14 + 120]              // a_2
+  {vex} vpdpbusd ymm8, ymm10, ymm11                      // acc_2_0
   vcvtdq2ps ymm8, ymm8                                   // real
+  vpbroadcastd ymm11, dword ptr [r14 + 124]              // a_3
+  {vex} vpdpbusd ymm9, ymm10, ymm11                      // acc_3_0
+  vcvtdq2ps ymm9, ymm9                                   // real
   lea r15, [rbx + rbp]                                   // scales
   lea rbx, [rbx + 320]
-  vmovdqu xmm9, xmmword ptr [r15 + 256]                  // scale
-  vcvtph2ps ymm9, xmm9                                   // scale_0
-  vmovdqu xmm10, xmmword ptr [r15 + 288]                 // scale
-  vcvtph2ps ymm10, xmm10                                 // minimum_0
-  vmulps ymm5, ymm5, ymm9                                // real
-  vmulps ymm6, ymm6, ymm9                                // real
-  vmulps ymm7, ymm7, ymm9                                // real
-  vmulps ymm8, ymm8, ymm9                                // real
-  mov r15, 3238002688
-  vmovd xmm11, r15d                                      // negated_half
-  vpbroadcastd ymm11, xmm11
-  vmulps ymm9, ymm9, ymm11                               // half
-  vsubps ymm9, ymm9, ymm10                               // middle
-  vpbroadcastd ymm10, dword ptr [r14 + 128]              // sum_of_codes
-  vpsrad ymm10, ymm10, 3                                 // sum_of_codes
-  vcvtdq2ps ymm10, ymm10                                 // sum_of_codes
-  vfmadd231ps ymm5, ymm10, ymm9                          // real
-  vpbroadcastd ymm10, dword ptr [r14 + 132]              // sum_of_codes
-  vpsrad ymm10, ymm10, 3                                 // sum_of_codes
-  vcvtdq2ps ymm10, ymm10                                 // sum_of_codes
-  vfmadd231ps ymm6, ymm10, ymm9                          // real
-  vpbroadcastd ymm10, dword ptr [r14 + 136]              // sum_of_codes
-  vpsrad ymm10, ymm10, 3                                 // sum_of_codes
-  vcvtdq2ps ymm10, ymm10                                 // sum_of_codes
-  vfmadd231ps ymm7, ymm10, ymm9                          // real
-  vpbroadcastd ymm10, dword ptr [r14 + 140]              // sum_of_codes
-  vpsrad ymm10, ymm10, 3                                 // sum_of_codes
-  vcvtdq2ps ymm10, ymm10                                 // sum_of_codes
-  vfmadd231ps ymm8, ymm10, ymm9                          // real
-  vpbroadcastd ymm9, dword ptr [r14 + 144]               // scale_row_0
-  vfmadd231ps ymm1, ymm5, ymm9                           // f_0
-  vpbroadcastd ymm5, dword ptr [r14 + 148]               // scale_row_1
-  vfmadd231ps ymm2, ymm6, ymm5                           // f_1
-  vpbroadcastd ymm5, dword ptr [r14 + 152]               // scale_row_2
-  vfmadd231ps ymm3, ymm7, ymm5                           // f_2
-  vpbroadcastd ymm5, dword ptr [r14 + 156]               // scale_row_3
-  vfmadd231ps ymm4, ymm8, ymm5                           // f_3
+  vmovdqu xmm10, xmmword ptr [r15 + 256]                 // scale
+  vcvtph2ps ymm10, xmm10                                 // scale_0
+  vmovdqu xmm11, xmmword ptr [r15 + 288]                 // scale
+  vcvtph2ps ymm11, xmm11                                 // minimum_0
+  vmulps ymm6, ymm6, ymm10                               // real
+  vmulps ymm7, ymm7, ymm10                               // real
+  vmulps ymm8, ymm8, ymm10                               // real
+  vmulps ymm9, ymm9, ymm10                               // real
+  vmulps ymm10, ymm10, ymm5                              // half
+  vsubps ymm10, ymm10, ymm11                             // middle
+  vpbroadcastd ymm11, dword ptr [r14 + 128]              // sum_of_codes
+  vpsrad ymm11, ymm11, 3                                 // sum_of_codes
+  vcvtdq2ps ymm11, ymm11                                 // sum_of_codes
+  vfmadd231ps ymm6, ymm11, ymm10                         // real
+  vpbroadcastd ymm11, dword ptr [r14 + 132]              // sum_of_codes
+  vpsrad ymm11, ymm11, 3                                 // sum_of_codes
+  vcvtdq2ps ymm11, ymm11                                 // sum_of_codes
+  vfmadd231ps ymm7, ymm11, ymm10                         // real
+  vpbroadcastd ymm11, dword ptr [r14 + 136]              // sum_of_codes
+  vpsrad ymm11, ymm11, 3                                 // sum_of_codes
+  vcvtdq2ps ymm11, ymm11                                 // sum_of_codes
+  vfmadd231ps ymm8, ymm11, ymm10                         // real
+  vpbroadcastd ymm11, dword ptr [r14 + 140]              // sum_of_codes
+  vpsrad ymm11, ymm11, 3                                 // sum_of_codes
+  vcvtdq2ps ymm11, ymm11                                 // sum_of_codes
+  vfmadd231ps ymm9, ymm11, ymm10                         // real
+  vpbroadcastd ymm10, dword ptr [r14 + 144]              // scale_row_0
+  vfmadd231ps ymm1, ymm6, ymm10                          // f_0
+  vpbroadcastd ymm6, dword ptr [r14 + 148]               // scale_row_1
+  vfmadd231ps ymm2, ymm7, ymm6                           // f_1
+  vpbroadcastd ymm6, dword ptr [r14 + 152]               // scale_row_2
+  vfmadd231ps ymm3, ymm8, ymm6                           // f_2
+  vpbroadcastd ymm6, dword ptr [r14 + 156]               // scale_row_3
+  vfmadd231ps ymm4, ymm9, ymm6                           // f_3
   lea r14, [r14 + 160]
   sub r12, 1                                             // next k
   ja L(k)
@@ -597,7 +599,8 @@ L(n_done):
   vmovaps xmm9, xmmword ptr [rsp + 128]
   vmovaps xmm10, xmmword ptr [rsp + 144]
   vmovaps xmm11, xmmword ptr [rsp + 160]
-  add rsp, 184
+  vmovaps xmm12, xmmword ptr [rsp + 176]
+  add rsp, 200
   ret
   .seh_endproc
 #endif

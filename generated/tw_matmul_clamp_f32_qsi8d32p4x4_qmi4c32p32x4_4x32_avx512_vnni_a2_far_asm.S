@@ -14,12 +14,12 @@
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi ahead_step  rdi args  r8 n_left  r9 m_left
 //  r10 dst_tile  r11 k_padded  rbx ahead  rbp m_left  r12 k_left  r13 lhs_panel  r14 rhs_panel
-//  r15 -  zmm0 mask  zmm1 f_0  zmm2 f_1  zmm3 f_2  zmm4 f_3  zmm5 f_4  zmm6 f_5  zmm7 f_6  zmm8 f_7
-//  zmm9 acc0_0_0 ...  zmm10 acc0_0_1 ...  zmm11 acc0_1_0 ...  zmm12 acc0_1_1 ...
-//  zmm13 acc0_2_0 ...  zmm14 acc0_2_1 ...  zmm15 acc0_3_0 ...  zmm16 acc0_3_1 ...
-//  zmm17 acc1_0_0 ...  zmm18 acc1_0_1 ...  zmm19 acc1_1_0 ...  zmm20 acc1_1_1 ...
-//  zmm21 acc1_2_0 ...  zmm22 acc1_2_1 ...  zmm23 acc1_3_0 ...  zmm24 acc1_3_1 ...  zmm25 raw_0 ...
-//  zmm26 lo_0 ...  zmm27 raw_1 ...  zmm28 lo_1  zmm29 a_0 ...
+//  zmm0 mask  zmm1 f_0  zmm2 f_1  zmm3 f_2  zmm4 f_3  zmm5 f_4  zmm6 f_5  zmm7 f_6  zmm8 f_7
+//  zmm9 negated_half  zmm10 acc0_0_0 ...  zmm11 acc0_0_1 ...  zmm12 acc0_1_0 ...
+//  zmm13 acc0_1_1 ...  zmm14 acc0_2_0 ...  zmm15 acc0_2_1 ...  zmm16 acc0_3_0 ...
+//  zmm17 acc0_3_1 ...  zmm18 acc1_0_0 ...  zmm19 acc1_0_1 ...  zmm20 acc1_1_0 ...
+//  zmm21 acc1_1_1 ...  zmm22 acc1_2_0 ...  zmm23 acc1_2_1 ...  zmm24 acc1_3_0 ...
+//  zmm25 acc1_3_1 ...  zmm26 raw_0 ...  zmm27 lo_0 ...  zmm28 raw_1 ...  zmm29 lo_1  zmm30 a_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -190,6 +190,8 @@ L(m):
   vpxord zmm8, zmm8, zmm8                                // f_7
   mov r12, r11                                           // k_padded
   shr r12, 5                                             // blocks
+  mov r13, 3238002688                                    // number
+  vpbroadcastd zmm9, r13d                                // negated_half
   mov r13, qword ptr [rsp + 0]                           // lhs_panel
   mov r14, rdx                                           // rhs_panel
   test r12, r12
@@ -207,217 +209,215 @@ L(k):
   prefetcht1 byte ptr [rbx + 512]                        // ahead
   prefetcht1 byte ptr [rbx + 576]                        // ahead
   lea rbx, [rbx + rsi]                                   // ahead
-  vpbroadcastd zmm9, dword ptr [r13 + 128]               // acc0_0_0
-  vpbroadcastd zmm10, dword ptr [r13 + 128]              // acc0_0_1
-  vpbroadcastd zmm11, dword ptr [r13 + 132]              // acc0_1_0
-  vpbroadcastd zmm12, dword ptr [r13 + 132]              // acc0_1_1
-  vpbroadcastd zmm13, dword ptr [r13 + 136]              // acc0_2_0
-  vpbroadcastd zmm14, dword ptr [r13 + 136]              // acc0_2_1
-  vpbroadcastd zmm15, dword ptr [r13 + 140]              // acc0_3_0
-  vpbroadcastd zmm16, dword ptr [r13 + 140]              // acc0_3_1
-  vpxord zmm17, zmm17, zmm17                             // acc1_0_0
-  vpxord zmm18, zmm18, zmm18                             // acc1_0_1
-  vpxord zmm19, zmm19, zmm19                             // acc1_1_0
-  vpxord zmm20, zmm20, zmm20                             // acc1_1_1
-  vpxord zmm21, zmm21, zmm21                             // acc1_2_0
-  vpxord zmm22, zmm22, zmm22                             // acc1_2_1
-  vpxord zmm23, zmm23, zmm23                             // acc1_3_0
-  vpxord zmm24, zmm24, zmm24                             // acc1_3_1
-  vmovdqu64 zmm25, zmmword ptr [r14 + 0]                 // raw_0
-  vpandd zmm26, zmm25, zmm0                              // lo_0
-  vpsrlw zmm25, zmm25, 4                                 // hi_0
-  vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r14 + 64]                // raw_1
-  vpandd zmm28, zmm27, zmm0                              // lo_1
-  vpsrlw zmm27, zmm27, 4                                 // hi_1
-  vpandd zmm27, zmm27, zmm0                              // hi_1
-  vpbroadcastd zmm29, dword ptr [r13 + 0]                // a_0
-  vpdpbusd zmm9, zmm26, zmm29                            // acc_0_0
-  vpdpbusd zmm10, zmm28, zmm29                           // acc_0_1
-  vpbroadcastd zmm29, dword ptr [r13 + 4]                // a_1
-  vpdpbusd zmm11, zmm26, zmm29                           // acc_1_0
-  vpdpbusd zmm12, zmm28, zmm29                           // acc_1_1
-  vpbroadcastd zmm29, dword ptr [r13 + 8]                // a_2
-  vpdpbusd zmm13, zmm26, zmm29                           // acc_2_0
-  vpdpbusd zmm14, zmm28, zmm29                           // acc_2_1
-  vpbroadcastd zmm29, dword ptr [r13 + 12]               // a_3
-  vpdpbusd zmm15, zmm26, zmm29                           // acc_3_0
-  vpdpbusd zmm16, zmm28, zmm29                           // acc_3_1
-  vpbroadcastd zmm26, dword ptr [r13 + 64]               // a_0
-  vpdpbusd zmm17, zmm25, zmm26                           // acc_0_0
-  vpdpbusd zmm18, zmm27, zmm26                           // acc_0_1
-  vpbroadcastd zmm26, dword ptr [r13 + 68]               // a_1
-  vpdpbusd zmm19, zmm25, zmm26                           // acc_1_0
-  vpdpbusd zmm20, zmm27, zmm26                           // acc_1_1
-  vpbroadcastd zmm26, dword ptr [r13 + 72]               // a_2
-  vpdpbusd zmm21, zmm25, zmm26                           // acc_2_0
-  vpdpbusd zmm22, zmm27, zmm26                           // acc_2_1
-  vpbroadcastd zmm26, dword ptr [r13 + 76]               // a_3
-  vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
-  vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r14 + 128]               // raw_0
-  vpandd zmm26, zmm25, zmm0                              // lo_0
-  vpsrlw zmm25, zmm25, 4                                 // hi_0
-  vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r14 + 192]               // raw_1
-  vpandd zmm28, zmm27, zmm0                              // lo_1
-  vpsrlw zmm27, zmm27, 4                                 // hi_1
-  vpandd zmm27, zmm27, zmm0                              // hi_1
-  vpbroadcastd zmm29, dword ptr [r13 + 16]               // a_0
-  vpdpbusd zmm9, zmm26, zmm29                            // acc_0_0
-  vpdpbusd zmm10, zmm28, zmm29                           // acc_0_1
-  vpbroadcastd zmm29, dword ptr [r13 + 20]               // a_1
-  vpdpbusd zmm11, zmm26, zmm29                           // acc_1_0
-  vpdpbusd zmm12, zmm28, zmm29                           // acc_1_1
-  vpbroadcastd zmm29, dword ptr [r13 + 24]               // a_2
-  vpdpbusd zmm13, zmm26, zmm29                           // acc_2_0
-  vpdpbusd zmm14, zmm28, zmm29                           // acc_2_1
-  vpbroadcastd zmm29, dword ptr [r13 + 28]               // a_3
-  vpdpbusd zmm15, zmm26, zmm29                           // acc_3_0
-  vpdpbusd zmm16, zmm28, zmm29                           // acc_3_1
-  vpbroadcastd zmm26, dword ptr [r13 + 80]               // a_0
-  vpdpbusd zmm17, zmm25, zmm26                           // acc_0_0
-  vpdpbusd zmm18, zmm27, zmm26                           // acc_0_1
-  vpbroadcastd zmm26, dword ptr [r13 + 84]               // a_1
-  vpdpbusd zmm19, zmm25, zmm26                           // acc_1_0
-  vpdpbusd zmm20, zmm27, zmm26                           // acc_1_1
-  vpbroadcastd zmm26, dword ptr [r13 + 88]               // a_2
-  vpdpbusd zmm21, zmm25, zmm26                           // acc_2_0
-  vpdpbusd zmm22, zmm27, zmm26                           // acc_2_1
-  vpbroadcastd zmm26, dword ptr [r13 + 92]               // a_3
-  vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
-  vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r14 + 256]               // raw_0
-  vpandd zmm26, zmm25, zmm0                              // lo_0
-  vpsrlw zmm25, zmm25, 4                                 // hi_0
-  vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r14 + 320]               // raw_1
-  vpandd zmm28, zmm27, zmm0                              // lo_1
-  vpsrlw zmm27, zmm27, 4                                 // hi_1
-  vpandd zmm27, zmm27, zmm0                              // hi_1
-  vpbroadcastd zmm29, dword ptr [r13 + 32]               // a_0
-  vpdpbusd zmm9, zmm26, zmm29                            // acc_0_0
-  vpdpbusd zmm10, zmm28, zmm29                           // acc_0_1
-  vpbroadcastd zmm29, dword ptr [r13 + 36]               // a_1
-  vpdpbusd zmm11, zmm26, zmm29                           // acc_1_0
-  vpdpbusd zmm12, zmm28, zmm29                           // acc_1_1
-  vpbroadcastd zmm29, dword ptr [r13 + 40]               // a_2
-  vpdpbusd zmm13, zmm26, zmm29                           // acc_2_0
-  vpdpbusd zmm14, zmm28, zmm29                           // acc_2_1
-  vpbroadcastd zmm29, dword ptr [r13 + 44]               // a_3
-  vpdpbusd zmm15, zmm26, zmm29                           // acc_3_0
-  vpdpbusd zmm16, zmm28, zmm29                           // acc_3_1
-  vpbroadcastd zmm26, dword ptr [r13 + 96]               // a_0
-  vpdpbusd zmm17, zmm25, zmm26                           // acc_0_0
-  vpdpbusd zmm18, zmm27, zmm26                           // acc_0_1
-  vpbroadcastd zmm26, dword ptr [r13 + 100]              // a_1
-  vpdpbusd zmm19, zmm25, zmm26                           // acc_1_0
-  vpdpbusd zmm20, zmm27, zmm26                           // acc_1_1
-  vpbroadcastd zmm26, dword ptr [r13 + 104]              // a_2
-  vpdpbusd zmm21, zmm25, zmm26                           // acc_2_0
-  vpdpbusd zmm22, zmm27, zmm26                           // acc_2_1
-  vpbroadcastd zmm26, dword ptr [r13 + 108]              // a_3
-  vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
-  vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r14 + 384]               // raw_0
-  vpandd zmm26, zmm25, zmm0                              // lo_0
-  vpsrlw zmm25, zmm25, 4                                 // hi_0
-  vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r14 + 448]               // raw_1
-  vpandd zmm28, zmm27, zmm0                              // lo_1
-  vpsrlw zmm27, zmm27, 4                                 // hi_1
-  vpandd zmm27, zmm27, zmm0                              // hi_1
-  vpbroadcastd zmm29, dword ptr [r13 + 48]               // a_0
-  vpdpbusd zmm9, zmm26, zmm29                            // acc_0_0
-  vpdpbusd zmm10, zmm28, zmm29                           // acc_0_1
-  vpbroadcastd zmm29, dword ptr [r13 + 52]               // a_1
-  vpdpbusd zmm11, zmm26, zmm29                           // acc_1_0
-  vpdpbusd zmm12, zmm28, zmm29                           // acc_1_1
-  vpbroadcastd zmm29, dword ptr [r13 + 56]               // a_2
-  vpdpbusd zmm13, zmm26, zmm29                           // acc_2_0
-  vpdpbusd zmm14, zmm28, zmm29                           // acc_2_1
-  vpbroadcastd zmm29, dword ptr [r13 + 60]               // a_3
-  vpdpbusd zmm15, zmm26, zmm29                           // acc_3_0
-  vpdpbusd zmm16, zmm28, zmm29                           // acc_3_1
-  vpbroadcastd zmm26, dword ptr [r13 + 112]              // a_0
-  vpdpbusd zmm17, zmm25, zmm26                           // acc_0_0
-  vpdpbusd zmm18, zmm27, zmm26                           // acc_0_1
-  vpaddd zmm9, zmm9, zmm17                               // sum_0
-  vpaddd zmm10, zmm10, zmm18                             // sum_1
-  vcvtdq2ps zmm9, zmm9                                   // real
+  vpbroadcastd zmm10, dword ptr [r13 + 128]              // acc0_0_0
+  vpbroadcastd zmm11, dword ptr [r13 + 128]              // acc0_0_1
+  vpbroadcastd zmm12, dword ptr [r13 + 132]              // acc0_1_0
+  vpbroadcastd zmm13, dword ptr [r13 + 132]              // acc0_1_1
+  vpbroadcastd zmm14, dword ptr [r13 + 136]              // acc0_2_0
+  vpbroadcastd zmm15, dword ptr [r13 + 136]              // acc0_2_1
+  vpbroadcastd zmm16, dword ptr [r13 + 140]              // acc0_3_0
+  vpbroadcastd zmm17, dword ptr [r13 + 140]              // acc0_3_1
+  vpxord zmm18, zmm18, zmm18                             // acc1_0_0
+  vpxord zmm19, zmm19, zmm19                             // acc1_0_1
+  vpxord zmm20, zmm20, zmm20                             // acc1_1_0
+  vpxord zmm21, zmm21, zmm21                             // acc1_1_1
+  vpxord zmm22, zmm22, zmm22                             // acc1_2_0
+  vpxord zmm23, zmm23, zmm23                             // acc1_2_1
+  vpxord zmm24, zmm24, zmm24                             // acc1_3_0
+  vpxord zmm25, zmm25, zmm25                             // acc1_3_1
+  vmovdqu64 zmm26, zmmword ptr [r14 + 0]                 // raw_0
+  vpandd zmm27, zmm26, zmm0                              // lo_0
+  vpsrlw zmm26, zmm26, 4                                 // hi_0
+  vpandd zmm26, zmm26, zmm0                              // hi_0
+  vmovdqu64 zmm28, zmmword ptr [r14 + 64]                // raw_1
+  vpandd zmm29, zmm28, zmm0                              // lo_1
+  vpsrlw zmm28, zmm28, 4                                 // hi_1
+  vpandd zmm28, zmm28, zmm0                              // hi_1
+  vpbroadcastd zmm30, dword ptr [r13 + 0]                // a_0
+  vpdpbusd zmm10, zmm27, zmm30                           // acc_0_0
+  vpdpbusd zmm11, zmm29, zmm30                           // acc_0_1
+  vpbroadcastd zmm30, dword ptr [r13 + 4]                // a_1
+  vpdpbusd zmm12, zmm27, zmm30                           // acc_1_0
+  vpdpbusd zmm13, zmm29, zmm30                           // acc_1_1
+  vpbroadcastd zmm30, dword ptr [r13 + 8]                // a_2
+  vpdpbusd zmm14, zmm27, zmm30                           // acc_2_0
+  vpdpbusd zmm15, zmm29, zmm30                           // acc_2_1
+  vpbroadcastd zmm30, dword ptr [r13 + 12]               // a_3
+  vpdpbusd zmm16, zmm27, zmm30                           // acc_3_0
+  vpdpbusd zmm17, zmm29, zmm30                           // acc_3_1
+  vpbroadcastd zmm27, dword ptr [r13 + 64]               // a_0
+  vpdpbusd zmm18, zmm26, zmm27                           // acc_0_0
+  vpdpbusd zmm19, zmm28, zmm27                           // acc_0_1
+  vpbroadcastd zmm27, dword ptr [r13 + 68]               // a_1
+  vpdpbusd zmm20, zmm26, zmm27                           // acc_1_0
+  vpdpbusd zmm21, zmm28, zmm27                           // acc_1_1
+  vpbroadcastd zmm27, dword ptr [r13 + 72]               // a_2
+  vpdpbusd zmm22, zmm26, zmm27                           // acc_2_0
+  vpdpbusd zmm23, zmm28, zmm27                           // acc_2_1
+  vpbroadcastd zmm27, dword ptr [r13 + 76]               // a_3
+  vpdpbusd zmm24, zmm26, zmm27                           // acc_3_0
+  vpdpbusd zmm25, zmm28, zmm27                           // acc_3_1
+  vmovdqu64 zmm26, zmmword ptr [r14 + 128]               // raw_0
+  vpandd zmm27, zmm26, zmm0                              // lo_0
+  vpsrlw zmm26, zmm26, 4                                 // hi_0
+  vpandd zmm26, zmm26, zmm0                              // hi_0
+  vmovdqu64 zmm28, zmmword ptr [r14 + 192]               // raw_1
+  vpandd zmm29, zmm28, zmm0                              // lo_1
+  vpsrlw zmm28, zmm28, 4                                 // hi_1
+  vpandd zmm28, zmm28, zmm0                              // hi_1
+  vpbroadcastd zmm30, dword ptr [r13 + 16]               // a_0
+  vpdpbusd zmm10, zmm27, zmm30                           // acc_0_0
+  vpdpbusd zmm11, zmm29, zmm30                           // acc_0_1
+  vpbroadcastd zmm30, dword ptr [r13 + 20]               // a_1
+  vpdpbusd zmm12, zmm27, zmm30                           // acc_1_0
+  vpdpbusd zmm13, zmm29, zmm30                           // acc_1_1
+  vpbroadcastd zmm30, dword ptr [r13 + 24]               // a_2
+  vpdpbusd zmm14, zmm27, zmm30                           // acc_2_0
+  vpdpbusd zmm15, zmm29, zmm30                           // acc_2_1
+  vpbroadcastd zmm30, dword ptr [r13 + 28]               // a_3
+  vpdpbusd zmm16, zmm27, zmm30                           // acc_3_0
+  vpdpbusd zmm17, zmm29, zmm30                           // acc_3_1
+  vpbroadcastd zmm27, dword ptr [r13 + 80]               // a_0
+  vpdpbusd zmm18, zmm26, zmm27                           // acc_0_0
+  vpdpbusd zmm19, zmm28, zmm27                           // acc_0_1
+  vpbroadcastd zmm27, dword ptr [r13 + 84]               // a_1
+  vpdpbusd zmm20, zmm26, zmm27                           // acc_1_0
+  vpdpbusd zmm21, zmm28, zmm27                           // acc_1_1
+  vpbroadcastd zmm27, dword ptr [r13 + 88]               // a_2
+  vpdpbusd zmm22, zmm26, zmm27                           // acc_2_0
+  vpdpbusd zmm23, zmm28, zmm27                           // acc_2_1
+  vpbroadcastd zmm27, dword ptr [r13 + 92]               // a_3
+  vpdpbusd zmm24, zmm26, zmm27                           // acc_3_0
+  vpdpbusd zmm25, zmm28, zmm27                           // acc_3_1
+  vmovdqu64 zmm26, zmmword ptr [r14 + 256]               // raw_0
+  vpandd zmm27, zmm26, zmm0                              // lo_0
+  vpsrlw zmm26, zmm26, 4                                 // hi_0
+  vpandd zmm26, zmm26, zmm0                              // hi_0
+  vmovdqu64 zmm28, zmmword ptr [r14 + 320]               // raw_1
+  vpandd zmm29, zmm28, zmm0                              // lo_1
+  vpsrlw zmm28, zmm28, 4                                 // hi_1
+  vpandd zmm28, zmm28, zmm0                              // hi_1
+  vpbroadcastd zmm30, dword ptr [r13 + 32]               // a_0
+  vpdpbusd zmm10, zmm27, zmm30                           // acc_0_0
+  vpdpbusd zmm11, zmm29, zmm30                           // acc_0_1
+  vpbroadcastd zmm30, dword ptr [r13 + 36]               // a_1
+  vpdpbusd zmm12, zmm27, zmm30                           // acc_1_0
+  vpdpbusd zmm13, zmm29, zmm30                           // acc_1_1
+  vpbroadcastd zmm30, dword ptr [r13 + 40]               // a_2
+  vpdpbusd zmm14, zmm27, zmm30                           // acc_2_0
+  vpdpbusd zmm15, zmm29, zmm30                           // acc_2_1
+  vpbroadcastd zmm30, dword ptr [r13 + 44]               // a_3
+  vpdpbusd zmm16, zmm27, zmm30                           // acc_3_0
+  vpdpbusd zmm17, zmm29, zmm30                           // acc_3_1
+  vpbroadcastd zmm27, dword ptr [r13 + 96]               // a_0
+  vpdpbusd zmm18, zmm26, zmm27                           // acc_0_0
+  vpdpbusd zmm19, zmm28, zmm27                           // acc_0_1
+  vpbroadcastd zmm27, dword ptr [r13 + 100]              // a_1
+  vpdpbusd zmm20, zmm26, zmm27                           // acc_1_0
+  vpdpbusd zmm21, zmm28, zmm27                           // acc_1_1
+  vpbroadcastd zmm27, dword ptr [r13 + 104]              // a_2
+  vpdpbusd zmm22, zmm26, zmm27                           // acc_2_0
+  vpdpbusd zmm23, zmm28, zmm27                           // acc_2_1
+  vpbroadcastd zmm27, dword ptr [r13 + 108]              // a_3
+  vpdpbusd zmm24, zmm26, zmm27                           // acc_3_0
+  vpdpbusd zmm25, zmm28, zmm27                           // acc_3_1
+  vmovdqu64 zmm26, zmmword ptr [r14 + 384]               // raw_0
+  vpandd zmm27, zmm26, zmm0                              // lo_0
+  vpsrlw zmm26, zmm26, 4                                 // hi_0
+  vpandd zmm26, zmm26, zmm0                              // hi_0
+  vmovdqu64 zmm28, zmmword ptr [r14 + 448]               // raw_1
+  vpandd zmm29, zmm28, zmm0                              // lo_1
+  vpsrlw zmm28, zmm28, 4                                 // hi_1
+  vpandd zmm28, zmm28, zmm0                              // hi_1
+  vpbroadcastd zmm30, dword ptr [r13 + 48]               // a_0
+  vpdpbusd zmm10, zmm27, zmm30                           // acc_0_0
+  vpdpbusd zmm11, zmm29, zmm30                           // acc_0_1
+  vpbroadcastd zmm30, dword ptr [r13 + 52]               // a_1
+  vpdpbusd zmm12, zmm27, zmm30                           // acc_1_0
+  vpdpbusd zmm13, zmm29, zmm30                           // acc_1_1
+  vpbroadcastd zmm30, dword ptr [r13 + 56]               // a_2
+  vpdpbusd zmm14, zmm27, zmm30                           // acc_2_0
+  vpdpbusd zmm15, zmm29, zmm30                           // acc_2_1
+  vpbroadcastd zmm30, dword ptr [r13 + 60]               // a_3
+  vpdpbusd zmm16, zmm27, zmm30                           // acc_3_0
+  vpdpbusd zmm17, zmm29, zmm30                           // acc_3_1
+  vpbroadcastd zmm27, dword ptr [r13 + 112]              // a_0
+  vpdpbusd zmm18, zmm26, zmm27                           // acc_0_0
+  vpdpbusd zmm19, zmm28, zmm27                           // acc_0_1
+  vpaddd zmm10, zmm10, zmm18                             // sum_0
+  vpaddd zmm11, zmm11, zmm19                             // sum_1
   vcvtdq2ps zmm10, zmm10                                 // real
-  vpbroadcastd zmm17, dword ptr [r13 + 116]              // a_1
-  vpdpbusd zmm19, zmm25, zmm17                           // acc_1_0
-  vpdpbusd zmm20, zmm27, zmm17                           // acc_1_1
-  vpaddd zmm11, zmm11, zmm19                             // sum_2
-  vpaddd zmm12, zmm12, zmm20                             // sum_3
   vcvtdq2ps zmm11, zmm11                                 // real
+  vpbroadcastd zmm18, dword ptr [r13 + 116]              // a_1
+  vpdpbusd zmm20, zmm26, zmm18                           // acc_1_0
+  vpdpbusd zmm21, zmm28, zmm18                           // acc_1_1
+  vpaddd zmm12, zmm12, zmm20                             // sum_2
+  vpaddd zmm13, zmm13, zmm21                             // sum_3
   vcvtdq2ps zmm12, zmm12                                 // real
-  vpbroadcastd zmm17, dword ptr [r13 + 120]              // a_2
-  vpdpbusd zmm21, zmm25, zmm17                           // acc_2_0
-  vpdpbusd zmm22, zmm27, zmm17                           // acc_2_1
-  vpaddd zmm13, zmm13, zmm21                             // sum_4
-  vpaddd zmm14, zmm14, zmm22                             // sum_5
   vcvtdq2ps zmm13, zmm13                                 // real
+  vpbroadcastd zmm18, dword ptr [r13 + 120]              // a_2
+  vpdpbusd zmm22, zmm26, zmm18                           // acc_2_0
+  vpdpbusd zmm23, zmm28, zmm18                           // acc_2_1
+  vpaddd zmm14, zmm14, zmm22                             // sum_4
+  vpaddd zmm15, zmm15, zmm23                             // sum_5
   vcvtdq2ps zmm14, zmm14                                 // real
-  vpbroadcastd zmm17, dword ptr [r13 + 124]              // a_3
-  vpdpbusd zmm23, zmm25, zmm17                           // acc_3_0
-  vpdpbusd zmm24, zmm27, zmm17                           // acc_3_1
-  vpaddd zmm15, zmm15, zmm23                             // sum_6
-  vpaddd zmm16, zmm16, zmm24                             // sum_7
   vcvtdq2ps zmm15, zmm15                                 // real
+  vpbroadcastd zmm18, dword ptr [r13 + 124]              // a_3
+  vpdpbusd zmm24, zmm26, zmm18                           // acc_3_0
+  vpdpbusd zmm25, zmm28, zmm18                           // acc_3_1
+  vpaddd zmm16, zmm16, zmm24                             // sum_6
+  vpaddd zmm17, zmm17, zmm25                             // sum_7
   vcvtdq2ps zmm16, zmm16                                 // real
-  vmovdqu32 ymm17, ymmword ptr [r14 + 512]               // scale
-  vcvtph2ps zmm17, ymm17                                 // scale_0
-  vmulps zmm9, zmm9, zmm17                               // real
-  vmulps zmm11, zmm11, zmm17                             // real
-  vmulps zmm13, zmm13, zmm17                             // real
-  vmulps zmm15, zmm15, zmm17                             // real
-  vmovdqu32 ymm18, ymmword ptr [r14 + 544]               // scale
-  vcvtph2ps zmm18, ymm18                                 // scale_1
+  vcvtdq2ps zmm17, zmm17                                 // real
+  vmovdqu32 ymm18, ymmword ptr [r14 + 512]               // scale
+  vcvtph2ps zmm18, ymm18                                 // scale_0
   vmulps zmm10, zmm10, zmm18                             // real
   vmulps zmm12, zmm12, zmm18                             // real
   vmulps zmm14, zmm14, zmm18                             // real
   vmulps zmm16, zmm16, zmm18                             // real
-  mov r15, 3238002688
-  vpbroadcastd zmm19, r15d                               // negated_half
-  vmulps zmm17, zmm17, zmm19                             // half
-  vmulps zmm18, zmm18, zmm19                             // half
-  vmovdqu32 ymm19, ymmword ptr [r14 + 576]               // scale
-  vcvtph2ps zmm19, ymm19                                 // minimum_0
-  vsubps zmm17, zmm17, zmm19                             // middle
-  vmovdqu32 ymm19, ymmword ptr [r14 + 608]               // scale
-  vcvtph2ps zmm19, ymm19                                 // minimum_1
-  vsubps zmm18, zmm18, zmm19                             // middle
+  vmovdqu32 ymm19, ymmword ptr [r14 + 544]               // scale
+  vcvtph2ps zmm19, ymm19                                 // scale_1
+  vmulps zmm11, zmm11, zmm19                             // real
+  vmulps zmm13, zmm13, zmm19                             // real
+  vmulps zmm15, zmm15, zmm19                             // real
+  vmulps zmm17, zmm17, zmm19                             // real
+  vmulps zmm18, zmm18, zmm9                              // half
+  vmulps zmm19, zmm19, zmm9                              // half
+  vmovdqu32 ymm20, ymmword ptr [r14 + 576]               // scale
+  vcvtph2ps zmm20, ymm20                                 // minimum_0
+  vsubps zmm18, zmm18, zmm20                             // middle
+  vmovdqu32 ymm20, ymmword ptr [r14 + 608]               // scale
+  vcvtph2ps zmm20, ymm20                                 // minimum_1
+  vsubps zmm19, zmm19, zmm20                             // middle
   lea r14, [r14 + 640]
-  vpbroadcastd zmm19, dword ptr [r13 + 128]              // sum_of_codes
-  vpsrad zmm19, zmm19, 3                                 // sum_of_codes
-  vcvtdq2ps zmm19, zmm19                                 // sum_of_codes
-  vfmadd231ps zmm9, zmm19, zmm17                         // real
-  vfmadd231ps zmm10, zmm19, zmm18                        // real
-  vpbroadcastd zmm19, dword ptr [r13 + 132]              // sum_of_codes
-  vpsrad zmm19, zmm19, 3                                 // sum_of_codes
-  vcvtdq2ps zmm19, zmm19                                 // sum_of_codes
-  vfmadd231ps zmm11, zmm19, zmm17                        // real
-  vfmadd231ps zmm12, zmm19, zmm18                        // real
-  vpbroadcastd zmm19, dword ptr [r13 + 136]              // sum_of_codes
-  vpsrad zmm19, zmm19, 3                                 // sum_of_codes
-  vcvtdq2ps zmm19, zmm19                                 // sum_of_codes
-  vfmadd231ps zmm13, zmm19, zmm17                        // real
-  vfmadd231ps zmm14, zmm19, zmm18                        // real
-  vpbroadcastd zmm19, dword ptr [r13 + 140]              // sum_of_codes
-  vpsrad zmm19, zmm19, 3                                 // sum_of_codes
-  vcvtdq2ps zmm19, zmm19                                 // sum_of_codes
-  vfmadd231ps zmm15, zmm19, zmm17                        // real
-  vfmadd231ps zmm16, zmm19, zmm18                        // real
-  vfmadd231ps zmm1, zmm9, dword ptr [r13 + 144]{1to16}   // f_0
-  vfmadd231ps zmm2, zmm10, dword ptr [r13 + 144]{1to16}  // f_1
-  vfmadd231ps zmm3, zmm11, dword ptr [r13 + 148]{1to16}  // f_2
-  vfmadd231ps zmm4, zmm12, dword ptr [r13 + 148]{1to16}  // f_3
-  vfmadd231ps zmm5, zmm13, dword ptr [r13 + 152]{1to16}  // f_4
-  vfmadd231ps zmm6, zmm14, dword ptr [r13 + 152]{1to16}  // f_5
-  vfmadd231ps zmm7, zmm15, dword ptr [r13 + 156]{1to16}  // f_6
-  vfmadd231ps zmm8, zmm16, dword ptr [r13 + 156]{1to16}  // f_7
+  vpbroadcastd zmm20, dword ptr [r13 + 128]              // sum_of_codes
+  vpsrad zmm20, zmm20, 3                                 // sum_of_codes
+  vcvtdq2ps zmm20, zmm20                                 // sum_of_codes
+  vfmadd231ps zmm10, zmm20, zmm18                        // real
+  vfmadd231ps zmm11, zmm20, zmm19                        // real
+  vpbroadcastd zmm20, dword ptr [r13 + 132]              // sum_of_codes
+  vpsrad zmm20, zmm20, 3                                 // sum_of_codes
+  vcvtdq2ps zmm20, zmm20                                 // sum_of_codes
+  vfmadd231ps zmm12, zmm20, zmm18                        // real
+  vfmadd231ps zmm13, zmm20, zmm19                        // real
+  vpbroadcastd zmm20, dword ptr [r13 + 136]              // sum_of_codes
+  vpsrad zmm20, zmm20, 3                                 // sum_of_codes
+  vcvtdq2ps zmm20, zmm20                                 // sum_of_codes
+  vfmadd231ps zmm14, zmm20, zmm18                        // real
+  vfmadd231ps zmm15, zmm20, zmm19                        // real
+  vpbroadcastd zmm20, dword ptr [r13 + 140]              // sum_of_codes
+  vpsrad zmm20, zmm20, 3                                 // sum_of_codes
+  vcvtdq2ps zmm20, zmm20                                 // sum_of_codes
+  vfmadd231ps zmm16, zmm20, zmm18                        // real
+  vfmadd231ps zmm17, zmm20, zmm19                        // real
+  vfmadd231ps zmm1, zmm10, dword ptr [r13 + 144]{1to16}  // f_0
+  vfmadd231ps zmm2, zmm11, dword ptr [r13 + 144]{1to16}  // f_1
+  vfmadd231ps zmm3, zmm12, dword ptr [r13 + 148]{1to16}  // f_2
+  vfmadd231ps zmm4, zmm13, dword ptr [r13 + 148]{1to16}  // f_3
+  vfmadd231ps zmm5, zmm14, dword ptr [r13 + 152]{1to16}  // f_4
+  vfmadd231ps zmm6, zmm15, dword ptr [r13 + 152]{1to16}  // f_5
+  vfmadd231ps zmm7, zmm16, dword ptr [r13 + 156]{1to16}  // f_6
+  vfmadd231ps zmm8, zmm17, dword ptr [r13 + 156]{1to16}  // f_7
   lea r13, [r13 + 160]
   sub r12, 1                                             // next k
   ja L(k)

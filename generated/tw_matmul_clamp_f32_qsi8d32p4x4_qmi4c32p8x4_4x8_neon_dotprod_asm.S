@@ -6,19 +6,19 @@
 //     | 16 i32 x sums a block | 32 x k bits of codes | 16 f32 x scales a block |
 // rhs i4 n8 kr4 pair=column us k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32] (3977ad44ef61557e)
 //     | 32 x k bits of codes | 8 f16 x scales a block | 8 f16 x minimums a block | 8 f32 x bias |
-// tile 4 x 8: needs 22 vector registers on neon_dotprod (8 accumulators + 11 operands + 2 masks + 1 other), 32 exist
+// tile 4 x 8: needs 30 vector registers on neon_dotprod (8 accumulators + 20 operands + 2 masks), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (14ab7fc834aa7089)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  x13 -
-//  v0 acc_0_0h ...  v1 acc_1_0h ...  v2 acc_2_0h ...  v3 acc_3_0h ...  v4 acc_0_0l ...
-//  v5 acc_1_0l ...  v6 acc_2_0l ...  v7 acc_3_0l ...  v8 sums_of_codes  v9 sums_of_codes
-//  v10 sums_of_codes  v11 sums_of_codes  v12 a_0  v13 a_0  v14 a_0  v15 a_0  v16 raw_0 ...
-//  v17 raw_0 ...  v18 raw_0 ...  v19 raw_0 ...  v20 mask  v21 base  v22 f_0  v23 f_1  v24 f_2
-//  v25 f_3  v26 f_4  v27 f_5  v28 f_6  v29 f_7  v30 real
+//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  v0 mask  v1 base
+//  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 lo_0 ...  v9 sums_of_codes  v10 sums_of_codes
+//  v11 sums_of_codes  v12 scale_row  v13 scale_row  v14 scale_row  v15 scale_row  v16 f_6  v17 f_7
+//  v18 negated_half  v19 eighth  v20 acc_1_0h ...  v21 acc_0_0h ...  v22 acc_3_0h ...
+//  v23 acc_2_0h ...  v24 acc_1_0l ...  v25 acc_0_0l ...  v26 acc_3_0l ...  v27 acc_2_0l ...
+//  v28 a_0 ...  v29 a_0 ...  v30 raw_0 ...  v31 raw_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -107,18 +107,22 @@ L(m):
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
-  movi v20.16b, #15                                      // mask
+  movi v0.16b, #15                                       // mask
   ldr x9, =1262485504
-  dup v21.4s, w9                                         // base
-  movi v22.2d, #0                                        // f_0
-  movi v23.2d, #0                                        // f_1
-  movi v24.2d, #0                                        // f_2
-  movi v25.2d, #0                                        // f_3
-  movi v26.2d, #0                                        // f_4
-  movi v27.2d, #0                                        // f_5
-  movi v28.2d, #0                                        // f_6
-  movi v29.2d, #0                                        // f_7
+  dup v1.4s, w9                                          // base
+  movi v2.2d, #0                                         // f_0
+  movi v3.2d, #0                                         // f_1
+  movi v4.2d, #0                                         // f_2
+  movi v5.2d, #0                                         // f_3
+  movi v6.2d, #0                                         // f_4
+  movi v7.2d, #0                                         // f_5
+  movi v16.2d, #0                                        // f_6
+  movi v17.2d, #0                                        // f_7
   lsr x9, x10, #5                                        // blocks
+  ldr x11, =3238002688                                   // number
+  dup v18.4s, w11                                        // negated_half
+  ldr x11, =1040187392                                   // number
+  dup v19.4s, w11                                        // eighth
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
   cbz x9, L(k_done)
@@ -126,166 +130,159 @@ L(m):
   .balign 64
 #endif
 L(k):
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x11]            // acc_0_0h, acc_1_0h, acc_2_0h, acc_3_0h
-  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x11]            // acc_0_0l, acc_1_0l, acc_2_0l, acc_3_0l
-  ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x11], #64     // sums_of_codes, sums_of_codes, sums_of_codes, sums_of_codes, lhs_panel
-  ld1 {v12.16b, v13.16b, v14.16b, v15.16b}, [x11], #64   // a_0, a_0, a_0, a_0, lhs_panel
-  ld1 {v16.16b, v17.16b, v18.16b, v19.16b}, [x12], #64   // raw_0, raw_0, raw_0, raw_0, rhs_panel
-  sdot v0.4s, v16.16b, v12.4b[0]                         // acc
-  sdot v1.4s, v16.16b, v12.4b[1]                         // acc
-  sdot v2.4s, v16.16b, v12.4b[2]                         // acc
-  sdot v3.4s, v16.16b, v12.4b[3]                         // acc
-  and v16.16b, v16.16b, v20.16b                          // lo_0
-  sdot v4.4s, v16.16b, v12.4b[0]                         // acc
-  sdot v5.4s, v16.16b, v12.4b[1]                         // acc
-  sdot v6.4s, v16.16b, v12.4b[2]                         // acc
-  sdot v7.4s, v16.16b, v12.4b[3]                         // acc
-  sdot v0.4s, v17.16b, v13.4b[0]                         // acc
-  sdot v1.4s, v17.16b, v13.4b[1]                         // acc
-  sdot v2.4s, v17.16b, v13.4b[2]                         // acc
-  sdot v3.4s, v17.16b, v13.4b[3]                         // acc
-  and v16.16b, v17.16b, v20.16b                          // lo_0
-  sdot v4.4s, v16.16b, v13.4b[0]                         // acc
-  sdot v5.4s, v16.16b, v13.4b[1]                         // acc
-  sdot v6.4s, v16.16b, v13.4b[2]                         // acc
-  sdot v7.4s, v16.16b, v13.4b[3]                         // acc
-  sdot v0.4s, v18.16b, v14.4b[0]                         // acc
-  sdot v1.4s, v18.16b, v14.4b[1]                         // acc
-  sdot v2.4s, v18.16b, v14.4b[2]                         // acc
-  sdot v3.4s, v18.16b, v14.4b[3]                         // acc
-  and v16.16b, v18.16b, v20.16b                          // lo_0
-  sdot v4.4s, v16.16b, v14.4b[0]                         // acc
-  sdot v5.4s, v16.16b, v14.4b[1]                         // acc
-  sdot v6.4s, v16.16b, v14.4b[2]                         // acc
-  sdot v7.4s, v16.16b, v14.4b[3]                         // acc
-  sdot v0.4s, v19.16b, v15.4b[0]                         // acc
-  sdot v1.4s, v19.16b, v15.4b[1]                         // acc
-  sdot v2.4s, v19.16b, v15.4b[2]                         // acc
-  sdot v3.4s, v19.16b, v15.4b[3]                         // acc
-  and v16.16b, v19.16b, v20.16b                          // lo_0
-  sdot v4.4s, v16.16b, v15.4b[0]                         // acc
-  sdot v5.4s, v16.16b, v15.4b[1]                         // acc
-  sdot v6.4s, v16.16b, v15.4b[2]                         // acc
-  sdot v7.4s, v16.16b, v15.4b[3]                         // acc
-  ld1 {v12.16b, v13.16b, v14.16b, v15.16b}, [x11], #64   // a_0, a_0, a_0, a_0, lhs_panel
-  ld1 {v16.16b, v17.16b, v18.16b, v19.16b}, [x12], #64   // raw_0, raw_0, raw_0, raw_0, rhs_panel
-  sdot v0.4s, v16.16b, v12.4b[0]                         // acc
-  sdot v1.4s, v16.16b, v12.4b[1]                         // acc
-  sdot v2.4s, v16.16b, v12.4b[2]                         // acc
-  sdot v3.4s, v16.16b, v12.4b[3]                         // acc
-  and v16.16b, v16.16b, v20.16b                          // lo_0
-  sdot v4.4s, v16.16b, v12.4b[0]                         // acc
-  sdot v5.4s, v16.16b, v12.4b[1]                         // acc
-  sdot v6.4s, v16.16b, v12.4b[2]                         // acc
-  sdot v7.4s, v16.16b, v12.4b[3]                         // acc
-  sdot v0.4s, v17.16b, v13.4b[0]                         // acc
-  sdot v1.4s, v17.16b, v13.4b[1]                         // acc
-  sdot v2.4s, v17.16b, v13.4b[2]                         // acc
-  sdot v3.4s, v17.16b, v13.4b[3]                         // acc
-  and v16.16b, v17.16b, v20.16b                          // lo_0
-  sdot v4.4s, v16.16b, v13.4b[0]                         // acc
-  sdot v5.4s, v16.16b, v13.4b[1]                         // acc
-  sdot v6.4s, v16.16b, v13.4b[2]                         // acc
-  sdot v7.4s, v16.16b, v13.4b[3]                         // acc
-  sdot v0.4s, v18.16b, v14.4b[0]                         // acc
-  sdot v1.4s, v18.16b, v14.4b[1]                         // acc
-  sdot v2.4s, v18.16b, v14.4b[2]                         // acc
-  sdot v3.4s, v18.16b, v14.4b[3]                         // acc
-  and v16.16b, v18.16b, v20.16b                          // lo_0
-  sdot v4.4s, v16.16b, v14.4b[0]                         // acc
-  sdot v5.4s, v16.16b, v14.4b[1]                         // acc
-  sdot v6.4s, v16.16b, v14.4b[2]                         // acc
-  sdot v7.4s, v16.16b, v14.4b[3]                         // acc
-  sdot v0.4s, v19.16b, v15.4b[0]                         // acc
-  sdot v1.4s, v19.16b, v15.4b[1]                         // acc
-  sdot v2.4s, v19.16b, v15.4b[2]                         // acc
-  sdot v3.4s, v19.16b, v15.4b[3]                         // acc
-  and v16.16b, v19.16b, v20.16b                          // lo_0
-  sdot v4.4s, v16.16b, v15.4b[0]                         // acc
-  sdot v5.4s, v16.16b, v15.4b[1]                         // acc
-  sdot v6.4s, v16.16b, v15.4b[2]                         // acc
-  sdot v7.4s, v16.16b, v15.4b[3]                         // acc
-  fsub v0.4s, v0.4s, v4.4s                               // real
-  fsub v4.4s, v4.4s, v21.4s                              // real
-  fsub v1.4s, v1.4s, v5.4s                               // real
-  fsub v5.4s, v5.4s, v21.4s                              // real
-  fsub v2.4s, v2.4s, v6.4s                               // real
-  fsub v6.4s, v6.4s, v21.4s                              // real
-  fsub v3.4s, v3.4s, v7.4s                               // real
-  fsub v7.4s, v7.4s, v21.4s                              // real
-  ldr d16, [x12, #0]                                     // scale
-  fcvtl v16.4s, v16.4h                                   // scale_0
-  fmul v17.4s, v0.4s, v16.4s                             // real
-  fmul v18.4s, v1.4s, v16.4s                             // real
-  fmul v19.4s, v2.4s, v16.4s                             // real
-  fmul v30.4s, v3.4s, v16.4s                             // real
-  ldr d0, [x12, #8]                                      // scale
-  fcvtl v0.4s, v0.4h                                     // scale_1
-  fmul v4.4s, v4.4s, v0.4s                               // real
-  fmul v5.4s, v5.4s, v0.4s                               // real
-  fmul v6.4s, v6.4s, v0.4s                               // real
-  fmul v7.4s, v7.4s, v0.4s                               // real
-  ldr x13, =3238002688
-  dup v1.4s, w13                                         // negated_half
-  fmul v2.4s, v16.4s, v1.4s                              // half
-  fmul v0.4s, v0.4s, v1.4s                               // half
-  ldr d1, [x12, #16]                                     // scale
-  fcvtl v1.4s, v1.4h                                     // minimum_0
-  fsub v1.4s, v2.4s, v1.4s                               // middle
-  ldr d2, [x12, #24]                                     // scale
-  fcvtl v2.4s, v2.4h                                     // minimum_1
-  fsub v0.4s, v0.4s, v2.4s                               // middle
-  fsub v2.4s, v8.4s, v21.4s                              // sums_of_codes
-  ldr x13, =1040187392
-  dup v3.4s, w13                                         // eighth
-  fmul v3.4s, v2.4s, v3.4s                               // sums_of_codes
-  fmla v4.4s, v3.4s, v0.4s                               // real
-  fadd v2.4s, v2.4s, v2.4s                               // sums_of_codes
-  fmla v17.4s, v2.4s, v1.4s                              // real
-  fsub v2.4s, v9.4s, v21.4s                              // sums_of_codes
-  ldr x13, =1040187392
-  dup v3.4s, w13                                         // eighth
-  fmul v3.4s, v2.4s, v3.4s                               // sums_of_codes
-  fmla v5.4s, v3.4s, v0.4s                               // real
-  fadd v2.4s, v2.4s, v2.4s                               // sums_of_codes
-  fmla v18.4s, v2.4s, v1.4s                              // real
-  fsub v2.4s, v10.4s, v21.4s                             // sums_of_codes
-  ldr x13, =1040187392
-  dup v3.4s, w13                                         // eighth
-  fmul v3.4s, v2.4s, v3.4s                               // sums_of_codes
-  fmla v6.4s, v3.4s, v0.4s                               // real
-  fadd v2.4s, v2.4s, v2.4s                               // sums_of_codes
-  fmla v19.4s, v2.4s, v1.4s                              // real
-  fsub v2.4s, v11.4s, v21.4s                             // sums_of_codes
-  ldr x13, =1040187392
-  dup v3.4s, w13                                         // eighth
-  fmul v3.4s, v2.4s, v3.4s                               // sums_of_codes
-  fmla v7.4s, v3.4s, v0.4s                               // real
-  fadd v0.4s, v2.4s, v2.4s                               // sums_of_codes
-  fmla v30.4s, v0.4s, v1.4s                              // real
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x11], #64       // scale_row, scale_row, scale_row, scale_row
-  fmla v22.4s, v17.4s, v0.4s                             // f_0
-  fmla v23.4s, v4.4s, v0.4s                              // f_1
-  fmla v24.4s, v18.4s, v1.4s                             // f_2
-  fmla v25.4s, v5.4s, v1.4s                              // f_3
-  fmla v26.4s, v19.4s, v2.4s                             // f_4
-  fmla v27.4s, v6.4s, v2.4s                              // f_5
-  fmla v28.4s, v30.4s, v3.4s                             // f_6
-  fmla v29.4s, v7.4s, v3.4s                              // f_7
-  add x12, x12, #32
+  ldp q21, q20, [x11, #0]                                // acc_0_0h, acc_1_0h
+  ldp q23, q22, [x11, #32]                               // acc_2_0h, acc_3_0h
+  ldp q25, q24, [x11, #0]                                // acc_0_0l, acc_1_0l
+  ldp q27, q26, [x11, #32]                               // acc_2_0l, acc_3_0l
+  ldp q29, q28, [x11, #64]                               // a_0, a_0
+  ldp q31, q30, [x12, #0]                                // raw_0, raw_0
+  and v8.16b, v31.16b, v0.16b                            // lo_0
+  sdot v21.4s, v31.16b, v29.4b[0]                        // acc
+  sdot v25.4s, v8.16b, v29.4b[0]                         // acc
+  sdot v20.4s, v31.16b, v29.4b[1]                        // acc
+  sdot v24.4s, v8.16b, v29.4b[1]                         // acc
+  sdot v23.4s, v31.16b, v29.4b[2]                        // acc
+  sdot v27.4s, v8.16b, v29.4b[2]                         // acc
+  sdot v22.4s, v31.16b, v29.4b[3]                        // acc
+  sdot v26.4s, v8.16b, v29.4b[3]                         // acc
+  and v29.16b, v30.16b, v0.16b                           // lo_0
+  sdot v21.4s, v30.16b, v28.4b[0]                        // acc
+  sdot v25.4s, v29.16b, v28.4b[0]                        // acc
+  sdot v20.4s, v30.16b, v28.4b[1]                        // acc
+  sdot v24.4s, v29.16b, v28.4b[1]                        // acc
+  sdot v23.4s, v30.16b, v28.4b[2]                        // acc
+  sdot v27.4s, v29.16b, v28.4b[2]                        // acc
+  sdot v22.4s, v30.16b, v28.4b[3]                        // acc
+  sdot v26.4s, v29.16b, v28.4b[3]                        // acc
+  ldp q29, q28, [x11, #96]                               // a_0, a_0
+  ldp q31, q30, [x12, #32]                               // raw_0, raw_0
+  and v8.16b, v31.16b, v0.16b                            // lo_0
+  sdot v21.4s, v31.16b, v29.4b[0]                        // acc
+  sdot v25.4s, v8.16b, v29.4b[0]                         // acc
+  sdot v20.4s, v31.16b, v29.4b[1]                        // acc
+  sdot v24.4s, v8.16b, v29.4b[1]                         // acc
+  sdot v23.4s, v31.16b, v29.4b[2]                        // acc
+  sdot v27.4s, v8.16b, v29.4b[2]                         // acc
+  sdot v22.4s, v31.16b, v29.4b[3]                        // acc
+  sdot v26.4s, v8.16b, v29.4b[3]                         // acc
+  and v29.16b, v30.16b, v0.16b                           // lo_0
+  sdot v21.4s, v30.16b, v28.4b[0]                        // acc
+  sdot v25.4s, v29.16b, v28.4b[0]                        // acc
+  sdot v20.4s, v30.16b, v28.4b[1]                        // acc
+  sdot v24.4s, v29.16b, v28.4b[1]                        // acc
+  sdot v23.4s, v30.16b, v28.4b[2]                        // acc
+  sdot v27.4s, v29.16b, v28.4b[2]                        // acc
+  sdot v22.4s, v30.16b, v28.4b[3]                        // acc
+  sdot v26.4s, v29.16b, v28.4b[3]                        // acc
+  ldp q29, q28, [x11, #128]                              // a_0, a_0
+  ldp q31, q30, [x12, #64]                               // raw_0, raw_0
+  and v8.16b, v31.16b, v0.16b                            // lo_0
+  sdot v21.4s, v31.16b, v29.4b[0]                        // acc
+  sdot v25.4s, v8.16b, v29.4b[0]                         // acc
+  sdot v20.4s, v31.16b, v29.4b[1]                        // acc
+  sdot v24.4s, v8.16b, v29.4b[1]                         // acc
+  sdot v23.4s, v31.16b, v29.4b[2]                        // acc
+  sdot v27.4s, v8.16b, v29.4b[2]                         // acc
+  sdot v22.4s, v31.16b, v29.4b[3]                        // acc
+  sdot v26.4s, v8.16b, v29.4b[3]                         // acc
+  and v29.16b, v30.16b, v0.16b                           // lo_0
+  sdot v21.4s, v30.16b, v28.4b[0]                        // acc
+  sdot v25.4s, v29.16b, v28.4b[0]                        // acc
+  sdot v20.4s, v30.16b, v28.4b[1]                        // acc
+  sdot v24.4s, v29.16b, v28.4b[1]                        // acc
+  sdot v23.4s, v30.16b, v28.4b[2]                        // acc
+  sdot v27.4s, v29.16b, v28.4b[2]                        // acc
+  sdot v22.4s, v30.16b, v28.4b[3]                        // acc
+  sdot v26.4s, v29.16b, v28.4b[3]                        // acc
+  ldp q29, q28, [x11, #160]                              // a_0, a_0
+  ldp q31, q30, [x12, #96]                               // raw_0, raw_0
+  and v8.16b, v31.16b, v0.16b                            // lo_0
+  sdot v21.4s, v31.16b, v29.4b[0]                        // acc
+  sdot v25.4s, v8.16b, v29.4b[0]                         // acc
+  sdot v20.4s, v31.16b, v29.4b[1]                        // acc
+  sdot v24.4s, v8.16b, v29.4b[1]                         // acc
+  sdot v23.4s, v31.16b, v29.4b[2]                        // acc
+  sdot v27.4s, v8.16b, v29.4b[2]                         // acc
+  sdot v22.4s, v31.16b, v29.4b[3]                        // acc
+  sdot v26.4s, v8.16b, v29.4b[3]                         // acc
+  and v29.16b, v30.16b, v0.16b                           // lo_0
+  sdot v21.4s, v30.16b, v28.4b[0]                        // acc
+  sdot v25.4s, v29.16b, v28.4b[0]                        // acc
+  sdot v20.4s, v30.16b, v28.4b[1]                        // acc
+  sdot v24.4s, v29.16b, v28.4b[1]                        // acc
+  sdot v23.4s, v30.16b, v28.4b[2]                        // acc
+  sdot v27.4s, v29.16b, v28.4b[2]                        // acc
+  sdot v22.4s, v30.16b, v28.4b[3]                        // acc
+  sdot v26.4s, v29.16b, v28.4b[3]                        // acc
+  ldr d28, [x12, #128]                                   // scale
+  fcvtl v28.4s, v28.4h                                   // scale_0
+  ldr d29, [x12, #136]                                   // scale
+  fcvtl v29.4s, v29.4h                                   // scale_1
+  ldr d30, [x12, #144]                                   // scale
+  fcvtl v30.4s, v30.4h                                   // minimum_0
+  ldr d31, [x12, #152]                                   // scale
+  fcvtl v31.4s, v31.4h                                   // minimum_1
+  fmul v8.4s, v28.4s, v18.4s                             // half
+  fsub v30.4s, v8.4s, v30.4s                             // middle
+  fmul v8.4s, v29.4s, v18.4s                             // half
+  fsub v31.4s, v8.4s, v31.4s                             // middle
+  fadd v30.4s, v30.4s, v30.4s                            // zeros
+  fmul v31.4s, v31.4s, v19.4s                            // zeros
+  fsub v21.4s, v21.4s, v25.4s                            // real
+  fsub v25.4s, v25.4s, v1.4s                             // real
+  fsub v20.4s, v20.4s, v24.4s                            // real
+  fsub v24.4s, v24.4s, v1.4s                             // real
+  fsub v23.4s, v23.4s, v27.4s                            // real
+  fsub v27.4s, v27.4s, v1.4s                             // real
+  fsub v22.4s, v22.4s, v26.4s                            // real
+  fsub v26.4s, v26.4s, v1.4s                             // real
+  ldp q9, q8, [x11, #0]                                  // sums_of_codes, sums_of_codes
+  fsub v9.4s, v9.4s, v1.4s                               // sums_of_codes
+  fsub v8.4s, v8.4s, v1.4s                               // sums_of_codes
+  ldp q11, q10, [x11, #32]                               // sums_of_codes, sums_of_codes
+  fsub v11.4s, v11.4s, v1.4s                             // sums_of_codes
+  fsub v10.4s, v10.4s, v1.4s                             // sums_of_codes
+  ldp q13, q12, [x11, #192]                              // scale_row, scale_row
+  ldp q15, q14, [x11, #224]                              // scale_row, scale_row
+  fmul v21.4s, v21.4s, v28.4s                            // real
+  fmla v21.4s, v9.4s, v30.4s                             // real
+  fmla v2.4s, v21.4s, v13.4s                             // f_0
+  fmul v21.4s, v25.4s, v29.4s                            // real
+  fmla v21.4s, v9.4s, v31.4s                             // real
+  fmla v3.4s, v21.4s, v13.4s                             // f_1
+  fmul v20.4s, v20.4s, v28.4s                            // real
+  fmla v20.4s, v8.4s, v30.4s                             // real
+  fmla v4.4s, v20.4s, v12.4s                             // f_2
+  fmul v20.4s, v24.4s, v29.4s                            // real
+  fmla v20.4s, v8.4s, v31.4s                             // real
+  fmla v5.4s, v20.4s, v12.4s                             // f_3
+  fmul v20.4s, v23.4s, v28.4s                            // real
+  fmla v20.4s, v11.4s, v30.4s                            // real
+  fmla v6.4s, v20.4s, v15.4s                             // f_4
+  fmul v20.4s, v27.4s, v29.4s                            // real
+  fmla v20.4s, v11.4s, v31.4s                            // real
+  fmla v7.4s, v20.4s, v15.4s                             // f_5
+  fmul v20.4s, v22.4s, v28.4s                            // real
+  fmla v20.4s, v10.4s, v30.4s                            // real
+  fmla v16.4s, v20.4s, v14.4s                            // f_6
+  fmul v20.4s, v26.4s, v29.4s                            // real
+  fmla v20.4s, v10.4s, v31.4s                            // real
+  fmla v17.4s, v20.4s, v14.4s                            // f_7
+  add x11, x11, #256
+  add x12, x12, #160
   subs x9, x9, #1                                        // next k
   b.hi L(k)
 L(k_done):
   ldr x9, =1031798784
   dup v0.4s, w9                                          // sixteenth
-  fmul v1.4s, v22.4s, v0.4s                              // f
-  fmul v2.4s, v24.4s, v0.4s                              // f
-  fmul v3.4s, v26.4s, v0.4s                              // f
-  fmul v0.4s, v28.4s, v0.4s                              // f
+  fmul v1.4s, v2.4s, v0.4s                               // f
+  fmul v2.4s, v4.4s, v0.4s                               // f
+  fmul v4.4s, v6.4s, v0.4s                               // f
+  fmul v0.4s, v16.4s, v0.4s                              // f
   add x9, x0, #8*15                                      // clamp
-  ld1r {v4.4s}, [x9]                                     // min
-  ldr s5, [x9, #4]                                       // max
-  dup v5.4s, v5.s[0]
+  ld1r {v6.4s}, [x9]                                     // min
+  ldr s16, [x9, #4]                                      // max
+  dup v16.4s, v16.s[0]
   mov x9, #8
   ldr x11, [x0, #8*13]                                   // dst_stride
   add x12, x6, x11
@@ -307,38 +304,38 @@ L(k_done):
   add x14, x9, x2
   cmp x9, #0                                             // bias
   csel x9, x10, x14, eq
-  ldp q7, q6, [x9, #0]                                   // bias, bias
-  fadd v0.4s, v0.4s, v7.4s                               // out
-  fmax v0.4s, v0.4s, v4.4s                               // out
-  fmin v0.4s, v0.4s, v5.4s                               // out_3_0
+  ldp q19, q18, [x9, #0]                                 // bias, bias
+  fadd v0.4s, v0.4s, v19.4s                              // out
+  fmax v0.4s, v0.4s, v6.4s                               // out
+  fmin v0.4s, v0.4s, v16.4s                              // out_3_0
   str q0, [x11, #0]                                      // out_3_0
-  fadd v0.4s, v29.4s, v6.4s                              // out
-  fmax v0.4s, v0.4s, v4.4s                               // out
-  fmin v0.4s, v0.4s, v5.4s                               // out_3_1
+  fadd v0.4s, v17.4s, v18.4s                             // out
+  fmax v0.4s, v0.4s, v6.4s                               // out
+  fmin v0.4s, v0.4s, v16.4s                              // out_3_1
   str q0, [x11, #16]                                     // out_3_1
-  fadd v0.4s, v3.4s, v7.4s                               // out
-  fmax v0.4s, v0.4s, v4.4s                               // out
-  fmin v0.4s, v0.4s, v5.4s                               // out_2_0
+  fadd v0.4s, v4.4s, v19.4s                              // out
+  fmax v0.4s, v0.4s, v6.4s                               // out
+  fmin v0.4s, v0.4s, v16.4s                              // out_2_0
   str q0, [x13, #0]                                      // out_2_0
-  fadd v0.4s, v27.4s, v6.4s                              // out
-  fmax v0.4s, v0.4s, v4.4s                               // out
-  fmin v0.4s, v0.4s, v5.4s                               // out_2_1
+  fadd v0.4s, v7.4s, v18.4s                              // out
+  fmax v0.4s, v0.4s, v6.4s                               // out
+  fmin v0.4s, v0.4s, v16.4s                              // out_2_1
   str q0, [x13, #16]                                     // out_2_1
-  fadd v0.4s, v2.4s, v7.4s                               // out
-  fmax v0.4s, v0.4s, v4.4s                               // out
-  fmin v0.4s, v0.4s, v5.4s                               // out_1_0
+  fadd v0.4s, v2.4s, v19.4s                              // out
+  fmax v0.4s, v0.4s, v6.4s                               // out
+  fmin v0.4s, v0.4s, v16.4s                              // out_1_0
   str q0, [x12, #0]                                      // out_1_0
-  fadd v0.4s, v25.4s, v6.4s                              // out
-  fmax v0.4s, v0.4s, v4.4s                               // out
-  fmin v0.4s, v0.4s, v5.4s                               // out_1_1
+  fadd v0.4s, v5.4s, v18.4s                              // out
+  fmax v0.4s, v0.4s, v6.4s                               // out
+  fmin v0.4s, v0.4s, v16.4s                              // out_1_1
   str q0, [x12, #16]                                     // out_1_1
-  fadd v0.4s, v1.4s, v7.4s                               // out
-  fmax v0.4s, v0.4s, v4.4s                               // out
-  fmin v0.4s, v0.4s, v5.4s                               // out_0_0
+  fadd v0.4s, v1.4s, v19.4s                              // out
+  fmax v0.4s, v0.4s, v6.4s                               // out
+  fmin v0.4s, v0.4s, v16.4s                              // out_0_0
   str q0, [x6, #0]                                       // out_0_0
-  fadd v0.4s, v23.4s, v6.4s                              // out
-  fmax v0.4s, v0.4s, v4.4s                               // out
-  fmin v0.4s, v0.4s, v5.4s                               // out_0_1
+  fadd v0.4s, v3.4s, v18.4s                              // out
+  fmax v0.4s, v0.4s, v6.4s                               // out
+  fmin v0.4s, v0.4s, v16.4s                              // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
@@ -355,22 +352,22 @@ L(if_else):
   csel x14, x14, xzr, hs
   cmp x14, #0
   csel x14, x9, x9, eq
-  ld1r {v6.4s}, [x14]                                    // bias
+  ld1r {v18.4s}, [x14]                                   // bias
   mov x16, #1
   cmp x15, x16
   csel x16, x15, x16, lo
   add x16, x14, x16, lsl #2
-  ld1 {v6.s}[1], [x16]                                   // bias
+  ld1 {v18.s}[1], [x16]                                  // bias
   mov x16, #2
   cmp x15, x16
   csel x16, x15, x16, lo
   add x16, x14, x16, lsl #2
-  ld1 {v6.s}[2], [x16]                                   // bias
+  ld1 {v18.s}[2], [x16]                                  // bias
   mov x16, #3
   cmp x15, x16
   csel x15, x15, x16, lo
   add x14, x14, x15, lsl #2
-  ld1 {v6.s}[3], [x14]                                   // bias
+  ld1 {v18.s}[3], [x14]                                  // bias
   mov x14, #4
   subs x10, x10, x14
   csel x10, x10, xzr, hs
@@ -379,51 +376,51 @@ L(if_else):
   add x15, x9, #16
   cmp x14, #0
   csel x9, x9, x15, eq
-  ld1r {v7.4s}, [x9]                                     // bias
+  ld1r {v19.4s}, [x9]                                    // bias
   mov x14, #1
   cmp x10, x14
   csel x14, x10, x14, lo
   add x14, x9, x14, lsl #2
-  ld1 {v7.s}[1], [x14]                                   // bias
+  ld1 {v19.s}[1], [x14]                                  // bias
   mov x14, #2
   cmp x10, x14
   csel x14, x10, x14, lo
   add x14, x9, x14, lsl #2
-  ld1 {v7.s}[2], [x14]                                   // bias
+  ld1 {v19.s}[2], [x14]                                  // bias
   mov x14, #3
   cmp x10, x14
   csel x10, x10, x14, lo
   add x9, x9, x10, lsl #2
-  ld1 {v7.s}[3], [x9]                                    // bias
-  fadd v0.4s, v0.4s, v6.4s                               // out
-  fmax v0.4s, v0.4s, v4.4s                               // out
-  fmin v0.4s, v0.4s, v5.4s                               // out_3_0
-  fadd v16.4s, v29.4s, v7.4s                             // out
-  fmax v16.4s, v16.4s, v4.4s                             // out
-  fmin v16.4s, v16.4s, v5.4s                             // out_3_1
-  fadd v3.4s, v3.4s, v6.4s                               // out
-  fmax v3.4s, v3.4s, v4.4s                               // out
-  fmin v3.4s, v3.4s, v5.4s                               // out_2_0
-  fadd v17.4s, v27.4s, v7.4s                             // out
-  fmax v17.4s, v17.4s, v4.4s                             // out
-  fmin v17.4s, v17.4s, v5.4s                             // out_2_1
-  fadd v2.4s, v2.4s, v6.4s                               // out
-  fmax v2.4s, v2.4s, v4.4s                               // out
-  fmin v2.4s, v2.4s, v5.4s                               // out_1_0
-  fadd v18.4s, v25.4s, v7.4s                             // out
-  fmax v18.4s, v18.4s, v4.4s                             // out
-  fmin v18.4s, v18.4s, v5.4s                             // out_1_1
-  fadd v1.4s, v1.4s, v6.4s                               // out
-  fmax v1.4s, v1.4s, v4.4s                               // out
-  fmin v1.4s, v1.4s, v5.4s                               // out_0_0
-  fadd v6.4s, v23.4s, v7.4s                              // out
-  fmax v4.4s, v6.4s, v4.4s                               // out
-  fmin v4.4s, v4.4s, v5.4s                               // out_0_1
+  ld1 {v19.s}[3], [x9]                                   // bias
+  fadd v0.4s, v0.4s, v18.4s                              // out
+  fmax v0.4s, v0.4s, v6.4s                               // out
+  fmin v0.4s, v0.4s, v16.4s                              // out_3_0
+  fadd v17.4s, v17.4s, v19.4s                            // out
+  fmax v17.4s, v17.4s, v6.4s                             // out
+  fmin v17.4s, v17.4s, v16.4s                            // out_3_1
+  fadd v4.4s, v4.4s, v18.4s                              // out
+  fmax v4.4s, v4.4s, v6.4s                               // out
+  fmin v4.4s, v4.4s, v16.4s                              // out_2_0
+  fadd v7.4s, v7.4s, v19.4s                              // out
+  fmax v7.4s, v7.4s, v6.4s                               // out
+  fmin v7.4s, v7.4s, v16.4s                              // out_2_1
+  fadd v2.4s, v2.4s, v18.4s                              // out
+  fmax v2.4s, v2.4s, v6.4s                               // out
+  fmin v2.4s, v2.4s, v16.4s                              // out_1_0
+  fadd v5.4s, v5.4s, v19.4s                              // out
+  fmax v5.4s, v5.4s, v6.4s                               // out
+  fmin v5.4s, v5.4s, v16.4s                              // out_1_1
+  fadd v1.4s, v1.4s, v18.4s                              // out
+  fmax v1.4s, v1.4s, v6.4s                               // out
+  fmin v1.4s, v1.4s, v16.4s                              // out_0_0
+  fadd v3.4s, v3.4s, v19.4s                              // out
+  fmax v3.4s, v3.4s, v6.4s                               // out
+  fmin v3.4s, v3.4s, v16.4s                              // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
   st1 {v0.s}[0], [x11]                                   // out_3_0
-  st1 {v3.s}[0], [x13]                                   // out_2_0
+  st1 {v4.s}[0], [x13]                                   // out_2_0
   st1 {v2.s}[0], [x12]                                   // out_1_0
   st1 {v1.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
@@ -433,7 +430,7 @@ L(if_2_done):
   add x9, x11, #4
   st1 {v0.s}[1], [x9]                                    // out_3_0
   add x9, x13, #4
-  st1 {v3.s}[1], [x9]                                    // out_2_0
+  st1 {v4.s}[1], [x9]                                    // out_2_0
   add x9, x12, #4
   st1 {v2.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
@@ -445,7 +442,7 @@ L(if_3_done):
   add x9, x11, #8
   st1 {v0.s}[2], [x9]                                    // out_3_0
   add x9, x13, #8
-  st1 {v3.s}[2], [x9]                                    // out_2_0
+  st1 {v4.s}[2], [x9]                                    // out_2_0
   add x9, x12, #8
   st1 {v2.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
@@ -457,7 +454,7 @@ L(if_4_done):
   add x9, x11, #12
   st1 {v0.s}[3], [x9]                                    // out_3_0
   add x9, x13, #12
-  st1 {v3.s}[3], [x9]                                    // out_2_0
+  st1 {v4.s}[3], [x9]                                    // out_2_0
   add x9, x12, #12
   st1 {v2.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
@@ -467,37 +464,37 @@ L(if_5_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
   add x9, x11, #16
-  st1 {v16.s}[0], [x9]                                   // out_3_1
+  st1 {v17.s}[0], [x9]                                   // out_3_1
   add x9, x13, #16
-  st1 {v17.s}[0], [x9]                                   // out_2_1
+  st1 {v7.s}[0], [x9]                                    // out_2_1
   add x9, x12, #16
-  st1 {v18.s}[0], [x9]                                   // out_1_1
+  st1 {v5.s}[0], [x9]                                    // out_1_1
   add x9, x6, #16
-  st1 {v4.s}[0], [x9]                                    // out_0_1
+  st1 {v3.s}[0], [x9]                                    // out_0_1
 L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
   add x9, x11, #20
-  st1 {v16.s}[1], [x9]                                   // out_3_1
+  st1 {v17.s}[1], [x9]                                   // out_3_1
   add x9, x13, #20
-  st1 {v17.s}[1], [x9]                                   // out_2_1
+  st1 {v7.s}[1], [x9]                                    // out_2_1
   add x9, x12, #20
-  st1 {v18.s}[1], [x9]                                   // out_1_1
+  st1 {v5.s}[1], [x9]                                    // out_1_1
   add x9, x6, #20
-  st1 {v4.s}[1], [x9]                                    // out_0_1
+  st1 {v3.s}[1], [x9]                                    // out_0_1
 L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
   add x9, x11, #24
-  st1 {v16.s}[2], [x9]                                   // out_3_1
+  st1 {v17.s}[2], [x9]                                   // out_3_1
   add x9, x13, #24
-  st1 {v17.s}[2], [x9]                                   // out_2_1
+  st1 {v7.s}[2], [x9]                                    // out_2_1
   add x9, x12, #24
-  st1 {v18.s}[2], [x9]                                   // out_1_1
+  st1 {v5.s}[2], [x9]                                    // out_1_1
   add x9, x6, #24
-  st1 {v4.s}[2], [x9]                                    // out_0_1
+  st1 {v3.s}[2], [x9]                                    // out_0_1
 L(if_8_done):
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride

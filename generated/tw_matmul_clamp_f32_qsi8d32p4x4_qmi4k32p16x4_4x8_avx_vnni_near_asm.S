@@ -15,8 +15,8 @@
 //  rax n_left  rcx m_left  rdx rhs_panel  rsi -  rdi args  r8 dst_tile  r9 k_padded  r10 -
 //  r11 beyond  rbx beyond  rbp block_left  r12 lhs_panel  r13 k_left  r14 rhs_prefetch
 //  r15 ahead ...  ymm0 mask  ymm1 f_0  ymm2 f_1  ymm3 f_2  ymm4 f_3  ymm5 zero_0  ymm6 zero_0
-//  ymm7 acc_0_0 ...  ymm8 acc_1_0 ...  ymm9 acc_2_0 ...  ymm10 acc_3_0 ...  ymm11 raw_0 ...
-//  ymm12 lo_0 ...  ymm13 a_0 ...
+//  ymm7 negated_half  ymm8 acc_0_0 ...  ymm9 acc_1_0 ...  ymm10 acc_2_0 ...  ymm11 acc_3_0 ...
+//  ymm12 raw_0 ...  ymm13 lo_0 ...  ymm14 a_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -62,8 +62,8 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_avx_vnni_near_asm:
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_avx_vnni_near_asm
-  sub rsp, 232
-  .seh_stackalloc 232
+  sub rsp, 248
+  .seh_stackalloc 248
   mov qword ptr [rsp + 32], rsi
   .seh_savereg rsi, 32
   mov qword ptr [rsp + 40], rdi
@@ -96,6 +96,8 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_avx_vnni_near_asm:
   .seh_savexmm xmm12, 192
   vmovaps xmmword ptr [rsp + 208], xmm13
   .seh_savexmm xmm13, 208
+  vmovaps xmmword ptr [rsp + 224], xmm14
+  .seh_savexmm xmm14, 224
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -169,6 +171,9 @@ L(block):
   vcvtph2ps ymm6, xmm6                                   // zero_0
   mov r13, 8
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov r15, 3238002688                                    // number
+  vmovd xmm7, r15d                                       // negated_half
+  vpbroadcastd ymm7, xmm7
   test r13, r13
   jz L(k_done)
   .balign 64
@@ -179,136 +184,133 @@ L(k):
   prefetcht0 byte ptr [r15 + 128]                        // ahead
   prefetcht0 byte ptr [r15 + 192]                        // ahead
   prefetcht0 byte ptr [r15 + 256]                        // ahead
-  vpbroadcastd ymm7, dword ptr [r12 + 128]               // acc_0_0
-  vpbroadcastd ymm8, dword ptr [r12 + 132]               // acc_1_0
-  vpbroadcastd ymm9, dword ptr [r12 + 136]               // acc_2_0
-  vpbroadcastd ymm10, dword ptr [r12 + 140]              // acc_3_0
-  vmovdqu ymm11, ymmword ptr [r10 + 0]                   // raw_0
-  vpand ymm12, ymm11, ymm0                               // lo_0
-  vpsrlw ymm11, ymm11, 4                                 // hi_0
-  vpand ymm11, ymm11, ymm0                               // hi_0
-  vpbroadcastd ymm13, dword ptr [r12 + 0]                // a_0
-  {vex} vpdpbusd ymm7, ymm12, ymm13                      // acc_0_0
-  vpbroadcastd ymm13, dword ptr [r12 + 4]                // a_1
-  {vex} vpdpbusd ymm8, ymm12, ymm13                      // acc_1_0
-  vpbroadcastd ymm13, dword ptr [r12 + 8]                // a_2
-  {vex} vpdpbusd ymm9, ymm12, ymm13                      // acc_2_0
-  vpbroadcastd ymm13, dword ptr [r12 + 12]               // a_3
-  {vex} vpdpbusd ymm10, ymm12, ymm13                     // acc_3_0
-  vpbroadcastd ymm12, dword ptr [r12 + 64]               // a_0
-  {vex} vpdpbusd ymm7, ymm11, ymm12                      // acc_0_0
-  vpbroadcastd ymm12, dword ptr [r12 + 68]               // a_1
-  {vex} vpdpbusd ymm8, ymm11, ymm12                      // acc_1_0
-  vpbroadcastd ymm12, dword ptr [r12 + 72]               // a_2
-  {vex} vpdpbusd ymm9, ymm11, ymm12                      // acc_2_0
-  vpbroadcastd ymm12, dword ptr [r12 + 76]               // a_3
-  {vex} vpdpbusd ymm10, ymm11, ymm12                     // acc_3_0
-  vmovdqu ymm11, ymmword ptr [r10 + 64]                  // raw_0
-  vpand ymm12, ymm11, ymm0                               // lo_0
-  vpsrlw ymm11, ymm11, 4                                 // hi_0
-  vpand ymm11, ymm11, ymm0                               // hi_0
-  vpbroadcastd ymm13, dword ptr [r12 + 16]               // a_0
-  {vex} vpdpbusd ymm7, ymm12, ymm13                      // acc_0_0
-  vpbroadcastd ymm13, dword ptr [r12 + 20]               // a_1
-  {vex} vpdpbusd ymm8, ymm12, ymm13                      // acc_1_0
-  vpbroadcastd ymm13, dword ptr [r12 + 24]               // a_2
-  {vex} vpdpbusd ymm9, ymm12, ymm13                      // acc_2_0
-  vpbroadcastd ymm13, dword ptr [r12 + 28]               // a_3
-  {vex} vpdpbusd ymm10, ymm12, ymm13                     // acc_3_0
-  vpbroadcastd ymm12, dword ptr [r12 + 80]               // a_0
-  {vex} vpdpbusd ymm7, ymm11, ymm12                      // acc_0_0
-  vpbroadcastd ymm12, dword ptr [r12 + 84]               // a_1
-  {vex} vpdpbusd ymm8, ymm11, ymm12                      // acc_1_0
-  vpbroadcastd ymm12, dword ptr [r12 + 88]               // a_2
-  {vex} vpdpbusd ymm9, ymm11, ymm12                      // acc_2_0
-  vpbroadcastd ymm12, dword ptr [r12 + 92]               // a_3
-  {vex} vpdpbusd ymm10, ymm11, ymm12                     // acc_3_0
-  vmovdqu ymm11, ymmword ptr [r10 + 128]                 // raw_0
-  vpand ymm12, ymm11, ymm0                               // lo_0
-  vpsrlw ymm11, ymm11, 4                                 // hi_0
-  vpand ymm11, ymm11, ymm0                               // hi_0
-  vpbroadcastd ymm13, dword ptr [r12 + 32]               // a_0
-  {vex} vpdpbusd ymm7, ymm12, ymm13                      // acc_0_0
-  vpbroadcastd ymm13, dword ptr [r12 + 36]               // a_1
-  {vex} vpdpbusd ymm8, ymm12, ymm13                      // acc_1_0
-  vpbroadcastd ymm13, dword ptr [r12 + 40]               // a_2
-  {vex} vpdpbusd ymm9, ymm12, ymm13                      // acc_2_0
-  vpbroadcastd ymm13, dword ptr [r12 + 44]               // a_3
-  {vex} vpdpbusd ymm10, ymm12, ymm13                     // acc_3_0
-  vpbroadcastd ymm12, dword ptr [r12 + 96]               // a_0
-  {vex} vpdpbusd ymm7, ymm11, ymm12                      // acc_0_0
-  vpbroadcastd ymm12, dword ptr [r12 + 100]              // a_1
-  {vex} vpdpbusd ymm8, ymm11, ymm12                      // acc_1_0
-  vpbroadcastd ymm12, dword ptr [r12 + 104]              // a_2
-  {vex} vpdpbusd ymm9, ymm11, ymm12                      // acc_2_0
-  vpbroadcastd ymm12, dword ptr [r12 + 108]              // a_3
-  {vex} vpdpbusd ymm10, ymm11, ymm12                     // acc_3_0
-  vmovdqu ymm11, ymmword ptr [r10 + 192]                 // raw_0
-  vpand ymm12, ymm11, ymm0                               // lo_0
-  vpsrlw ymm11, ymm11, 4                                 // hi_0
-  vpand ymm11, ymm11, ymm0                               // hi_0
-  vpbroadcastd ymm13, dword ptr [r12 + 48]               // a_0
-  {vex} vpdpbusd ymm7, ymm12, ymm13                      // acc_0_0
-  vpbroadcastd ymm13, dword ptr [r12 + 52]               // a_1
-  {vex} vpdpbusd ymm8, ymm12, ymm13                      // acc_1_0
-  vpbroadcastd ymm13, dword ptr [r12 + 56]               // a_2
-  {vex} vpdpbusd ymm9, ymm12, ymm13                      // acc_2_0
-  vpbroadcastd ymm13, dword ptr [r12 + 60]               // a_3
-  {vex} vpdpbusd ymm10, ymm12, ymm13                     // acc_3_0
-  vpbroadcastd ymm12, dword ptr [r12 + 112]              // a_0
-  {vex} vpdpbusd ymm7, ymm11, ymm12                      // acc_0_0
-  vcvtdq2ps ymm7, ymm7                                   // real
-  vpbroadcastd ymm12, dword ptr [r12 + 116]              // a_1
-  {vex} vpdpbusd ymm8, ymm11, ymm12                      // acc_1_0
+  vpbroadcastd ymm8, dword ptr [r12 + 128]               // acc_0_0
+  vpbroadcastd ymm9, dword ptr [r12 + 132]               // acc_1_0
+  vpbroadcastd ymm10, dword ptr [r12 + 136]              // acc_2_0
+  vpbroadcastd ymm11, dword ptr [r12 + 140]              // acc_3_0
+  vmovdqu ymm12, ymmword ptr [r10 + 0]                   // raw_0
+  vpand ymm13, ymm12, ymm0                               // lo_0
+  vpsrlw ymm12, ymm12, 4                                 // hi_0
+  vpand ymm12, ymm12, ymm0                               // hi_0
+  vpbroadcastd ymm14, dword ptr [r12 + 0]                // a_0
+  {vex} vpdpbusd ymm8, ymm13, ymm14                      // acc_0_0
+  vpbroadcastd ymm14, dword ptr [r12 + 4]                // a_1
+  {vex} vpdpbusd ymm9, ymm13, ymm14                      // acc_1_0
+  vpbroadcastd ymm14, dword ptr [r12 + 8]                // a_2
+  {vex} vpdpbusd ymm10, ymm13, ymm14                     // acc_2_0
+  vpbroadcastd ymm14, dword ptr [r12 + 12]               // a_3
+  {vex} vpdpbusd ymm11, ymm13, ymm14                     // acc_3_0
+  vpbroadcastd ymm13, dword ptr [r12 + 64]               // a_0
+  {vex} vpdpbusd ymm8, ymm12, ymm13                      // acc_0_0
+  vpbroadcastd ymm13, dword ptr [r12 + 68]               // a_1
+  {vex} vpdpbusd ymm9, ymm12, ymm13                      // acc_1_0
+  vpbroadcastd ymm13, dword ptr [r12 + 72]               // a_2
+  {vex} vpdpbusd ymm10, ymm12, ymm13                     // acc_2_0
+  vpbroadcastd ymm13, dword ptr [r12 + 76]               // a_3
+  {vex} vpdpbusd ymm11, ymm12, ymm13                     // acc_3_0
+  vmovdqu ymm12, ymmword ptr [r10 + 64]                  // raw_0
+  vpand ymm13, ymm12, ymm0                               // lo_0
+  vpsrlw ymm12, ymm12, 4                                 // hi_0
+  vpand ymm12, ymm12, ymm0                               // hi_0
+  vpbroadcastd ymm14, dword ptr [r12 + 16]               // a_0
+  {vex} vpdpbusd ymm8, ymm13, ymm14                      // acc_0_0
+  vpbroadcastd ymm14, dword ptr [r12 + 20]               // a_1
+  {vex} vpdpbusd ymm9, ymm13, ymm14                      // acc_1_0
+  vpbroadcastd ymm14, dword ptr [r12 + 24]               // a_2
+  {vex} vpdpbusd ymm10, ymm13, ymm14                     // acc_2_0
+  vpbroadcastd ymm14, dword ptr [r12 + 28]               // a_3
+  {vex} vpdpbusd ymm11, ymm13, ymm14                     // acc_3_0
+  vpbroadcastd ymm13, dword ptr [r12 + 80]               // a_0
+  {vex} vpdpbusd ymm8, ymm12, ymm13                      // acc_0_0
+  vpbroadcastd ymm13, dword ptr [r12 + 84]               // a_1
+  {vex} vpdpbusd ymm9, ymm12, ymm13                      // acc_1_0
+  vpbroadcastd ymm13, dword ptr [r12 + 88]               // a_2
+  {vex} vpdpbusd ymm10, ymm12, ymm13                     // acc_2_0
+  vpbroadcastd ymm13, dword ptr [r12 + 92]               // a_3
+  {vex} vpdpbusd ymm11, ymm12, ymm13                     // acc_3_0
+  vmovdqu ymm12, ymmword ptr [r10 + 128]                 // raw_0
+  vpand ymm13, ymm12, ymm0                               // lo_0
+  vpsrlw ymm12, ymm12, 4                                 // hi_0
+  vpand ymm12, ymm12, ymm0                               // hi_0
+  vpbroadcastd ymm14, dword ptr [r12 + 32]               // a_0
+  {vex} vpdpbusd ymm8, ymm13, ymm14                      // acc_0_0
+  vpbroadcastd ymm14, dword ptr [r12 + 36]               // a_1
+  {vex} vpdpbusd ymm9, ymm13, ymm14                      // acc_1_0
+  vpbroadcastd ymm14, dword ptr [r12 + 40]               // a_2
+  {vex} vpdpbusd ymm10, ymm13, ymm14                     // acc_2_0
+  vpbroadcastd ymm14, dword ptr [r12 + 44]               // a_3
+  {vex} vpdpbusd ymm11, ymm13, ymm14                     // acc_3_0
+  vpbroadcastd ymm13, dword ptr [r12 + 96]               // a_0
+  {vex} vpdpbusd ymm8, ymm12, ymm13                      // acc_0_0
+  vpbroadcastd ymm13, dword ptr [r12 + 100]              // a_1
+  {vex} vpdpbusd ymm9, ymm12, ymm13                      // acc_1_0
+  vpbroadcastd ymm13, dword ptr [r12 + 104]              // a_2
+  {vex} vpdpbusd ymm10, ymm12, ymm13                     // acc_2_0
+  vpbroadcastd ymm13, dword ptr [r12 + 108]              // a_3
+  {vex} vpdpbusd ymm11, ymm12, ymm13                     // acc_3_0
+  vmovdqu ymm12, ymmword ptr [r10 + 192]                 // raw_0
+  vpand ymm13, ymm12, ymm0                               // lo_0
+  vpsrlw ymm12, ymm12, 4                                 // hi_0
+  vpand ymm12, ymm12, ymm0                               // hi_0
+  vpbroadcastd ymm14, dword ptr [r12 + 48]               // a_0
+  {vex} vpdpbusd ymm8, ymm13, ymm14                      // acc_0_0
+  vpbroadcastd ymm14, dword ptr [r12 + 52]               // a_1
+  {vex} vpdpbusd ymm9, ymm13, ymm14                      // acc_1_0
+  vpbroadcastd ymm14, dword ptr [r12 + 56]               // a_2
+  {vex} vpdpbusd ymm10, ymm13, ymm14                     // acc_2_0
+  vpbroadcastd ymm14, dword ptr [r12 + 60]               // a_3
+  {vex} vpdpbusd ymm11, ymm13, ymm14                     // acc_3_0
+  vpbroadcastd ymm13, dword ptr [r12 + 112]              // a_0
+  {vex} vpdpbusd ymm8, ymm12, ymm13                      // acc_0_0
   vcvtdq2ps ymm8, ymm8                                   // real
-  vpbroadcastd ymm12, dword ptr [r12 + 120]              // a_2
-  {vex} vpdpbusd ymm9, ymm11, ymm12                      // acc_2_0
+  vpbroadcastd ymm13, dword ptr [r12 + 116]              // a_1
+  {vex} vpdpbusd ymm9, ymm12, ymm13                      // acc_1_0
   vcvtdq2ps ymm9, ymm9                                   // real
-  vpbroadcastd ymm12, dword ptr [r12 + 124]              // a_3
-  {vex} vpdpbusd ymm10, ymm11, ymm12                     // acc_3_0
+  vpbroadcastd ymm13, dword ptr [r12 + 120]              // a_2
+  {vex} vpdpbusd ymm10, ymm12, ymm13                     // acc_2_0
   vcvtdq2ps ymm10, ymm10                                 // real
+  vpbroadcastd ymm13, dword ptr [r12 + 124]              // a_3
+  {vex} vpdpbusd ymm11, ymm12, ymm13                     // acc_3_0
+  vcvtdq2ps ymm11, ymm11                                 // real
   lea r15, [r10 + r11]                                   // scales
   lea r10, [r10 + 288]
-  vmovq xmm11, qword ptr [r15 + 256]                     // scale
-  vpmovsxbd ymm11, xmm11                                 // scale_0
-  vcvtdq2ps ymm11, ymm11                                 // scale_0
-  vmulps ymm11, ymm11, ymm5                              // scale_0
-  vmovq xmm12, qword ptr [r15 + 272]                     // scale
-  vpmovsxbd ymm12, xmm12                                 // minimum_0
-  vcvtdq2ps ymm12, ymm12                                 // minimum_0
-  vmulps ymm7, ymm7, ymm11                               // real
-  vmulps ymm8, ymm8, ymm11                               // real
-  vmulps ymm9, ymm9, ymm11                               // real
-  vmulps ymm10, ymm10, ymm11                             // real
-  mov r15, 3238002688
-  vmovd xmm13, r15d                                      // negated_half
-  vpbroadcastd ymm13, xmm13
-  vmulps ymm11, ymm11, ymm13                             // half
-  vfmadd231ps ymm11, ymm12, ymm6                         // middle
-  vpbroadcastd ymm12, dword ptr [r12 + 128]              // sum_of_codes
-  vpsrad ymm12, ymm12, 3                                 // sum_of_codes
-  vcvtdq2ps ymm12, ymm12                                 // sum_of_codes
-  vfmadd231ps ymm7, ymm12, ymm11                         // real
-  vpbroadcastd ymm12, dword ptr [r12 + 132]              // sum_of_codes
-  vpsrad ymm12, ymm12, 3                                 // sum_of_codes
-  vcvtdq2ps ymm12, ymm12                                 // sum_of_codes
-  vfmadd231ps ymm8, ymm12, ymm11                         // real
-  vpbroadcastd ymm12, dword ptr [r12 + 136]              // sum_of_codes
-  vpsrad ymm12, ymm12, 3                                 // sum_of_codes
-  vcvtdq2ps ymm12, ymm12                                 // sum_of_codes
-  vfmadd231ps ymm9, ymm12, ymm11                         // real
-  vpbroadcastd ymm12, dword ptr [r12 + 140]              // sum_of_codes
-  vpsrad ymm12, ymm12, 3                                 // sum_of_codes
-  vcvtdq2ps ymm12, ymm12                                 // sum_of_codes
-  vfmadd231ps ymm10, ymm12, ymm11                        // real
-  vpbroadcastd ymm11, dword ptr [r12 + 144]              // scale_row_0
-  vfmadd231ps ymm1, ymm7, ymm11                          // f_0
-  vpbroadcastd ymm7, dword ptr [r12 + 148]               // scale_row_1
-  vfmadd231ps ymm2, ymm8, ymm7                           // f_1
-  vpbroadcastd ymm7, dword ptr [r12 + 152]               // scale_row_2
-  vfmadd231ps ymm3, ymm9, ymm7                           // f_2
-  vpbroadcastd ymm7, dword ptr [r12 + 156]               // scale_row_3
-  vfmadd231ps ymm4, ymm10, ymm7                          // f_3
+  vmovq xmm12, qword ptr [r15 + 256]                     // scale
+  vpmovsxbd ymm12, xmm12                                 // scale_0
+  vcvtdq2ps ymm12, ymm12                                 // scale_0
+  vmulps ymm12, ymm12, ymm5                              // scale_0
+  vmovq xmm13, qword ptr [r15 + 272]                     // scale
+  vpmovsxbd ymm13, xmm13                                 // minimum_0
+  vcvtdq2ps ymm13, ymm13                                 // minimum_0
+  vmulps ymm8, ymm8, ymm12                               // real
+  vmulps ymm9, ymm9, ymm12                               // real
+  vmulps ymm10, ymm10, ymm12                             // real
+  vmulps ymm11, ymm11, ymm12                             // real
+  vmulps ymm12, ymm12, ymm7                              // half
+  vfmadd231ps ymm12, ymm13, ymm6                         // middle
+  vpbroadcastd ymm13, dword ptr [r12 + 128]              // sum_of_codes
+  vpsrad ymm13, ymm13, 3                                 // sum_of_codes
+  vcvtdq2ps ymm13, ymm13                                 // sum_of_codes
+  vfmadd231ps ymm8, ymm13, ymm12                         // real
+  vpbroadcastd ymm13, dword ptr [r12 + 132]              // sum_of_codes
+  vpsrad ymm13, ymm13, 3                                 // sum_of_codes
+  vcvtdq2ps ymm13, ymm13                                 // sum_of_codes
+  vfmadd231ps ymm9, ymm13, ymm12                         // real
+  vpbroadcastd ymm13, dword ptr [r12 + 136]              // sum_of_codes
+  vpsrad ymm13, ymm13, 3                                 // sum_of_codes
+  vcvtdq2ps ymm13, ymm13                                 // sum_of_codes
+  vfmadd231ps ymm10, ymm13, ymm12                        // real
+  vpbroadcastd ymm13, dword ptr [r12 + 140]              // sum_of_codes
+  vpsrad ymm13, ymm13, 3                                 // sum_of_codes
+  vcvtdq2ps ymm13, ymm13                                 // sum_of_codes
+  vfmadd231ps ymm11, ymm13, ymm12                        // real
+  vpbroadcastd ymm12, dword ptr [r12 + 144]              // scale_row_0
+  vfmadd231ps ymm1, ymm8, ymm12                          // f_0
+  vpbroadcastd ymm8, dword ptr [r12 + 148]               // scale_row_1
+  vfmadd231ps ymm2, ymm9, ymm8                           // f_1
+  vpbroadcastd ymm8, dword ptr [r12 + 152]               // scale_row_2
+  vfmadd231ps ymm3, ymm10, ymm8                          // f_2
+  vpbroadcastd ymm8, dword ptr [r12 + 156]               // scale_row_3
+  vfmadd231ps ymm4, ymm11, ymm8                          // f_3
   lea r12, [r12 + 160]
   sub r13, 1                                             // next k
   ja L(k)
@@ -635,7 +637,8 @@ L(n_done):
   vmovaps xmm11, xmmword ptr [rsp + 176]
   vmovaps xmm12, xmmword ptr [rsp + 192]
   vmovaps xmm13, xmmword ptr [rsp + 208]
-  add rsp, 232
+  vmovaps xmm14, xmmword ptr [rsp + 224]
+  add rsp, 248
   ret
   .seh_endproc
 #endif

@@ -6,18 +6,18 @@
 //     | 16 i32 x sums a block | 32 x k bits of codes | 16 f32 x scales a block |
 // rhs i4 n8 kr4 pair=column us k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32] (c3198706e3804e32)
 //     | 8 f16 x scale_steps | 8 f16 x minimum_steps | 32 x k bits of codes | 8 i8 x scales a block | 8 i8 x minimums a block | 8 f32 x bias |
-// tile 4 x 8: needs 26 vector registers on neon_dotprod (8 accumulators + 15 operands + 2 masks + 1 other), 32 exist
+// tile 4 x 8: needs 25 vector registers on neon_dotprod (8 accumulators + 14 operands + 2 masks + 1 other), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (53c9347db5d82eb8)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left  x14 -
-//  v0 mask  v1 base  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 raw_0 ...  v9 raw_0 ...
-//  v10 eighth ...  v16 f_6  v17 f_7  v18 zero_0  v19 zero_1  v20 zero_0  v21 zero_1
-//  v22 acc_1_0h ...  v23 acc_0_0h ...  v24 acc_3_0h ...  v25 acc_2_0h ...  v26 acc_1_0l ...
-//  v27 acc_0_0l ...  v28 acc_3_0l ...  v29 acc_2_0l ...  v30 a_0 ...  v31 a_0 ...
+//  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left  v0 mask
+//  v1 base  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 a_0 ...  v9 a_0 ...  v10 raw_0 ...
+//  v11 raw_0 ...  v16 f_6  v17 f_7  v18 zero_0  v19 zero_1  v20 zero_0  v21 zero_1
+//  v22 negated_half  v23 eighth  v24 acc_1_0h ...  v25 acc_0_0h ...  v26 acc_3_0h ...
+//  v27 acc_2_0h ...  v28 acc_1_0l ...  v29 acc_0_0l ...  v30 acc_3_0l ...  v31 acc_2_0l ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -55,6 +55,8 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p8x4_4x8_neon_dotprod_asm:
   .cfi_offset d9, -24
   str d10, [sp, #16]
   .cfi_offset d10, -16
+  str d11, [sp, #24]
+  .cfi_offset d11, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p8x4_4x8_neon_dotprod_asm
   hint #34
@@ -67,6 +69,8 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p8x4_4x8_neon_dotprod_asm:
   .seh_save_freg d9, 8
   str d10, [sp, #16]
   .seh_save_freg d10, 16
+  str d11, [sp, #24]
+  .seh_save_freg d11, 24
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -120,176 +124,164 @@ L(block):
   ldr d21, [x13, #0]                                     // scale
   fcvtl v21.4s, v21.4h                                   // zero_1
   mov x13, #8
+  ldr x14, =3238002688                                   // number
+  dup v22.4s, w14                                        // negated_half
+  ldr x14, =1040187392                                   // number
+  dup v23.4s, w14                                        // eighth
   cbz x13, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldp q23, q22, [x11, #0]                                // acc_0_0h, acc_1_0h
-  ldp q25, q24, [x11, #32]                               // acc_2_0h, acc_3_0h
-  ldp q27, q26, [x11, #0]                                // acc_0_0l, acc_1_0l
-  ldp q29, q28, [x11, #32]                               // acc_2_0l, acc_3_0l
-  ldp q31, q30, [x11, #64]                               // a_0, a_0
-  ldp q9, q8, [x12, #0]                                  // raw_0, raw_0
-  sdot v23.4s, v9.16b, v31.4b[0]                         // acc
-  sdot v22.4s, v9.16b, v31.4b[1]                         // acc
-  sdot v25.4s, v9.16b, v31.4b[2]                         // acc
-  sdot v24.4s, v9.16b, v31.4b[3]                         // acc
-  and v9.16b, v9.16b, v0.16b                             // lo_0
-  sdot v27.4s, v9.16b, v31.4b[0]                         // acc
-  sdot v26.4s, v9.16b, v31.4b[1]                         // acc
-  sdot v29.4s, v9.16b, v31.4b[2]                         // acc
-  sdot v28.4s, v9.16b, v31.4b[3]                         // acc
-  sdot v23.4s, v8.16b, v30.4b[0]                         // acc
-  sdot v22.4s, v8.16b, v30.4b[1]                         // acc
-  sdot v25.4s, v8.16b, v30.4b[2]                         // acc
-  sdot v24.4s, v8.16b, v30.4b[3]                         // acc
-  and v31.16b, v8.16b, v0.16b                            // lo_0
-  sdot v27.4s, v31.16b, v30.4b[0]                        // acc
-  sdot v26.4s, v31.16b, v30.4b[1]                        // acc
-  sdot v29.4s, v31.16b, v30.4b[2]                        // acc
-  sdot v28.4s, v31.16b, v30.4b[3]                        // acc
-  ldp q31, q30, [x11, #96]                               // a_0, a_0
-  ldp q9, q8, [x12, #32]                                 // raw_0, raw_0
-  sdot v23.4s, v9.16b, v31.4b[0]                         // acc
-  sdot v22.4s, v9.16b, v31.4b[1]                         // acc
-  sdot v25.4s, v9.16b, v31.4b[2]                         // acc
-  sdot v24.4s, v9.16b, v31.4b[3]                         // acc
-  and v9.16b, v9.16b, v0.16b                             // lo_0
-  sdot v27.4s, v9.16b, v31.4b[0]                         // acc
-  sdot v26.4s, v9.16b, v31.4b[1]                         // acc
-  sdot v29.4s, v9.16b, v31.4b[2]                         // acc
-  sdot v28.4s, v9.16b, v31.4b[3]                         // acc
-  sdot v23.4s, v8.16b, v30.4b[0]                         // acc
-  sdot v22.4s, v8.16b, v30.4b[1]                         // acc
-  sdot v25.4s, v8.16b, v30.4b[2]                         // acc
-  sdot v24.4s, v8.16b, v30.4b[3]                         // acc
-  and v31.16b, v8.16b, v0.16b                            // lo_0
-  sdot v27.4s, v31.16b, v30.4b[0]                        // acc
-  sdot v26.4s, v31.16b, v30.4b[1]                        // acc
-  sdot v29.4s, v31.16b, v30.4b[2]                        // acc
-  sdot v28.4s, v31.16b, v30.4b[3]                        // acc
-  ldp q31, q30, [x11, #128]                              // a_0, a_0
-  ldp q9, q8, [x12, #64]                                 // raw_0, raw_0
-  sdot v23.4s, v9.16b, v31.4b[0]                         // acc
-  sdot v22.4s, v9.16b, v31.4b[1]                         // acc
-  sdot v25.4s, v9.16b, v31.4b[2]                         // acc
-  sdot v24.4s, v9.16b, v31.4b[3]                         // acc
-  and v9.16b, v9.16b, v0.16b                             // lo_0
-  sdot v27.4s, v9.16b, v31.4b[0]                         // acc
-  sdot v26.4s, v9.16b, v31.4b[1]                         // acc
-  sdot v29.4s, v9.16b, v31.4b[2]                         // acc
-  sdot v28.4s, v9.16b, v31.4b[3]                         // acc
-  sdot v23.4s, v8.16b, v30.4b[0]                         // acc
-  sdot v22.4s, v8.16b, v30.4b[1]                         // acc
-  sdot v25.4s, v8.16b, v30.4b[2]                         // acc
-  sdot v24.4s, v8.16b, v30.4b[3]                         // acc
-  and v31.16b, v8.16b, v0.16b                            // lo_0
-  sdot v27.4s, v31.16b, v30.4b[0]                        // acc
-  sdot v26.4s, v31.16b, v30.4b[1]                        // acc
-  sdot v29.4s, v31.16b, v30.4b[2]                        // acc
-  sdot v28.4s, v31.16b, v30.4b[3]                        // acc
-  ldp q31, q30, [x11, #160]                              // a_0, a_0
-  ldp q9, q8, [x12, #96]                                 // raw_0, raw_0
-  sdot v23.4s, v9.16b, v31.4b[0]                         // acc
-  sdot v22.4s, v9.16b, v31.4b[1]                         // acc
-  sdot v25.4s, v9.16b, v31.4b[2]                         // acc
-  sdot v24.4s, v9.16b, v31.4b[3]                         // acc
-  and v9.16b, v9.16b, v0.16b                             // lo_0
-  sdot v27.4s, v9.16b, v31.4b[0]                         // acc
-  sdot v26.4s, v9.16b, v31.4b[1]                         // acc
-  sdot v29.4s, v9.16b, v31.4b[2]                         // acc
-  sdot v28.4s, v9.16b, v31.4b[3]                         // acc
-  sdot v23.4s, v8.16b, v30.4b[0]                         // acc
-  sdot v22.4s, v8.16b, v30.4b[1]                         // acc
-  sdot v25.4s, v8.16b, v30.4b[2]                         // acc
-  sdot v24.4s, v8.16b, v30.4b[3]                         // acc
-  and v31.16b, v8.16b, v0.16b                            // lo_0
-  sdot v27.4s, v31.16b, v30.4b[0]                        // acc
-  sdot v26.4s, v31.16b, v30.4b[1]                        // acc
-  sdot v29.4s, v31.16b, v30.4b[2]                        // acc
-  sdot v28.4s, v31.16b, v30.4b[3]                        // acc
-  fsub v23.4s, v23.4s, v27.4s                            // real
-  fsub v27.4s, v27.4s, v1.4s                             // real
-  fsub v22.4s, v22.4s, v26.4s                            // real
-  fsub v26.4s, v26.4s, v1.4s                             // real
+  ldp q25, q24, [x11, #0]                                // acc_0_0h, acc_1_0h
+  ldp q27, q26, [x11, #32]                               // acc_2_0h, acc_3_0h
+  ldp q29, q28, [x11, #0]                                // acc_0_0l, acc_1_0l
+  ldp q31, q30, [x11, #32]                               // acc_2_0l, acc_3_0l
+  ldp q9, q8, [x11, #64]                                 // a_0, a_0
+  ldp q11, q10, [x12, #0]                                // raw_0, raw_0
+  sdot v25.4s, v11.16b, v9.4b[0]                         // acc
+  sdot v24.4s, v11.16b, v9.4b[1]                         // acc
+  sdot v27.4s, v11.16b, v9.4b[2]                         // acc
+  sdot v26.4s, v11.16b, v9.4b[3]                         // acc
+  and v11.16b, v11.16b, v0.16b                           // lo_0
+  sdot v29.4s, v11.16b, v9.4b[0]                         // acc
+  sdot v28.4s, v11.16b, v9.4b[1]                         // acc
+  sdot v31.4s, v11.16b, v9.4b[2]                         // acc
+  sdot v30.4s, v11.16b, v9.4b[3]                         // acc
+  sdot v25.4s, v10.16b, v8.4b[0]                         // acc
+  sdot v24.4s, v10.16b, v8.4b[1]                         // acc
+  sdot v27.4s, v10.16b, v8.4b[2]                         // acc
+  sdot v26.4s, v10.16b, v8.4b[3]                         // acc
+  and v9.16b, v10.16b, v0.16b                            // lo_0
+  sdot v29.4s, v9.16b, v8.4b[0]                          // acc
+  sdot v28.4s, v9.16b, v8.4b[1]                          // acc
+  sdot v31.4s, v9.16b, v8.4b[2]                          // acc
+  sdot v30.4s, v9.16b, v8.4b[3]                          // acc
+  ldp q9, q8, [x11, #96]                                 // a_0, a_0
+  ldp q11, q10, [x12, #32]                               // raw_0, raw_0
+  sdot v25.4s, v11.16b, v9.4b[0]                         // acc
+  sdot v24.4s, v11.16b, v9.4b[1]                         // acc
+  sdot v27.4s, v11.16b, v9.4b[2]                         // acc
+  sdot v26.4s, v11.16b, v9.4b[3]                         // acc
+  and v11.16b, v11.16b, v0.16b                           // lo_0
+  sdot v29.4s, v11.16b, v9.4b[0]                         // acc
+  sdot v28.4s, v11.16b, v9.4b[1]                         // acc
+  sdot v31.4s, v11.16b, v9.4b[2]                         // acc
+  sdot v30.4s, v11.16b, v9.4b[3]                         // acc
+  sdot v25.4s, v10.16b, v8.4b[0]                         // acc
+  sdot v24.4s, v10.16b, v8.4b[1]                         // acc
+  sdot v27.4s, v10.16b, v8.4b[2]                         // acc
+  sdot v26.4s, v10.16b, v8.4b[3]                         // acc
+  and v9.16b, v10.16b, v0.16b                            // lo_0
+  sdot v29.4s, v9.16b, v8.4b[0]                          // acc
+  sdot v28.4s, v9.16b, v8.4b[1]                          // acc
+  sdot v31.4s, v9.16b, v8.4b[2]                          // acc
+  sdot v30.4s, v9.16b, v8.4b[3]                          // acc
+  ldp q9, q8, [x11, #128]                                // a_0, a_0
+  ldp q11, q10, [x12, #64]                               // raw_0, raw_0
+  sdot v25.4s, v11.16b, v9.4b[0]                         // acc
+  sdot v24.4s, v11.16b, v9.4b[1]                         // acc
+  sdot v27.4s, v11.16b, v9.4b[2]                         // acc
+  sdot v26.4s, v11.16b, v9.4b[3]                         // acc
+  and v11.16b, v11.16b, v0.16b                           // lo_0
+  sdot v29.4s, v11.16b, v9.4b[0]                         // acc
+  sdot v28.4s, v11.16b, v9.4b[1]                         // acc
+  sdot v31.4s, v11.16b, v9.4b[2]                         // acc
+  sdot v30.4s, v11.16b, v9.4b[3]                         // acc
+  sdot v25.4s, v10.16b, v8.4b[0]                         // acc
+  sdot v24.4s, v10.16b, v8.4b[1]                         // acc
+  sdot v27.4s, v10.16b, v8.4b[2]                         // acc
+  sdot v26.4s, v10.16b, v8.4b[3]                         // acc
+  and v9.16b, v10.16b, v0.16b                            // lo_0
+  sdot v29.4s, v9.16b, v8.4b[0]                          // acc
+  sdot v28.4s, v9.16b, v8.4b[1]                          // acc
+  sdot v31.4s, v9.16b, v8.4b[2]                          // acc
+  sdot v30.4s, v9.16b, v8.4b[3]                          // acc
+  ldp q9, q8, [x11, #160]                                // a_0, a_0
+  ldp q11, q10, [x12, #96]                               // raw_0, raw_0
+  sdot v25.4s, v11.16b, v9.4b[0]                         // acc
+  sdot v24.4s, v11.16b, v9.4b[1]                         // acc
+  sdot v27.4s, v11.16b, v9.4b[2]                         // acc
+  sdot v26.4s, v11.16b, v9.4b[3]                         // acc
+  and v11.16b, v11.16b, v0.16b                           // lo_0
+  sdot v29.4s, v11.16b, v9.4b[0]                         // acc
+  sdot v28.4s, v11.16b, v9.4b[1]                         // acc
+  sdot v31.4s, v11.16b, v9.4b[2]                         // acc
+  sdot v30.4s, v11.16b, v9.4b[3]                         // acc
+  sdot v25.4s, v10.16b, v8.4b[0]                         // acc
+  sdot v24.4s, v10.16b, v8.4b[1]                         // acc
+  sdot v27.4s, v10.16b, v8.4b[2]                         // acc
+  sdot v26.4s, v10.16b, v8.4b[3]                         // acc
+  and v9.16b, v10.16b, v0.16b                            // lo_0
+  sdot v29.4s, v9.16b, v8.4b[0]                          // acc
+  sdot v28.4s, v9.16b, v8.4b[1]                          // acc
+  sdot v31.4s, v9.16b, v8.4b[2]                          // acc
+  sdot v30.4s, v9.16b, v8.4b[3]                          // acc
   fsub v25.4s, v25.4s, v29.4s                            // real
   fsub v29.4s, v29.4s, v1.4s                             // real
   fsub v24.4s, v24.4s, v28.4s                            // real
   fsub v28.4s, v28.4s, v1.4s                             // real
-  ldr s30, [x12, #128]                                   // scale
-  sshll v30.8h, v30.8b, #0                               // scale_0
-  sshll v30.4s, v30.4h, #0
-  scvtf v30.4s, v30.4s                                   // scale_0
-  fmul v30.4s, v30.4s, v18.4s                            // scale_0
-  fmul v23.4s, v23.4s, v30.4s                            // real
-  fmul v22.4s, v22.4s, v30.4s                            // real
-  fmul v25.4s, v25.4s, v30.4s                            // real
-  fmul v24.4s, v24.4s, v30.4s                            // real
-  ldr s31, [x12, #132]                                   // scale
-  sshll v31.8h, v31.8b, #0                               // scale_1
-  sshll v31.4s, v31.4h, #0
-  scvtf v31.4s, v31.4s                                   // scale_1
-  fmul v31.4s, v31.4s, v19.4s                            // scale_1
-  fmul v27.4s, v27.4s, v31.4s                            // real
-  fmul v26.4s, v26.4s, v31.4s                            // real
-  fmul v29.4s, v29.4s, v31.4s                            // real
-  fmul v28.4s, v28.4s, v31.4s                            // real
-  ldr x14, =3238002688
-  dup v8.4s, w14                                         // negated_half
-  fmul v30.4s, v30.4s, v8.4s                             // half
-  fmul v31.4s, v31.4s, v8.4s                             // half
-  ldr s8, [x12, #136]                                    // scale
-  sshll v8.8h, v8.8b, #0                                 // minimum_0
+  fsub v27.4s, v27.4s, v31.4s                            // real
+  fsub v31.4s, v31.4s, v1.4s                             // real
+  fsub v26.4s, v26.4s, v30.4s                            // real
+  fsub v30.4s, v30.4s, v1.4s                             // real
+  ldr s8, [x12, #128]                                    // scale
+  sshll v8.8h, v8.8b, #0                                 // scale_0
   sshll v8.4s, v8.4h, #0
-  scvtf v8.4s, v8.4s                                     // minimum_0
-  fmla v30.4s, v8.4s, v20.4s                             // middle
-  ldr s8, [x12, #140]                                    // scale
-  sshll v8.8h, v8.8b, #0                                 // minimum_1
-  sshll v8.4s, v8.4h, #0
-  scvtf v8.4s, v8.4s                                     // minimum_1
-  fmla v31.4s, v8.4s, v21.4s                             // middle
+  scvtf v8.4s, v8.4s                                     // scale_0
+  fmul v8.4s, v8.4s, v18.4s                              // scale_0
+  fmul v25.4s, v25.4s, v8.4s                             // real
+  fmul v24.4s, v24.4s, v8.4s                             // real
+  fmul v27.4s, v27.4s, v8.4s                             // real
+  fmul v26.4s, v26.4s, v8.4s                             // real
+  ldr s9, [x12, #132]                                    // scale
+  sshll v9.8h, v9.8b, #0                                 // scale_1
+  sshll v9.4s, v9.4h, #0
+  scvtf v9.4s, v9.4s                                     // scale_1
+  fmul v9.4s, v9.4s, v19.4s                              // scale_1
+  fmul v29.4s, v29.4s, v9.4s                             // real
+  fmul v28.4s, v28.4s, v9.4s                             // real
+  fmul v31.4s, v31.4s, v9.4s                             // real
+  fmul v30.4s, v30.4s, v9.4s                             // real
+  fmul v8.4s, v8.4s, v22.4s                              // half
+  fmul v9.4s, v9.4s, v22.4s                              // half
+  ldr s10, [x12, #136]                                   // scale
+  sshll v10.8h, v10.8b, #0                               // minimum_0
+  sshll v10.4s, v10.4h, #0
+  scvtf v10.4s, v10.4s                                   // minimum_0
+  fmla v8.4s, v10.4s, v20.4s                             // middle
+  fadd v8.4s, v8.4s, v8.4s                               // zeros
+  ldr s10, [x12, #140]                                   // scale
+  sshll v10.8h, v10.8b, #0                               // minimum_1
+  sshll v10.4s, v10.4h, #0
+  scvtf v10.4s, v10.4s                                   // minimum_1
+  fmla v9.4s, v10.4s, v21.4s                             // middle
   add x12, x12, #144
-  ldp q9, q8, [x11, #0]                                  // sums_of_codes, sums_of_codes
-  fsub v9.4s, v9.4s, v1.4s                               // sums_of_codes
-  ldr x14, =1040187392
-  dup v10.4s, w14                                        // eighth
-  fmul v10.4s, v9.4s, v10.4s                             // sums_of_codes
-  fmla v27.4s, v10.4s, v31.4s                            // real
-  fadd v9.4s, v9.4s, v9.4s                               // sums_of_codes
-  fmla v23.4s, v9.4s, v30.4s                             // real
-  fsub v8.4s, v8.4s, v1.4s                               // sums_of_codes
-  ldr x14, =1040187392
-  dup v9.4s, w14                                         // eighth
-  fmul v9.4s, v8.4s, v9.4s                               // sums_of_codes
-  fmla v26.4s, v9.4s, v31.4s                             // real
-  fadd v8.4s, v8.4s, v8.4s                               // sums_of_codes
-  fmla v22.4s, v8.4s, v30.4s                             // real
-  ldp q9, q8, [x11, #32]                                 // sums_of_codes, sums_of_codes
-  fsub v9.4s, v9.4s, v1.4s                               // sums_of_codes
-  ldr x14, =1040187392
-  dup v10.4s, w14                                        // eighth
-  fmul v10.4s, v9.4s, v10.4s                             // sums_of_codes
-  fmla v29.4s, v10.4s, v31.4s                            // real
-  fadd v9.4s, v9.4s, v9.4s                               // sums_of_codes
-  fmla v25.4s, v9.4s, v30.4s                             // real
-  fsub v8.4s, v8.4s, v1.4s                               // sums_of_codes
-  ldr x14, =1040187392
-  dup v9.4s, w14                                         // eighth
-  fmul v9.4s, v8.4s, v9.4s                               // sums_of_codes
-  fmla v28.4s, v9.4s, v31.4s                             // real
-  fadd v31.4s, v8.4s, v8.4s                              // sums_of_codes
-  fmla v24.4s, v31.4s, v30.4s                            // real
-  ldp q31, q30, [x11, #192]                              // scale_row, scale_row
-  fmla v2.4s, v23.4s, v31.4s                             // f_0
-  fmla v3.4s, v27.4s, v31.4s                             // f_1
-  fmla v4.4s, v22.4s, v30.4s                             // f_2
-  fmla v5.4s, v26.4s, v30.4s                             // f_3
-  ldp q23, q22, [x11, #224]                              // scale_row, scale_row
-  fmla v6.4s, v25.4s, v23.4s                             // f_4
-  fmla v7.4s, v29.4s, v23.4s                             // f_5
-  fmla v16.4s, v24.4s, v22.4s                            // f_6
-  fmla v17.4s, v28.4s, v22.4s                            // f_7
+  fmul v9.4s, v9.4s, v23.4s                              // zeros
+  ldp q11, q10, [x11, #0]                                // sums_of_codes, sums_of_codes
+  fsub v11.4s, v11.4s, v1.4s                             // sums_of_codes
+  fmla v25.4s, v11.4s, v8.4s                             // real
+  fmla v29.4s, v11.4s, v9.4s                             // real
+  fsub v10.4s, v10.4s, v1.4s                             // sums_of_codes
+  fmla v24.4s, v10.4s, v8.4s                             // real
+  fmla v28.4s, v10.4s, v9.4s                             // real
+  ldp q11, q10, [x11, #32]                               // sums_of_codes, sums_of_codes
+  fsub v11.4s, v11.4s, v1.4s                             // sums_of_codes
+  fmla v27.4s, v11.4s, v8.4s                             // real
+  fmla v31.4s, v11.4s, v9.4s                             // real
+  fsub v10.4s, v10.4s, v1.4s                             // sums_of_codes
+  fmla v26.4s, v10.4s, v8.4s                             // real
+  fmla v30.4s, v10.4s, v9.4s                             // real
+  ldp q9, q8, [x11, #192]                                // scale_row, scale_row
+  fmla v2.4s, v25.4s, v9.4s                              // f_0
+  fmla v3.4s, v29.4s, v9.4s                              // f_1
+  fmla v4.4s, v24.4s, v8.4s                              // f_2
+  fmla v5.4s, v28.4s, v8.4s                              // f_3
+  ldp q25, q24, [x11, #224]                              // scale_row, scale_row
+  fmla v6.4s, v27.4s, v25.4s                             // f_4
+  fmla v7.4s, v31.4s, v25.4s                             // f_5
+  fmla v16.4s, v26.4s, v24.4s                            // f_6
+  fmla v17.4s, v30.4s, v24.4s                            // f_7
   add x11, x11, #256
   subs x13, x13, #1                                      // next k
   b.hi L(k)
@@ -546,6 +538,7 @@ L(n_done):
   ldr d8, [sp, #0]
   ldr d9, [sp, #8]
   ldr d10, [sp, #16]
+  ldr d11, [sp, #24]
   add sp, sp, #32
   .cfi_def_cfa_offset 0
   ret
@@ -558,6 +551,8 @@ L(n_done):
   .seh_save_freg d9, 8
   ldr d10, [sp, #16]
   .seh_save_freg d10, 16
+  ldr d11, [sp, #24]
+  .seh_save_freg d11, 24
   add sp, sp, #32
   .seh_stackalloc 32
   .seh_endepilogue

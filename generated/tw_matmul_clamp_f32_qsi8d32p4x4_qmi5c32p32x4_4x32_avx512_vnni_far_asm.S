@@ -14,10 +14,10 @@
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi ahead_step  rdi args  r8 n_left  r9 m_left
 //  r10 dst_tile  r11 k_padded  rbx ahead  rbp m_left  r12 k_left  r13 lhs_panel  r14 rhs_panel
-//  r15 -  zmm0 mask  zmm1 top_mask  zmm2 f_0  zmm3 f_1  zmm4 f_2  zmm5 f_3  zmm6 f_4  zmm7 f_5
-//  zmm8 f_6  zmm9 f_7  zmm10 acc_0_0 ...  zmm11 acc_0_1 ...  zmm12 acc_1_0 ...  zmm13 acc_1_1 ...
-//  zmm14 acc_2_0 ...  zmm15 acc_2_1 ...  zmm16 acc_3_0 ...  zmm17 acc_3_1 ...  zmm18 raw_0 ...
-//  zmm19 lo_0 ...  zmm20 tops ...  zmm21 tops ...  zmm22 tops ...  zmm23 tops
+//  zmm0 mask  zmm1 top_mask  zmm2 f_0  zmm3 f_1  zmm4 f_2  zmm5 f_3  zmm6 f_4  zmm7 f_5  zmm8 f_6
+//  zmm9 f_7  zmm10 negated_half  zmm11 acc_0_0 ...  zmm12 acc_0_1 ...  zmm13 acc_1_0 ...
+//  zmm14 acc_1_1 ...  zmm15 acc_2_0 ...  zmm16 acc_2_1 ...  zmm17 acc_3_0 ...  zmm18 acc_3_1 ...
+//  zmm19 raw_0 ...  zmm20 lo_0 ...  zmm21 tops ...  zmm22 tops ...  zmm23 tops ...  zmm24 tops
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -190,6 +190,8 @@ L(m):
   vpxord zmm9, zmm9, zmm9                                // f_7
   mov r12, r11                                           // k_padded
   shr r12, 5                                             // blocks
+  mov r13, 3238002688                                    // number
+  vpbroadcastd zmm10, r13d                               // negated_half
   mov r13, qword ptr [rsp + 0]                           // lhs_panel
   mov r14, rdx                                           // rhs_panel
   test r12, r12
@@ -209,255 +211,253 @@ L(k):
   prefetcht1 byte ptr [rbx + 640]                        // ahead
   prefetcht1 byte ptr [rbx + 704]                        // ahead
   lea rbx, [rbx + rsi]                                   // ahead
-  vpbroadcastd zmm10, dword ptr [r13 + 128]              // acc_0_0
-  vpbroadcastd zmm11, dword ptr [r13 + 128]              // acc_0_1
-  vpbroadcastd zmm12, dword ptr [r13 + 132]              // acc_1_0
-  vpbroadcastd zmm13, dword ptr [r13 + 132]              // acc_1_1
-  vpbroadcastd zmm14, dword ptr [r13 + 136]              // acc_2_0
-  vpbroadcastd zmm15, dword ptr [r13 + 136]              // acc_2_1
-  vpbroadcastd zmm16, dword ptr [r13 + 140]              // acc_3_0
-  vpbroadcastd zmm17, dword ptr [r13 + 140]              // acc_3_1
-  vmovdqu64 zmm18, zmmword ptr [r14 + 0]                 // raw_0
-  vpandd zmm19, zmm18, zmm0                              // lo_0
-  vpsrlw zmm18, zmm18, 4                                 // hi_0
-  vpandd zmm18, zmm18, zmm0                              // hi_0
-  vmovdqu64 zmm20, zmmword ptr [r14 + 512]               // tops
-  vpslld zmm21, zmm20, 4                                 // tops
+  vpbroadcastd zmm11, dword ptr [r13 + 128]              // acc_0_0
+  vpbroadcastd zmm12, dword ptr [r13 + 128]              // acc_0_1
+  vpbroadcastd zmm13, dword ptr [r13 + 132]              // acc_1_0
+  vpbroadcastd zmm14, dword ptr [r13 + 132]              // acc_1_1
+  vpbroadcastd zmm15, dword ptr [r13 + 136]              // acc_2_0
+  vpbroadcastd zmm16, dword ptr [r13 + 136]              // acc_2_1
+  vpbroadcastd zmm17, dword ptr [r13 + 140]              // acc_3_0
+  vpbroadcastd zmm18, dword ptr [r13 + 140]              // acc_3_1
+  vmovdqu64 zmm19, zmmword ptr [r14 + 0]                 // raw_0
+  vpandd zmm20, zmm19, zmm0                              // lo_0
+  vpsrlw zmm19, zmm19, 4                                 // hi_0
+  vpandd zmm19, zmm19, zmm0                              // hi_0
+  vmovdqu64 zmm21, zmmword ptr [r14 + 512]               // tops
+  vpslld zmm22, zmm21, 4                                 // tops
+  vpandd zmm22, zmm22, zmm1                              // tops
+  vpord zmm20, zmm20, zmm22                              // code_0
   vpandd zmm21, zmm21, zmm1                              // tops
   vpord zmm19, zmm19, zmm21                              // code_0
-  vpandd zmm20, zmm20, zmm1                              // tops
-  vpord zmm18, zmm18, zmm20                              // code_0
-  vmovdqu64 zmm20, zmmword ptr [r14 + 64]                // raw_1
-  vpandd zmm21, zmm20, zmm0                              // lo_1
-  vpsrlw zmm20, zmm20, 4                                 // hi_1
-  vpandd zmm20, zmm20, zmm0                              // hi_1
-  vmovdqu64 zmm22, zmmword ptr [r14 + 576]               // tops
-  vpslld zmm23, zmm22, 4                                 // tops
+  vmovdqu64 zmm21, zmmword ptr [r14 + 64]                // raw_1
+  vpandd zmm22, zmm21, zmm0                              // lo_1
+  vpsrlw zmm21, zmm21, 4                                 // hi_1
+  vpandd zmm21, zmm21, zmm0                              // hi_1
+  vmovdqu64 zmm23, zmmword ptr [r14 + 576]               // tops
+  vpslld zmm24, zmm23, 4                                 // tops
+  vpandd zmm24, zmm24, zmm1                              // tops
+  vpord zmm22, zmm22, zmm24                              // code_1
   vpandd zmm23, zmm23, zmm1                              // tops
   vpord zmm21, zmm21, zmm23                              // code_1
+  vpbroadcastd zmm23, dword ptr [r13 + 0]                // a_0
+  vpdpbusd zmm11, zmm20, zmm23                           // acc_0_0
+  vpdpbusd zmm12, zmm22, zmm23                           // acc_0_1
+  vpbroadcastd zmm23, dword ptr [r13 + 4]                // a_1
+  vpdpbusd zmm13, zmm20, zmm23                           // acc_1_0
+  vpdpbusd zmm14, zmm22, zmm23                           // acc_1_1
+  vpbroadcastd zmm23, dword ptr [r13 + 8]                // a_2
+  vpdpbusd zmm15, zmm20, zmm23                           // acc_2_0
+  vpdpbusd zmm16, zmm22, zmm23                           // acc_2_1
+  vpbroadcastd zmm23, dword ptr [r13 + 12]               // a_3
+  vpdpbusd zmm17, zmm20, zmm23                           // acc_3_0
+  vpdpbusd zmm18, zmm22, zmm23                           // acc_3_1
+  vpbroadcastd zmm20, dword ptr [r13 + 64]               // a_0
+  vpdpbusd zmm11, zmm19, zmm20                           // acc_0_0
+  vpdpbusd zmm12, zmm21, zmm20                           // acc_0_1
+  vpbroadcastd zmm20, dword ptr [r13 + 68]               // a_1
+  vpdpbusd zmm13, zmm19, zmm20                           // acc_1_0
+  vpdpbusd zmm14, zmm21, zmm20                           // acc_1_1
+  vpbroadcastd zmm20, dword ptr [r13 + 72]               // a_2
+  vpdpbusd zmm15, zmm19, zmm20                           // acc_2_0
+  vpdpbusd zmm16, zmm21, zmm20                           // acc_2_1
+  vpbroadcastd zmm20, dword ptr [r13 + 76]               // a_3
+  vpdpbusd zmm17, zmm19, zmm20                           // acc_3_0
+  vpdpbusd zmm18, zmm21, zmm20                           // acc_3_1
+  vmovdqu64 zmm19, zmmword ptr [r14 + 128]               // raw_0
+  vpandd zmm20, zmm19, zmm0                              // lo_0
+  vpsrlw zmm19, zmm19, 4                                 // hi_0
+  vpandd zmm19, zmm19, zmm0                              // hi_0
+  vmovdqu64 zmm21, zmmword ptr [r14 + 512]               // tops
+  vpslld zmm22, zmm21, 3                                 // tops
   vpandd zmm22, zmm22, zmm1                              // tops
-  vpord zmm20, zmm20, zmm22                              // code_1
-  vpbroadcastd zmm22, dword ptr [r13 + 0]                // a_0
-  vpdpbusd zmm10, zmm19, zmm22                           // acc_0_0
-  vpdpbusd zmm11, zmm21, zmm22                           // acc_0_1
-  vpbroadcastd zmm22, dword ptr [r13 + 4]                // a_1
-  vpdpbusd zmm12, zmm19, zmm22                           // acc_1_0
-  vpdpbusd zmm13, zmm21, zmm22                           // acc_1_1
-  vpbroadcastd zmm22, dword ptr [r13 + 8]                // a_2
-  vpdpbusd zmm14, zmm19, zmm22                           // acc_2_0
-  vpdpbusd zmm15, zmm21, zmm22                           // acc_2_1
-  vpbroadcastd zmm22, dword ptr [r13 + 12]               // a_3
-  vpdpbusd zmm16, zmm19, zmm22                           // acc_3_0
-  vpdpbusd zmm17, zmm21, zmm22                           // acc_3_1
-  vpbroadcastd zmm19, dword ptr [r13 + 64]               // a_0
-  vpdpbusd zmm10, zmm18, zmm19                           // acc_0_0
-  vpdpbusd zmm11, zmm20, zmm19                           // acc_0_1
-  vpbroadcastd zmm19, dword ptr [r13 + 68]               // a_1
-  vpdpbusd zmm12, zmm18, zmm19                           // acc_1_0
-  vpdpbusd zmm13, zmm20, zmm19                           // acc_1_1
-  vpbroadcastd zmm19, dword ptr [r13 + 72]               // a_2
-  vpdpbusd zmm14, zmm18, zmm19                           // acc_2_0
-  vpdpbusd zmm15, zmm20, zmm19                           // acc_2_1
-  vpbroadcastd zmm19, dword ptr [r13 + 76]               // a_3
-  vpdpbusd zmm16, zmm18, zmm19                           // acc_3_0
-  vpdpbusd zmm17, zmm20, zmm19                           // acc_3_1
-  vmovdqu64 zmm18, zmmword ptr [r14 + 128]               // raw_0
-  vpandd zmm19, zmm18, zmm0                              // lo_0
-  vpsrlw zmm18, zmm18, 4                                 // hi_0
-  vpandd zmm18, zmm18, zmm0                              // hi_0
-  vmovdqu64 zmm20, zmmword ptr [r14 + 512]               // tops
-  vpslld zmm21, zmm20, 3                                 // tops
+  vpord zmm20, zmm20, zmm22                              // code_0
+  vpsrld zmm21, zmm21, 1                                 // tops
   vpandd zmm21, zmm21, zmm1                              // tops
   vpord zmm19, zmm19, zmm21                              // code_0
-  vpsrld zmm20, zmm20, 1                                 // tops
-  vpandd zmm20, zmm20, zmm1                              // tops
-  vpord zmm18, zmm18, zmm20                              // code_0
-  vmovdqu64 zmm20, zmmword ptr [r14 + 192]               // raw_1
-  vpandd zmm21, zmm20, zmm0                              // lo_1
-  vpsrlw zmm20, zmm20, 4                                 // hi_1
-  vpandd zmm20, zmm20, zmm0                              // hi_1
-  vmovdqu64 zmm22, zmmword ptr [r14 + 576]               // tops
-  vpslld zmm23, zmm22, 3                                 // tops
+  vmovdqu64 zmm21, zmmword ptr [r14 + 192]               // raw_1
+  vpandd zmm22, zmm21, zmm0                              // lo_1
+  vpsrlw zmm21, zmm21, 4                                 // hi_1
+  vpandd zmm21, zmm21, zmm0                              // hi_1
+  vmovdqu64 zmm23, zmmword ptr [r14 + 576]               // tops
+  vpslld zmm24, zmm23, 3                                 // tops
+  vpandd zmm24, zmm24, zmm1                              // tops
+  vpord zmm22, zmm22, zmm24                              // code_1
+  vpsrld zmm23, zmm23, 1                                 // tops
   vpandd zmm23, zmm23, zmm1                              // tops
   vpord zmm21, zmm21, zmm23                              // code_1
-  vpsrld zmm22, zmm22, 1                                 // tops
+  vpbroadcastd zmm23, dword ptr [r13 + 16]               // a_0
+  vpdpbusd zmm11, zmm20, zmm23                           // acc_0_0
+  vpdpbusd zmm12, zmm22, zmm23                           // acc_0_1
+  vpbroadcastd zmm23, dword ptr [r13 + 20]               // a_1
+  vpdpbusd zmm13, zmm20, zmm23                           // acc_1_0
+  vpdpbusd zmm14, zmm22, zmm23                           // acc_1_1
+  vpbroadcastd zmm23, dword ptr [r13 + 24]               // a_2
+  vpdpbusd zmm15, zmm20, zmm23                           // acc_2_0
+  vpdpbusd zmm16, zmm22, zmm23                           // acc_2_1
+  vpbroadcastd zmm23, dword ptr [r13 + 28]               // a_3
+  vpdpbusd zmm17, zmm20, zmm23                           // acc_3_0
+  vpdpbusd zmm18, zmm22, zmm23                           // acc_3_1
+  vpbroadcastd zmm20, dword ptr [r13 + 80]               // a_0
+  vpdpbusd zmm11, zmm19, zmm20                           // acc_0_0
+  vpdpbusd zmm12, zmm21, zmm20                           // acc_0_1
+  vpbroadcastd zmm20, dword ptr [r13 + 84]               // a_1
+  vpdpbusd zmm13, zmm19, zmm20                           // acc_1_0
+  vpdpbusd zmm14, zmm21, zmm20                           // acc_1_1
+  vpbroadcastd zmm20, dword ptr [r13 + 88]               // a_2
+  vpdpbusd zmm15, zmm19, zmm20                           // acc_2_0
+  vpdpbusd zmm16, zmm21, zmm20                           // acc_2_1
+  vpbroadcastd zmm20, dword ptr [r13 + 92]               // a_3
+  vpdpbusd zmm17, zmm19, zmm20                           // acc_3_0
+  vpdpbusd zmm18, zmm21, zmm20                           // acc_3_1
+  vmovdqu64 zmm19, zmmword ptr [r14 + 256]               // raw_0
+  vpandd zmm20, zmm19, zmm0                              // lo_0
+  vpsrlw zmm19, zmm19, 4                                 // hi_0
+  vpandd zmm19, zmm19, zmm0                              // hi_0
+  vmovdqu64 zmm21, zmmword ptr [r14 + 512]               // tops
+  vpslld zmm22, zmm21, 2                                 // tops
   vpandd zmm22, zmm22, zmm1                              // tops
-  vpord zmm20, zmm20, zmm22                              // code_1
-  vpbroadcastd zmm22, dword ptr [r13 + 16]               // a_0
-  vpdpbusd zmm10, zmm19, zmm22                           // acc_0_0
-  vpdpbusd zmm11, zmm21, zmm22                           // acc_0_1
-  vpbroadcastd zmm22, dword ptr [r13 + 20]               // a_1
-  vpdpbusd zmm12, zmm19, zmm22                           // acc_1_0
-  vpdpbusd zmm13, zmm21, zmm22                           // acc_1_1
-  vpbroadcastd zmm22, dword ptr [r13 + 24]               // a_2
-  vpdpbusd zmm14, zmm19, zmm22                           // acc_2_0
-  vpdpbusd zmm15, zmm21, zmm22                           // acc_2_1
-  vpbroadcastd zmm22, dword ptr [r13 + 28]               // a_3
-  vpdpbusd zmm16, zmm19, zmm22                           // acc_3_0
-  vpdpbusd zmm17, zmm21, zmm22                           // acc_3_1
-  vpbroadcastd zmm19, dword ptr [r13 + 80]               // a_0
-  vpdpbusd zmm10, zmm18, zmm19                           // acc_0_0
-  vpdpbusd zmm11, zmm20, zmm19                           // acc_0_1
-  vpbroadcastd zmm19, dword ptr [r13 + 84]               // a_1
-  vpdpbusd zmm12, zmm18, zmm19                           // acc_1_0
-  vpdpbusd zmm13, zmm20, zmm19                           // acc_1_1
-  vpbroadcastd zmm19, dword ptr [r13 + 88]               // a_2
-  vpdpbusd zmm14, zmm18, zmm19                           // acc_2_0
-  vpdpbusd zmm15, zmm20, zmm19                           // acc_2_1
-  vpbroadcastd zmm19, dword ptr [r13 + 92]               // a_3
-  vpdpbusd zmm16, zmm18, zmm19                           // acc_3_0
-  vpdpbusd zmm17, zmm20, zmm19                           // acc_3_1
-  vmovdqu64 zmm18, zmmword ptr [r14 + 256]               // raw_0
-  vpandd zmm19, zmm18, zmm0                              // lo_0
-  vpsrlw zmm18, zmm18, 4                                 // hi_0
-  vpandd zmm18, zmm18, zmm0                              // hi_0
-  vmovdqu64 zmm20, zmmword ptr [r14 + 512]               // tops
-  vpslld zmm21, zmm20, 2                                 // tops
+  vpord zmm20, zmm20, zmm22                              // code_0
+  vpsrld zmm21, zmm21, 2                                 // tops
   vpandd zmm21, zmm21, zmm1                              // tops
   vpord zmm19, zmm19, zmm21                              // code_0
-  vpsrld zmm20, zmm20, 2                                 // tops
-  vpandd zmm20, zmm20, zmm1                              // tops
-  vpord zmm18, zmm18, zmm20                              // code_0
-  vmovdqu64 zmm20, zmmword ptr [r14 + 320]               // raw_1
-  vpandd zmm21, zmm20, zmm0                              // lo_1
-  vpsrlw zmm20, zmm20, 4                                 // hi_1
-  vpandd zmm20, zmm20, zmm0                              // hi_1
-  vmovdqu64 zmm22, zmmword ptr [r14 + 576]               // tops
-  vpslld zmm23, zmm22, 2                                 // tops
+  vmovdqu64 zmm21, zmmword ptr [r14 + 320]               // raw_1
+  vpandd zmm22, zmm21, zmm0                              // lo_1
+  vpsrlw zmm21, zmm21, 4                                 // hi_1
+  vpandd zmm21, zmm21, zmm0                              // hi_1
+  vmovdqu64 zmm23, zmmword ptr [r14 + 576]               // tops
+  vpslld zmm24, zmm23, 2                                 // tops
+  vpandd zmm24, zmm24, zmm1                              // tops
+  vpord zmm22, zmm22, zmm24                              // code_1
+  vpsrld zmm23, zmm23, 2                                 // tops
   vpandd zmm23, zmm23, zmm1                              // tops
   vpord zmm21, zmm21, zmm23                              // code_1
-  vpsrld zmm22, zmm22, 2                                 // tops
+  vpbroadcastd zmm23, dword ptr [r13 + 32]               // a_0
+  vpdpbusd zmm11, zmm20, zmm23                           // acc_0_0
+  vpdpbusd zmm12, zmm22, zmm23                           // acc_0_1
+  vpbroadcastd zmm23, dword ptr [r13 + 36]               // a_1
+  vpdpbusd zmm13, zmm20, zmm23                           // acc_1_0
+  vpdpbusd zmm14, zmm22, zmm23                           // acc_1_1
+  vpbroadcastd zmm23, dword ptr [r13 + 40]               // a_2
+  vpdpbusd zmm15, zmm20, zmm23                           // acc_2_0
+  vpdpbusd zmm16, zmm22, zmm23                           // acc_2_1
+  vpbroadcastd zmm23, dword ptr [r13 + 44]               // a_3
+  vpdpbusd zmm17, zmm20, zmm23                           // acc_3_0
+  vpdpbusd zmm18, zmm22, zmm23                           // acc_3_1
+  vpbroadcastd zmm20, dword ptr [r13 + 96]               // a_0
+  vpdpbusd zmm11, zmm19, zmm20                           // acc_0_0
+  vpdpbusd zmm12, zmm21, zmm20                           // acc_0_1
+  vpbroadcastd zmm20, dword ptr [r13 + 100]              // a_1
+  vpdpbusd zmm13, zmm19, zmm20                           // acc_1_0
+  vpdpbusd zmm14, zmm21, zmm20                           // acc_1_1
+  vpbroadcastd zmm20, dword ptr [r13 + 104]              // a_2
+  vpdpbusd zmm15, zmm19, zmm20                           // acc_2_0
+  vpdpbusd zmm16, zmm21, zmm20                           // acc_2_1
+  vpbroadcastd zmm20, dword ptr [r13 + 108]              // a_3
+  vpdpbusd zmm17, zmm19, zmm20                           // acc_3_0
+  vpdpbusd zmm18, zmm21, zmm20                           // acc_3_1
+  vmovdqu64 zmm19, zmmword ptr [r14 + 384]               // raw_0
+  vpandd zmm20, zmm19, zmm0                              // lo_0
+  vpsrlw zmm19, zmm19, 4                                 // hi_0
+  vpandd zmm19, zmm19, zmm0                              // hi_0
+  vmovdqu64 zmm21, zmmword ptr [r14 + 512]               // tops
+  vpslld zmm22, zmm21, 1                                 // tops
   vpandd zmm22, zmm22, zmm1                              // tops
-  vpord zmm20, zmm20, zmm22                              // code_1
-  vpbroadcastd zmm22, dword ptr [r13 + 32]               // a_0
-  vpdpbusd zmm10, zmm19, zmm22                           // acc_0_0
-  vpdpbusd zmm11, zmm21, zmm22                           // acc_0_1
-  vpbroadcastd zmm22, dword ptr [r13 + 36]               // a_1
-  vpdpbusd zmm12, zmm19, zmm22                           // acc_1_0
-  vpdpbusd zmm13, zmm21, zmm22                           // acc_1_1
-  vpbroadcastd zmm22, dword ptr [r13 + 40]               // a_2
-  vpdpbusd zmm14, zmm19, zmm22                           // acc_2_0
-  vpdpbusd zmm15, zmm21, zmm22                           // acc_2_1
-  vpbroadcastd zmm22, dword ptr [r13 + 44]               // a_3
-  vpdpbusd zmm16, zmm19, zmm22                           // acc_3_0
-  vpdpbusd zmm17, zmm21, zmm22                           // acc_3_1
-  vpbroadcastd zmm19, dword ptr [r13 + 96]               // a_0
-  vpdpbusd zmm10, zmm18, zmm19                           // acc_0_0
-  vpdpbusd zmm11, zmm20, zmm19                           // acc_0_1
-  vpbroadcastd zmm19, dword ptr [r13 + 100]              // a_1
-  vpdpbusd zmm12, zmm18, zmm19                           // acc_1_0
-  vpdpbusd zmm13, zmm20, zmm19                           // acc_1_1
-  vpbroadcastd zmm19, dword ptr [r13 + 104]              // a_2
-  vpdpbusd zmm14, zmm18, zmm19                           // acc_2_0
-  vpdpbusd zmm15, zmm20, zmm19                           // acc_2_1
-  vpbroadcastd zmm19, dword ptr [r13 + 108]              // a_3
-  vpdpbusd zmm16, zmm18, zmm19                           // acc_3_0
-  vpdpbusd zmm17, zmm20, zmm19                           // acc_3_1
-  vmovdqu64 zmm18, zmmword ptr [r14 + 384]               // raw_0
-  vpandd zmm19, zmm18, zmm0                              // lo_0
-  vpsrlw zmm18, zmm18, 4                                 // hi_0
-  vpandd zmm18, zmm18, zmm0                              // hi_0
-  vmovdqu64 zmm20, zmmword ptr [r14 + 512]               // tops
-  vpslld zmm21, zmm20, 1                                 // tops
+  vpord zmm20, zmm20, zmm22                              // code_0
+  vpsrld zmm21, zmm21, 3                                 // tops
   vpandd zmm21, zmm21, zmm1                              // tops
   vpord zmm19, zmm19, zmm21                              // code_0
-  vpsrld zmm20, zmm20, 3                                 // tops
-  vpandd zmm20, zmm20, zmm1                              // tops
-  vpord zmm18, zmm18, zmm20                              // code_0
-  vmovdqu64 zmm20, zmmword ptr [r14 + 448]               // raw_1
-  vpandd zmm21, zmm20, zmm0                              // lo_1
-  vpsrlw zmm20, zmm20, 4                                 // hi_1
-  vpandd zmm20, zmm20, zmm0                              // hi_1
-  vmovdqu64 zmm22, zmmword ptr [r14 + 576]               // tops
-  vpslld zmm23, zmm22, 1                                 // tops
+  vmovdqu64 zmm21, zmmword ptr [r14 + 448]               // raw_1
+  vpandd zmm22, zmm21, zmm0                              // lo_1
+  vpsrlw zmm21, zmm21, 4                                 // hi_1
+  vpandd zmm21, zmm21, zmm0                              // hi_1
+  vmovdqu64 zmm23, zmmword ptr [r14 + 576]               // tops
+  vpslld zmm24, zmm23, 1                                 // tops
+  vpandd zmm24, zmm24, zmm1                              // tops
+  vpord zmm22, zmm22, zmm24                              // code_1
+  vpsrld zmm23, zmm23, 3                                 // tops
   vpandd zmm23, zmm23, zmm1                              // tops
   vpord zmm21, zmm21, zmm23                              // code_1
-  vpsrld zmm22, zmm22, 3                                 // tops
-  vpandd zmm22, zmm22, zmm1                              // tops
-  vpord zmm20, zmm20, zmm22                              // code_1
-  vpbroadcastd zmm22, dword ptr [r13 + 48]               // a_0
-  vpdpbusd zmm10, zmm19, zmm22                           // acc_0_0
-  vpdpbusd zmm11, zmm21, zmm22                           // acc_0_1
-  vpbroadcastd zmm22, dword ptr [r13 + 52]               // a_1
-  vpdpbusd zmm12, zmm19, zmm22                           // acc_1_0
-  vpdpbusd zmm13, zmm21, zmm22                           // acc_1_1
-  vpbroadcastd zmm22, dword ptr [r13 + 56]               // a_2
-  vpdpbusd zmm14, zmm19, zmm22                           // acc_2_0
-  vpdpbusd zmm15, zmm21, zmm22                           // acc_2_1
-  vpbroadcastd zmm22, dword ptr [r13 + 60]               // a_3
-  vpdpbusd zmm16, zmm19, zmm22                           // acc_3_0
-  vpdpbusd zmm17, zmm21, zmm22                           // acc_3_1
-  vpbroadcastd zmm19, dword ptr [r13 + 112]              // a_0
-  vpdpbusd zmm10, zmm18, zmm19                           // acc_0_0
-  vpdpbusd zmm11, zmm20, zmm19                           // acc_0_1
-  vcvtdq2ps zmm10, zmm10                                 // real
+  vpbroadcastd zmm23, dword ptr [r13 + 48]               // a_0
+  vpdpbusd zmm11, zmm20, zmm23                           // acc_0_0
+  vpdpbusd zmm12, zmm22, zmm23                           // acc_0_1
+  vpbroadcastd zmm23, dword ptr [r13 + 52]               // a_1
+  vpdpbusd zmm13, zmm20, zmm23                           // acc_1_0
+  vpdpbusd zmm14, zmm22, zmm23                           // acc_1_1
+  vpbroadcastd zmm23, dword ptr [r13 + 56]               // a_2
+  vpdpbusd zmm15, zmm20, zmm23                           // acc_2_0
+  vpdpbusd zmm16, zmm22, zmm23                           // acc_2_1
+  vpbroadcastd zmm23, dword ptr [r13 + 60]               // a_3
+  vpdpbusd zmm17, zmm20, zmm23                           // acc_3_0
+  vpdpbusd zmm18, zmm22, zmm23                           // acc_3_1
+  vpbroadcastd zmm20, dword ptr [r13 + 112]              // a_0
+  vpdpbusd zmm11, zmm19, zmm20                           // acc_0_0
+  vpdpbusd zmm12, zmm21, zmm20                           // acc_0_1
   vcvtdq2ps zmm11, zmm11                                 // real
-  vpbroadcastd zmm19, dword ptr [r13 + 116]              // a_1
-  vpdpbusd zmm12, zmm18, zmm19                           // acc_1_0
-  vpdpbusd zmm13, zmm20, zmm19                           // acc_1_1
   vcvtdq2ps zmm12, zmm12                                 // real
+  vpbroadcastd zmm20, dword ptr [r13 + 116]              // a_1
+  vpdpbusd zmm13, zmm19, zmm20                           // acc_1_0
+  vpdpbusd zmm14, zmm21, zmm20                           // acc_1_1
   vcvtdq2ps zmm13, zmm13                                 // real
-  vpbroadcastd zmm19, dword ptr [r13 + 120]              // a_2
-  vpdpbusd zmm14, zmm18, zmm19                           // acc_2_0
-  vpdpbusd zmm15, zmm20, zmm19                           // acc_2_1
   vcvtdq2ps zmm14, zmm14                                 // real
+  vpbroadcastd zmm20, dword ptr [r13 + 120]              // a_2
+  vpdpbusd zmm15, zmm19, zmm20                           // acc_2_0
+  vpdpbusd zmm16, zmm21, zmm20                           // acc_2_1
   vcvtdq2ps zmm15, zmm15                                 // real
-  vpbroadcastd zmm19, dword ptr [r13 + 124]              // a_3
-  vpdpbusd zmm16, zmm18, zmm19                           // acc_3_0
-  vpdpbusd zmm17, zmm20, zmm19                           // acc_3_1
   vcvtdq2ps zmm16, zmm16                                 // real
+  vpbroadcastd zmm20, dword ptr [r13 + 124]              // a_3
+  vpdpbusd zmm17, zmm19, zmm20                           // acc_3_0
+  vpdpbusd zmm18, zmm21, zmm20                           // acc_3_1
   vcvtdq2ps zmm17, zmm17                                 // real
-  vmovdqu32 ymm18, ymmword ptr [r14 + 640]               // scale
-  vcvtph2ps zmm18, ymm18                                 // scale_0
-  vmulps zmm10, zmm10, zmm18                             // real
-  vmulps zmm12, zmm12, zmm18                             // real
-  vmulps zmm14, zmm14, zmm18                             // real
-  vmulps zmm16, zmm16, zmm18                             // real
-  vmovdqu32 ymm19, ymmword ptr [r14 + 672]               // scale
-  vcvtph2ps zmm19, ymm19                                 // scale_1
+  vcvtdq2ps zmm18, zmm18                                 // real
+  vmovdqu32 ymm19, ymmword ptr [r14 + 640]               // scale
+  vcvtph2ps zmm19, ymm19                                 // scale_0
   vmulps zmm11, zmm11, zmm19                             // real
   vmulps zmm13, zmm13, zmm19                             // real
   vmulps zmm15, zmm15, zmm19                             // real
   vmulps zmm17, zmm17, zmm19                             // real
-  mov r15, 3238002688
-  vpbroadcastd zmm20, r15d                               // negated_half
-  vmulps zmm18, zmm18, zmm20                             // half
-  vmulps zmm19, zmm19, zmm20                             // half
-  vmovdqu32 ymm20, ymmword ptr [r14 + 704]               // scale
-  vcvtph2ps zmm20, ymm20                                 // minimum_0
-  vsubps zmm18, zmm18, zmm20                             // middle
-  vmovdqu32 ymm20, ymmword ptr [r14 + 736]               // scale
-  vcvtph2ps zmm20, ymm20                                 // minimum_1
-  vsubps zmm19, zmm19, zmm20                             // middle
+  vmovdqu32 ymm20, ymmword ptr [r14 + 672]               // scale
+  vcvtph2ps zmm20, ymm20                                 // scale_1
+  vmulps zmm12, zmm12, zmm20                             // real
+  vmulps zmm14, zmm14, zmm20                             // real
+  vmulps zmm16, zmm16, zmm20                             // real
+  vmulps zmm18, zmm18, zmm20                             // real
+  vmulps zmm19, zmm19, zmm10                             // half
+  vmulps zmm20, zmm20, zmm10                             // half
+  vmovdqu32 ymm21, ymmword ptr [r14 + 704]               // scale
+  vcvtph2ps zmm21, ymm21                                 // minimum_0
+  vsubps zmm19, zmm19, zmm21                             // middle
+  vmovdqu32 ymm21, ymmword ptr [r14 + 736]               // scale
+  vcvtph2ps zmm21, ymm21                                 // minimum_1
+  vsubps zmm20, zmm20, zmm21                             // middle
   lea r14, [r14 + 768]
-  vpbroadcastd zmm20, dword ptr [r13 + 128]              // sum_of_codes
-  vpsrad zmm20, zmm20, 3                                 // sum_of_codes
-  vcvtdq2ps zmm20, zmm20                                 // sum_of_codes
-  vfmadd231ps zmm10, zmm20, zmm18                        // real
-  vfmadd231ps zmm11, zmm20, zmm19                        // real
-  vpbroadcastd zmm20, dword ptr [r13 + 132]              // sum_of_codes
-  vpsrad zmm20, zmm20, 3                                 // sum_of_codes
-  vcvtdq2ps zmm20, zmm20                                 // sum_of_codes
-  vfmadd231ps zmm12, zmm20, zmm18                        // real
-  vfmadd231ps zmm13, zmm20, zmm19                        // real
-  vpbroadcastd zmm20, dword ptr [r13 + 136]              // sum_of_codes
-  vpsrad zmm20, zmm20, 3                                 // sum_of_codes
-  vcvtdq2ps zmm20, zmm20                                 // sum_of_codes
-  vfmadd231ps zmm14, zmm20, zmm18                        // real
-  vfmadd231ps zmm15, zmm20, zmm19                        // real
-  vpbroadcastd zmm20, dword ptr [r13 + 140]              // sum_of_codes
-  vpsrad zmm20, zmm20, 3                                 // sum_of_codes
-  vcvtdq2ps zmm20, zmm20                                 // sum_of_codes
-  vfmadd231ps zmm16, zmm20, zmm18                        // real
-  vfmadd231ps zmm17, zmm20, zmm19                        // real
-  vfmadd231ps zmm2, zmm10, dword ptr [r13 + 144]{1to16}  // f_0
-  vfmadd231ps zmm3, zmm11, dword ptr [r13 + 144]{1to16}  // f_1
-  vfmadd231ps zmm4, zmm12, dword ptr [r13 + 148]{1to16}  // f_2
-  vfmadd231ps zmm5, zmm13, dword ptr [r13 + 148]{1to16}  // f_3
-  vfmadd231ps zmm6, zmm14, dword ptr [r13 + 152]{1to16}  // f_4
-  vfmadd231ps zmm7, zmm15, dword ptr [r13 + 152]{1to16}  // f_5
-  vfmadd231ps zmm8, zmm16, dword ptr [r13 + 156]{1to16}  // f_6
-  vfmadd231ps zmm9, zmm17, dword ptr [r13 + 156]{1to16}  // f_7
+  vpbroadcastd zmm21, dword ptr [r13 + 128]              // sum_of_codes
+  vpsrad zmm21, zmm21, 3                                 // sum_of_codes
+  vcvtdq2ps zmm21, zmm21                                 // sum_of_codes
+  vfmadd231ps zmm11, zmm21, zmm19                        // real
+  vfmadd231ps zmm12, zmm21, zmm20                        // real
+  vpbroadcastd zmm21, dword ptr [r13 + 132]              // sum_of_codes
+  vpsrad zmm21, zmm21, 3                                 // sum_of_codes
+  vcvtdq2ps zmm21, zmm21                                 // sum_of_codes
+  vfmadd231ps zmm13, zmm21, zmm19                        // real
+  vfmadd231ps zmm14, zmm21, zmm20                        // real
+  vpbroadcastd zmm21, dword ptr [r13 + 136]              // sum_of_codes
+  vpsrad zmm21, zmm21, 3                                 // sum_of_codes
+  vcvtdq2ps zmm21, zmm21                                 // sum_of_codes
+  vfmadd231ps zmm15, zmm21, zmm19                        // real
+  vfmadd231ps zmm16, zmm21, zmm20                        // real
+  vpbroadcastd zmm21, dword ptr [r13 + 140]              // sum_of_codes
+  vpsrad zmm21, zmm21, 3                                 // sum_of_codes
+  vcvtdq2ps zmm21, zmm21                                 // sum_of_codes
+  vfmadd231ps zmm17, zmm21, zmm19                        // real
+  vfmadd231ps zmm18, zmm21, zmm20                        // real
+  vfmadd231ps zmm2, zmm11, dword ptr [r13 + 144]{1to16}  // f_0
+  vfmadd231ps zmm3, zmm12, dword ptr [r13 + 144]{1to16}  // f_1
+  vfmadd231ps zmm4, zmm13, dword ptr [r13 + 148]{1to16}  // f_2
+  vfmadd231ps zmm5, zmm14, dword ptr [r13 + 148]{1to16}  // f_3
+  vfmadd231ps zmm6, zmm15, dword ptr [r13 + 152]{1to16}  // f_4
+  vfmadd231ps zmm7, zmm16, dword ptr [r13 + 152]{1to16}  // f_5
+  vfmadd231ps zmm8, zmm17, dword ptr [r13 + 156]{1to16}  // f_6
+  vfmadd231ps zmm9, zmm18, dword ptr [r13 + 156]{1to16}  // f_7
   lea r13, [r13 + 160]
   sub r12, 1                                             // next k
   ja L(k)

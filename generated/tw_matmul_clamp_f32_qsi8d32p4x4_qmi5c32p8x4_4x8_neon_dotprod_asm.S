@@ -13,11 +13,11 @@
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  x13 -
-//  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 lo_0 ...  v5 tops ...  v6 tops ...
-//  v7 tops ...  v8 acc_3_0  v9 acc_3_1  v10 code_0 ...  v11 code_1 ...  v16 mask  v17 top_mask
-//  v18 f_0  v19 f_1  v20 f_2  v21 f_3  v22 f_4  v23 f_5  v24 f_6  v25 f_7  v26 acc_0_0 ...
-//  v27 acc_0_1 ...  v28 acc_1_0 ...  v29 acc_1_1  v30 acc_2_0  v31 acc_2_1
+//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  v0 raw_0 ...
+//  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 lo_0 ...  v5 tops ...  v6 tops ...  v7 tops ...
+//  v8 acc_2_1  v9 acc_3_0  v10 acc_3_1  v11 code_0 ...  v12 code_1 ...  v16 mask  v17 top_mask
+//  v18 f_0  v19 f_1  v20 f_2  v21 f_3  v22 f_4  v23 f_5  v24 f_6  v25 f_7  v26 negated_half
+//  v27 acc_0_0 ...  v28 acc_0_1 ...  v29 acc_1_0 ...  v30 acc_1_1  v31 acc_2_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -47,22 +47,24 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p8x4_4x8_neon_dotprod_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #32
-  .cfi_def_cfa_offset 32
+  sub sp, sp, #48
+  .cfi_def_cfa_offset 48
   str d8, [sp, #0]
-  .cfi_offset d8, -32
+  .cfi_offset d8, -48
   str d9, [sp, #8]
-  .cfi_offset d9, -24
+  .cfi_offset d9, -40
   str d10, [sp, #16]
-  .cfi_offset d10, -16
+  .cfi_offset d10, -32
   str d11, [sp, #24]
-  .cfi_offset d11, -8
+  .cfi_offset d11, -24
+  str d12, [sp, #32]
+  .cfi_offset d12, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p8x4_4x8_neon_dotprod_asm
   hint #34
   .seh_nop
-  sub sp, sp, #32
-  .seh_stackalloc 32
+  sub sp, sp, #48
+  .seh_stackalloc 48
   str d8, [sp, #0]
   .seh_save_freg d8, 0
   str d9, [sp, #8]
@@ -71,6 +73,8 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p8x4_4x8_neon_dotprod_asm:
   .seh_save_freg d10, 16
   str d11, [sp, #24]
   .seh_save_freg d11, 24
+  str d12, [sp, #32]
+  .seh_save_freg d12, 32
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -101,6 +105,8 @@ L(m):
   movi v24.2d, #0                                        // f_6
   movi v25.2d, #0                                        // f_7
   lsr x9, x10, #5                                        // blocks
+  ldr x11, =3238002688                                   // number
+  dup v26.4s, w11                                        // negated_half
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
   cbz x9, L(k_done)
@@ -108,89 +114,89 @@ L(m):
   .balign 64
 #endif
 L(k):
-  ldr s26, [x11, #128]                                   // acc_0_0
-  dup v26.4s, v26.s[0]
-  ldr s27, [x11, #128]                                   // acc_0_1
+  ldr s27, [x11, #128]                                   // acc_0_0
   dup v27.4s, v27.s[0]
-  ldr s28, [x11, #132]                                   // acc_1_0
+  ldr s28, [x11, #128]                                   // acc_0_1
   dup v28.4s, v28.s[0]
-  ldr s29, [x11, #132]                                   // acc_1_1
+  ldr s29, [x11, #132]                                   // acc_1_0
   dup v29.4s, v29.s[0]
-  ldr s30, [x11, #136]                                   // acc_2_0
+  ldr s30, [x11, #132]                                   // acc_1_1
   dup v30.4s, v30.s[0]
-  ldr s31, [x11, #136]                                   // acc_2_1
+  ldr s31, [x11, #136]                                   // acc_2_0
   dup v31.4s, v31.s[0]
-  ldr s8, [x11, #140]                                    // acc_3_0
+  ldr s8, [x11, #136]                                    // acc_2_1
   dup v8.4s, v8.s[0]
-  ldr s9, [x11, #140]                                    // acc_3_1
+  ldr s9, [x11, #140]                                    // acc_3_0
   dup v9.4s, v9.s[0]
+  ldr s10, [x11, #140]                                   // acc_3_1
+  dup v10.4s, v10.s[0]
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12]            // raw_0, raw_1, raw_0, raw_1
   and v4.16b, v0.16b, v16.16b                            // lo_0
   ushr v0.16b, v0.16b, #4                                // hi_0
   ldp q6, q5, [x12, #128]                                // tops, tops
   shl v7.16b, v6.16b, #4                                 // tops
   and v7.16b, v7.16b, v17.16b                            // tops
-  orr v10.16b, v4.16b, v7.16b                            // code_0
+  orr v11.16b, v4.16b, v7.16b                            // code_0
   and v4.16b, v6.16b, v17.16b                            // tops
   orr v0.16b, v0.16b, v4.16b                             // code_0
   and v4.16b, v1.16b, v16.16b                            // lo_1
   ushr v1.16b, v1.16b, #4                                // hi_1
   shl v6.16b, v5.16b, #4                                 // tops
   and v6.16b, v6.16b, v17.16b                            // tops
-  orr v11.16b, v4.16b, v6.16b                            // code_1
+  orr v12.16b, v4.16b, v6.16b                            // code_1
   and v4.16b, v5.16b, v17.16b                            // tops
   orr v1.16b, v1.16b, v4.16b                             // code_1
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x11]            // a_0, a_0, a_0, a_0
-  sdot v26.4s, v10.16b, v4.4b[0]                         // acc_0_0
-  sdot v27.4s, v11.16b, v4.4b[0]                         // acc_0_1
-  sdot v28.4s, v10.16b, v4.4b[1]                         // acc_1_0
-  sdot v29.4s, v11.16b, v4.4b[1]                         // acc_1_1
-  sdot v30.4s, v10.16b, v4.4b[2]                         // acc_2_0
-  sdot v8.4s, v10.16b, v4.4b[3]                          // acc_3_0
-  sdot v31.4s, v11.16b, v4.4b[2]                         // acc_2_1
-  sdot v9.4s, v11.16b, v4.4b[3]                          // acc_3_1
-  ldp q10, q4, [x11, #64]                                // a_0, a_0
-  sdot v26.4s, v0.16b, v10.4b[0]                         // acc_0_0
-  sdot v27.4s, v1.16b, v10.4b[0]                         // acc_0_1
-  sdot v28.4s, v0.16b, v10.4b[1]                         // acc_1_0
-  sdot v29.4s, v1.16b, v10.4b[1]                         // acc_1_1
-  sdot v30.4s, v0.16b, v10.4b[2]                         // acc_2_0
-  sdot v8.4s, v0.16b, v10.4b[3]                          // acc_3_0
-  sdot v31.4s, v1.16b, v10.4b[2]                         // acc_2_1
-  sdot v9.4s, v1.16b, v10.4b[3]                          // acc_3_1
+  sdot v27.4s, v11.16b, v4.4b[0]                         // acc_0_0
+  sdot v28.4s, v12.16b, v4.4b[0]                         // acc_0_1
+  sdot v29.4s, v11.16b, v4.4b[1]                         // acc_1_0
+  sdot v30.4s, v12.16b, v4.4b[1]                         // acc_1_1
+  sdot v31.4s, v11.16b, v4.4b[2]                         // acc_2_0
+  sdot v9.4s, v11.16b, v4.4b[3]                          // acc_3_0
+  sdot v8.4s, v12.16b, v4.4b[2]                          // acc_2_1
+  sdot v10.4s, v12.16b, v4.4b[3]                         // acc_3_1
+  ldp q11, q4, [x11, #64]                                // a_0, a_0
+  sdot v27.4s, v0.16b, v11.4b[0]                         // acc_0_0
+  sdot v28.4s, v1.16b, v11.4b[0]                         // acc_0_1
+  sdot v29.4s, v0.16b, v11.4b[1]                         // acc_1_0
+  sdot v30.4s, v1.16b, v11.4b[1]                         // acc_1_1
+  sdot v31.4s, v0.16b, v11.4b[2]                         // acc_2_0
+  sdot v9.4s, v0.16b, v11.4b[3]                          // acc_3_0
+  sdot v8.4s, v1.16b, v11.4b[2]                          // acc_2_1
+  sdot v10.4s, v1.16b, v11.4b[3]                         // acc_3_1
   and v0.16b, v2.16b, v16.16b                            // lo_0
   ushr v1.16b, v2.16b, #4                                // hi_0
-  ldp q10, q2, [x12, #128]                               // tops, tops
-  shl v11.16b, v10.16b, #3                               // tops
+  ldp q11, q2, [x12, #128]                               // tops, tops
+  shl v12.16b, v11.16b, #3                               // tops
+  and v12.16b, v12.16b, v17.16b                          // tops
+  orr v0.16b, v0.16b, v12.16b                            // code_0
+  ushr v11.16b, v11.16b, #1                              // tops
   and v11.16b, v11.16b, v17.16b                          // tops
-  orr v0.16b, v0.16b, v11.16b                            // code_0
-  ushr v10.16b, v10.16b, #1                              // tops
-  and v10.16b, v10.16b, v17.16b                          // tops
-  orr v1.16b, v1.16b, v10.16b                            // code_0
-  and v10.16b, v3.16b, v16.16b                           // lo_1
+  orr v1.16b, v1.16b, v11.16b                            // code_0
+  and v11.16b, v3.16b, v16.16b                           // lo_1
   ushr v3.16b, v3.16b, #4                                // hi_1
-  shl v11.16b, v2.16b, #3                                // tops
-  and v11.16b, v11.16b, v17.16b                          // tops
-  orr v10.16b, v10.16b, v11.16b                          // code_1
+  shl v12.16b, v2.16b, #3                                // tops
+  and v12.16b, v12.16b, v17.16b                          // tops
+  orr v11.16b, v11.16b, v12.16b                          // code_1
   ushr v2.16b, v2.16b, #1                                // tops
   and v2.16b, v2.16b, v17.16b                            // tops
   orr v2.16b, v3.16b, v2.16b                             // code_1
-  sdot v26.4s, v0.16b, v5.4b[0]                          // acc_0_0
-  sdot v27.4s, v10.16b, v5.4b[0]                         // acc_0_1
-  sdot v28.4s, v0.16b, v5.4b[1]                          // acc_1_0
-  sdot v29.4s, v10.16b, v5.4b[1]                         // acc_1_1
-  sdot v30.4s, v0.16b, v5.4b[2]                          // acc_2_0
-  sdot v8.4s, v0.16b, v5.4b[3]                           // acc_3_0
-  sdot v31.4s, v10.16b, v5.4b[2]                         // acc_2_1
-  sdot v9.4s, v10.16b, v5.4b[3]                          // acc_3_1
-  sdot v26.4s, v1.16b, v4.4b[0]                          // acc_0_0
-  sdot v27.4s, v2.16b, v4.4b[0]                          // acc_0_1
-  sdot v28.4s, v1.16b, v4.4b[1]                          // acc_1_0
-  sdot v29.4s, v2.16b, v4.4b[1]                          // acc_1_1
-  sdot v30.4s, v1.16b, v4.4b[2]                          // acc_2_0
-  sdot v8.4s, v1.16b, v4.4b[3]                           // acc_3_0
-  sdot v31.4s, v2.16b, v4.4b[2]                          // acc_2_1
-  sdot v9.4s, v2.16b, v4.4b[3]                           // acc_3_1
+  sdot v27.4s, v0.16b, v5.4b[0]                          // acc_0_0
+  sdot v28.4s, v11.16b, v5.4b[0]                         // acc_0_1
+  sdot v29.4s, v0.16b, v5.4b[1]                          // acc_1_0
+  sdot v30.4s, v11.16b, v5.4b[1]                         // acc_1_1
+  sdot v31.4s, v0.16b, v5.4b[2]                          // acc_2_0
+  sdot v9.4s, v0.16b, v5.4b[3]                           // acc_3_0
+  sdot v8.4s, v11.16b, v5.4b[2]                          // acc_2_1
+  sdot v10.4s, v11.16b, v5.4b[3]                         // acc_3_1
+  sdot v27.4s, v1.16b, v4.4b[0]                          // acc_0_0
+  sdot v28.4s, v2.16b, v4.4b[0]                          // acc_0_1
+  sdot v29.4s, v1.16b, v4.4b[1]                          // acc_1_0
+  sdot v30.4s, v2.16b, v4.4b[1]                          // acc_1_1
+  sdot v31.4s, v1.16b, v4.4b[2]                          // acc_2_0
+  sdot v9.4s, v1.16b, v4.4b[3]                           // acc_3_0
+  sdot v8.4s, v2.16b, v4.4b[2]                           // acc_2_1
+  sdot v10.4s, v2.16b, v4.4b[3]                          // acc_3_1
   ldp q1, q0, [x12, #64]                                 // raw_0, raw_1
   and v2.16b, v1.16b, v16.16b                            // lo_0
   ushr v1.16b, v1.16b, #4                                // hi_0
@@ -209,23 +215,23 @@ L(k):
   ushr v3.16b, v3.16b, #2                                // tops
   and v3.16b, v3.16b, v17.16b                            // tops
   orr v0.16b, v0.16b, v3.16b                             // code_1
-  sdot v26.4s, v2.16b, v6.4b[0]                          // acc_0_0
-  sdot v27.4s, v4.16b, v6.4b[0]                          // acc_0_1
-  sdot v28.4s, v2.16b, v6.4b[1]                          // acc_1_0
-  sdot v29.4s, v4.16b, v6.4b[1]                          // acc_1_1
-  sdot v30.4s, v2.16b, v6.4b[2]                          // acc_2_0
-  sdot v8.4s, v2.16b, v6.4b[3]                           // acc_3_0
-  sdot v31.4s, v4.16b, v6.4b[2]                          // acc_2_1
-  sdot v9.4s, v4.16b, v6.4b[3]                           // acc_3_1
+  sdot v27.4s, v2.16b, v6.4b[0]                          // acc_0_0
+  sdot v28.4s, v4.16b, v6.4b[0]                          // acc_0_1
+  sdot v29.4s, v2.16b, v6.4b[1]                          // acc_1_0
+  sdot v30.4s, v4.16b, v6.4b[1]                          // acc_1_1
+  sdot v31.4s, v2.16b, v6.4b[2]                          // acc_2_0
+  sdot v9.4s, v2.16b, v6.4b[3]                           // acc_3_0
+  sdot v8.4s, v4.16b, v6.4b[2]                           // acc_2_1
+  sdot v10.4s, v4.16b, v6.4b[3]                          // acc_3_1
   ldp q3, q2, [x11, #96]                                 // a_0, a_0
-  sdot v26.4s, v1.16b, v3.4b[0]                          // acc_0_0
-  sdot v27.4s, v0.16b, v3.4b[0]                          // acc_0_1
-  sdot v28.4s, v1.16b, v3.4b[1]                          // acc_1_0
-  sdot v29.4s, v0.16b, v3.4b[1]                          // acc_1_1
-  sdot v30.4s, v1.16b, v3.4b[2]                          // acc_2_0
-  sdot v8.4s, v1.16b, v3.4b[3]                           // acc_3_0
-  sdot v31.4s, v0.16b, v3.4b[2]                          // acc_2_1
-  sdot v9.4s, v0.16b, v3.4b[3]                           // acc_3_1
+  sdot v27.4s, v1.16b, v3.4b[0]                          // acc_0_0
+  sdot v28.4s, v0.16b, v3.4b[0]                          // acc_0_1
+  sdot v29.4s, v1.16b, v3.4b[1]                          // acc_1_0
+  sdot v30.4s, v0.16b, v3.4b[1]                          // acc_1_1
+  sdot v31.4s, v1.16b, v3.4b[2]                          // acc_2_0
+  sdot v9.4s, v1.16b, v3.4b[3]                           // acc_3_0
+  sdot v8.4s, v0.16b, v3.4b[2]                           // acc_2_1
+  sdot v10.4s, v0.16b, v3.4b[3]                          // acc_3_1
   ldp q1, q0, [x12, #96]                                 // raw_0, raw_1
   and v3.16b, v1.16b, v16.16b                            // lo_0
   ushr v1.16b, v1.16b, #4                                // hi_0
@@ -244,80 +250,78 @@ L(k):
   ushr v4.16b, v4.16b, #3                                // tops
   and v4.16b, v4.16b, v17.16b                            // tops
   orr v0.16b, v0.16b, v4.16b                             // code_1
-  sdot v26.4s, v3.16b, v7.4b[0]                          // acc_0_0
-  sdot v27.4s, v5.16b, v7.4b[0]                          // acc_0_1
-  sdot v28.4s, v3.16b, v7.4b[1]                          // acc_1_0
-  sdot v29.4s, v5.16b, v7.4b[1]                          // acc_1_1
-  sdot v30.4s, v3.16b, v7.4b[2]                          // acc_2_0
-  sdot v8.4s, v3.16b, v7.4b[3]                           // acc_3_0
-  sdot v31.4s, v5.16b, v7.4b[2]                          // acc_2_1
-  sdot v9.4s, v5.16b, v7.4b[3]                           // acc_3_1
-  sdot v26.4s, v1.16b, v2.4b[0]                          // acc_0_0
-  sdot v27.4s, v0.16b, v2.4b[0]                          // acc_0_1
-  sdot v28.4s, v1.16b, v2.4b[1]                          // acc_1_0
-  sdot v29.4s, v0.16b, v2.4b[1]                          // acc_1_1
-  sdot v30.4s, v1.16b, v2.4b[2]                          // acc_2_0
-  sdot v8.4s, v1.16b, v2.4b[3]                           // acc_3_0
-  sdot v31.4s, v0.16b, v2.4b[2]                          // acc_2_1
-  sdot v9.4s, v0.16b, v2.4b[3]                           // acc_3_1
-  scvtf v0.4s, v26.4s                                    // real
-  scvtf v1.4s, v27.4s                                    // real
-  scvtf v2.4s, v28.4s                                    // real
-  scvtf v3.4s, v29.4s                                    // real
-  scvtf v4.4s, v30.4s                                    // real
-  scvtf v5.4s, v31.4s                                    // real
-  scvtf v6.4s, v8.4s                                     // real
-  scvtf v7.4s, v9.4s                                     // real
-  ldr d26, [x12, #160]                                   // scale
-  fcvtl v26.4s, v26.4h                                   // scale_0
-  fmul v0.4s, v0.4s, v26.4s                              // real
-  fmul v2.4s, v2.4s, v26.4s                              // real
-  fmul v4.4s, v4.4s, v26.4s                              // real
-  fmul v6.4s, v6.4s, v26.4s                              // real
-  ldr d27, [x12, #168]                                   // scale
-  fcvtl v27.4s, v27.4h                                   // scale_1
-  fmul v1.4s, v1.4s, v27.4s                              // real
-  fmul v3.4s, v3.4s, v27.4s                              // real
-  fmul v5.4s, v5.4s, v27.4s                              // real
-  fmul v7.4s, v7.4s, v27.4s                              // real
-  ldr x13, =3238002688
-  dup v28.4s, w13                                        // negated_half
-  fmul v26.4s, v26.4s, v28.4s                            // half
-  fmul v27.4s, v27.4s, v28.4s                            // half
-  ldr d28, [x12, #176]                                   // scale
-  fcvtl v28.4s, v28.4h                                   // minimum_0
-  fsub v26.4s, v26.4s, v28.4s                            // middle
-  ldr d28, [x12, #184]                                   // scale
-  fcvtl v28.4s, v28.4h                                   // minimum_1
-  fsub v27.4s, v27.4s, v28.4s                            // middle
+  sdot v27.4s, v3.16b, v7.4b[0]                          // acc_0_0
+  sdot v28.4s, v5.16b, v7.4b[0]                          // acc_0_1
+  sdot v29.4s, v3.16b, v7.4b[1]                          // acc_1_0
+  sdot v30.4s, v5.16b, v7.4b[1]                          // acc_1_1
+  sdot v31.4s, v3.16b, v7.4b[2]                          // acc_2_0
+  sdot v9.4s, v3.16b, v7.4b[3]                           // acc_3_0
+  sdot v8.4s, v5.16b, v7.4b[2]                           // acc_2_1
+  sdot v10.4s, v5.16b, v7.4b[3]                          // acc_3_1
+  sdot v27.4s, v1.16b, v2.4b[0]                          // acc_0_0
+  sdot v28.4s, v0.16b, v2.4b[0]                          // acc_0_1
+  sdot v29.4s, v1.16b, v2.4b[1]                          // acc_1_0
+  sdot v30.4s, v0.16b, v2.4b[1]                          // acc_1_1
+  sdot v31.4s, v1.16b, v2.4b[2]                          // acc_2_0
+  sdot v9.4s, v1.16b, v2.4b[3]                           // acc_3_0
+  sdot v8.4s, v0.16b, v2.4b[2]                           // acc_2_1
+  sdot v10.4s, v0.16b, v2.4b[3]                          // acc_3_1
+  scvtf v0.4s, v27.4s                                    // real
+  scvtf v1.4s, v28.4s                                    // real
+  scvtf v2.4s, v29.4s                                    // real
+  scvtf v3.4s, v30.4s                                    // real
+  scvtf v4.4s, v31.4s                                    // real
+  scvtf v5.4s, v8.4s                                     // real
+  scvtf v6.4s, v9.4s                                     // real
+  scvtf v7.4s, v10.4s                                    // real
+  ldr d27, [x12, #160]                                   // scale
+  fcvtl v27.4s, v27.4h                                   // scale_0
+  fmul v0.4s, v0.4s, v27.4s                              // real
+  fmul v2.4s, v2.4s, v27.4s                              // real
+  fmul v4.4s, v4.4s, v27.4s                              // real
+  fmul v6.4s, v6.4s, v27.4s                              // real
+  ldr d28, [x12, #168]                                   // scale
+  fcvtl v28.4s, v28.4h                                   // scale_1
+  fmul v1.4s, v1.4s, v28.4s                              // real
+  fmul v3.4s, v3.4s, v28.4s                              // real
+  fmul v5.4s, v5.4s, v28.4s                              // real
+  fmul v7.4s, v7.4s, v28.4s                              // real
+  fmul v27.4s, v27.4s, v26.4s                            // half
+  fmul v28.4s, v28.4s, v26.4s                            // half
+  ldr d29, [x12, #176]                                   // scale
+  fcvtl v29.4s, v29.4h                                   // minimum_0
+  fsub v27.4s, v27.4s, v29.4s                            // middle
+  ldr d29, [x12, #184]                                   // scale
+  fcvtl v29.4s, v29.4h                                   // minimum_1
+  fsub v28.4s, v28.4s, v29.4s                            // middle
   add x12, x12, #192
-  ldr s28, [x11, #128]                                   // sum_of_codes
-  dup v28.4s, v28.s[0]
-  sshr v28.4s, v28.4s, #3                                // sum_of_codes
-  scvtf v28.4s, v28.4s                                   // sum_of_codes
-  fmla v0.4s, v28.4s, v26.4s                             // real
-  fmla v1.4s, v28.4s, v27.4s                             // real
-  ldr s28, [x11, #132]                                   // sum_of_codes
-  dup v28.4s, v28.s[0]
-  sshr v28.4s, v28.4s, #3                                // sum_of_codes
-  scvtf v28.4s, v28.4s                                   // sum_of_codes
-  fmla v2.4s, v28.4s, v26.4s                             // real
-  fmla v3.4s, v28.4s, v27.4s                             // real
-  ldr s28, [x11, #136]                                   // sum_of_codes
-  dup v28.4s, v28.s[0]
-  sshr v28.4s, v28.4s, #3                                // sum_of_codes
-  scvtf v28.4s, v28.4s                                   // sum_of_codes
-  fmla v4.4s, v28.4s, v26.4s                             // real
-  fmla v5.4s, v28.4s, v27.4s                             // real
-  ldr s28, [x11, #140]                                   // sum_of_codes
-  dup v28.4s, v28.s[0]
-  sshr v28.4s, v28.4s, #3                                // sum_of_codes
-  scvtf v28.4s, v28.4s                                   // sum_of_codes
-  fmla v6.4s, v28.4s, v26.4s                             // real
-  fmla v7.4s, v28.4s, v27.4s                             // real
-  ldr s26, [x11, #144]                                   // scale_row_0
-  dup v26.4s, v26.s[0]
-  fmla v18.4s, v0.4s, v26.4s                             // f_0
+  ldr s29, [x11, #128]                                   // sum_of_codes
+  dup v29.4s, v29.s[0]
+  sshr v29.4s, v29.4s, #3                                // sum_of_codes
+  scvtf v29.4s, v29.4s                                   // sum_of_codes
+  fmla v0.4s, v29.4s, v27.4s                             // real
+  fmla v1.4s, v29.4s, v28.4s                             // real
+  ldr s29, [x11, #132]                                   // sum_of_codes
+  dup v29.4s, v29.s[0]
+  sshr v29.4s, v29.4s, #3                                // sum_of_codes
+  scvtf v29.4s, v29.4s                                   // sum_of_codes
+  fmla v2.4s, v29.4s, v27.4s                             // real
+  fmla v3.4s, v29.4s, v28.4s                             // real
+  ldr s29, [x11, #136]                                   // sum_of_codes
+  dup v29.4s, v29.s[0]
+  sshr v29.4s, v29.4s, #3                                // sum_of_codes
+  scvtf v29.4s, v29.4s                                   // sum_of_codes
+  fmla v4.4s, v29.4s, v27.4s                             // real
+  fmla v5.4s, v29.4s, v28.4s                             // real
+  ldr s29, [x11, #140]                                   // sum_of_codes
+  dup v29.4s, v29.s[0]
+  sshr v29.4s, v29.4s, #3                                // sum_of_codes
+  scvtf v29.4s, v29.4s                                   // sum_of_codes
+  fmla v6.4s, v29.4s, v27.4s                             // real
+  fmla v7.4s, v29.4s, v28.4s                             // real
+  ldr s27, [x11, #144]                                   // scale_row_0
+  dup v27.4s, v27.s[0]
+  fmla v18.4s, v0.4s, v27.4s                             // f_0
   ldr s0, [x11, #144]                                    // scale_row_0
   dup v0.4s, v0.s[0]
   fmla v19.4s, v1.4s, v0.4s                              // f_1
@@ -587,7 +591,8 @@ L(n_done):
   ldr d9, [sp, #8]
   ldr d10, [sp, #16]
   ldr d11, [sp, #24]
-  add sp, sp, #32
+  ldr d12, [sp, #32]
+  add sp, sp, #48
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -601,8 +606,10 @@ L(n_done):
   .seh_save_freg d10, 16
   ldr d11, [sp, #24]
   .seh_save_freg d11, 24
-  add sp, sp, #32
-  .seh_stackalloc 32
+  ldr d12, [sp, #32]
+  .seh_save_freg d12, 32
+  add sp, sp, #48
+  .seh_stackalloc 48
   .seh_endepilogue
   ret
   .seh_endproc

@@ -13,12 +13,12 @@
 //
 // Registers in loop k:
 //  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 ahead_step  r9 dst_tile
-//  r10 k_padded  r11 ahead  rbx m_left  rbp block_left  r12 lhs_panel  r13 -  r14 k_left  r15 -
-//  zmm0 mask  zmm1 top_mask  zmm2 f_0  zmm3 f_1  zmm4 f_2  zmm5 f_3  zmm6 f_4  zmm7 f_5  zmm8 f_6
-//  zmm9 f_7  zmm10 zero_0  zmm11 zero_1  zmm12 zero_0  zmm13 zero_1  zmm14 acc_0_0 ...
-//  zmm15 acc_0_1 ...  zmm16 acc_1_0 ...  zmm17 acc_1_1 ...  zmm18 acc_2_0 ...  zmm19 acc_2_1 ...
-//  zmm20 acc_3_0 ...  zmm21 acc_3_1 ...  zmm22 raw_0 ...  zmm23 lo_0 ...  zmm24 tops ...
-//  zmm25 tops ...  zmm26 tops ...  zmm27 tops
+//  r10 k_padded  r11 ahead  rbx m_left  rbp block_left  r12 lhs_panel  r13 -  r14 k_left  zmm0 mask
+//  zmm1 top_mask  zmm2 f_0  zmm3 f_1  zmm4 f_2  zmm5 f_3  zmm6 f_4  zmm7 f_5  zmm8 f_6  zmm9 f_7
+//  zmm10 zero_0  zmm11 zero_1  zmm12 zero_0  zmm13 zero_1  zmm14 negated_half  zmm15 acc_0_0 ...
+//  zmm16 acc_0_1 ...  zmm17 acc_1_0 ...  zmm18 acc_1_1 ...  zmm19 acc_2_0 ...  zmm20 acc_2_1 ...
+//  zmm21 acc_3_0 ...  zmm22 acc_3_1 ...  zmm23 raw_0 ...  zmm24 lo_0 ...  zmm25 tops ...
+//  zmm26 tops ...  zmm27 tops ...  zmm28 tops
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -242,6 +242,8 @@ L(block):
   vmovdqu32 ymm13, ymmword ptr [r13 + -32]               // scale
   vcvtph2ps zmm13, ymm13                                 // zero_1
   mov r14, 8
+  mov r15, 3238002688                                    // number
+  vpbroadcastd zmm14, r15d                               // negated_half
   test r14, r14
   jz L(k_done)
   .balign 64
@@ -258,261 +260,259 @@ L(k):
   prefetcht1 byte ptr [r11 + 576]                        // ahead
   prefetcht1 byte ptr [r11 + 640]                        // ahead
   lea r11, [r11 + rsi]                                   // ahead
-  vpbroadcastd zmm14, dword ptr [r12 + 128]              // acc_0_0
-  vpbroadcastd zmm15, dword ptr [r12 + 128]              // acc_0_1
-  vpbroadcastd zmm16, dword ptr [r12 + 132]              // acc_1_0
-  vpbroadcastd zmm17, dword ptr [r12 + 132]              // acc_1_1
-  vpbroadcastd zmm18, dword ptr [r12 + 136]              // acc_2_0
-  vpbroadcastd zmm19, dword ptr [r12 + 136]              // acc_2_1
-  vpbroadcastd zmm20, dword ptr [r12 + 140]              // acc_3_0
-  vpbroadcastd zmm21, dword ptr [r12 + 140]              // acc_3_1
-  vmovdqu64 zmm22, zmmword ptr [r13 + 0]                 // raw_0
-  vpandd zmm23, zmm22, zmm0                              // lo_0
-  vpsrlw zmm22, zmm22, 4                                 // hi_0
-  vpandd zmm22, zmm22, zmm0                              // hi_0
-  vmovdqu64 zmm24, zmmword ptr [r13 + 512]               // tops
-  vpslld zmm25, zmm24, 4                                 // tops
+  vpbroadcastd zmm15, dword ptr [r12 + 128]              // acc_0_0
+  vpbroadcastd zmm16, dword ptr [r12 + 128]              // acc_0_1
+  vpbroadcastd zmm17, dword ptr [r12 + 132]              // acc_1_0
+  vpbroadcastd zmm18, dword ptr [r12 + 132]              // acc_1_1
+  vpbroadcastd zmm19, dword ptr [r12 + 136]              // acc_2_0
+  vpbroadcastd zmm20, dword ptr [r12 + 136]              // acc_2_1
+  vpbroadcastd zmm21, dword ptr [r12 + 140]              // acc_3_0
+  vpbroadcastd zmm22, dword ptr [r12 + 140]              // acc_3_1
+  vmovdqu64 zmm23, zmmword ptr [r13 + 0]                 // raw_0
+  vpandd zmm24, zmm23, zmm0                              // lo_0
+  vpsrlw zmm23, zmm23, 4                                 // hi_0
+  vpandd zmm23, zmm23, zmm0                              // hi_0
+  vmovdqu64 zmm25, zmmword ptr [r13 + 512]               // tops
+  vpslld zmm26, zmm25, 4                                 // tops
+  vpandd zmm26, zmm26, zmm1                              // tops
+  vpord zmm24, zmm24, zmm26                              // code_0
   vpandd zmm25, zmm25, zmm1                              // tops
   vpord zmm23, zmm23, zmm25                              // code_0
-  vpandd zmm24, zmm24, zmm1                              // tops
-  vpord zmm22, zmm22, zmm24                              // code_0
-  vmovdqu64 zmm24, zmmword ptr [r13 + 64]                // raw_1
-  vpandd zmm25, zmm24, zmm0                              // lo_1
-  vpsrlw zmm24, zmm24, 4                                 // hi_1
-  vpandd zmm24, zmm24, zmm0                              // hi_1
-  vmovdqu64 zmm26, zmmword ptr [r13 + 576]               // tops
-  vpslld zmm27, zmm26, 4                                 // tops
+  vmovdqu64 zmm25, zmmword ptr [r13 + 64]                // raw_1
+  vpandd zmm26, zmm25, zmm0                              // lo_1
+  vpsrlw zmm25, zmm25, 4                                 // hi_1
+  vpandd zmm25, zmm25, zmm0                              // hi_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 576]               // tops
+  vpslld zmm28, zmm27, 4                                 // tops
+  vpandd zmm28, zmm28, zmm1                              // tops
+  vpord zmm26, zmm26, zmm28                              // code_1
   vpandd zmm27, zmm27, zmm1                              // tops
   vpord zmm25, zmm25, zmm27                              // code_1
+  vpbroadcastd zmm27, dword ptr [r12 + 0]                // a_0
+  vpdpbusd zmm15, zmm24, zmm27                           // acc_0_0
+  vpdpbusd zmm16, zmm26, zmm27                           // acc_0_1
+  vpbroadcastd zmm27, dword ptr [r12 + 4]                // a_1
+  vpdpbusd zmm17, zmm24, zmm27                           // acc_1_0
+  vpdpbusd zmm18, zmm26, zmm27                           // acc_1_1
+  vpbroadcastd zmm27, dword ptr [r12 + 8]                // a_2
+  vpdpbusd zmm19, zmm24, zmm27                           // acc_2_0
+  vpdpbusd zmm20, zmm26, zmm27                           // acc_2_1
+  vpbroadcastd zmm27, dword ptr [r12 + 12]               // a_3
+  vpdpbusd zmm21, zmm24, zmm27                           // acc_3_0
+  vpdpbusd zmm22, zmm26, zmm27                           // acc_3_1
+  vpbroadcastd zmm24, dword ptr [r12 + 64]               // a_0
+  vpdpbusd zmm15, zmm23, zmm24                           // acc_0_0
+  vpdpbusd zmm16, zmm25, zmm24                           // acc_0_1
+  vpbroadcastd zmm24, dword ptr [r12 + 68]               // a_1
+  vpdpbusd zmm17, zmm23, zmm24                           // acc_1_0
+  vpdpbusd zmm18, zmm25, zmm24                           // acc_1_1
+  vpbroadcastd zmm24, dword ptr [r12 + 72]               // a_2
+  vpdpbusd zmm19, zmm23, zmm24                           // acc_2_0
+  vpdpbusd zmm20, zmm25, zmm24                           // acc_2_1
+  vpbroadcastd zmm24, dword ptr [r12 + 76]               // a_3
+  vpdpbusd zmm21, zmm23, zmm24                           // acc_3_0
+  vpdpbusd zmm22, zmm25, zmm24                           // acc_3_1
+  vmovdqu64 zmm23, zmmword ptr [r13 + 128]               // raw_0
+  vpandd zmm24, zmm23, zmm0                              // lo_0
+  vpsrlw zmm23, zmm23, 4                                 // hi_0
+  vpandd zmm23, zmm23, zmm0                              // hi_0
+  vmovdqu64 zmm25, zmmword ptr [r13 + 512]               // tops
+  vpslld zmm26, zmm25, 3                                 // tops
   vpandd zmm26, zmm26, zmm1                              // tops
-  vpord zmm24, zmm24, zmm26                              // code_1
-  vpbroadcastd zmm26, dword ptr [r12 + 0]                // a_0
-  vpdpbusd zmm14, zmm23, zmm26                           // acc_0_0
-  vpdpbusd zmm15, zmm25, zmm26                           // acc_0_1
-  vpbroadcastd zmm26, dword ptr [r12 + 4]                // a_1
-  vpdpbusd zmm16, zmm23, zmm26                           // acc_1_0
-  vpdpbusd zmm17, zmm25, zmm26                           // acc_1_1
-  vpbroadcastd zmm26, dword ptr [r12 + 8]                // a_2
-  vpdpbusd zmm18, zmm23, zmm26                           // acc_2_0
-  vpdpbusd zmm19, zmm25, zmm26                           // acc_2_1
-  vpbroadcastd zmm26, dword ptr [r12 + 12]               // a_3
-  vpdpbusd zmm20, zmm23, zmm26                           // acc_3_0
-  vpdpbusd zmm21, zmm25, zmm26                           // acc_3_1
-  vpbroadcastd zmm23, dword ptr [r12 + 64]               // a_0
-  vpdpbusd zmm14, zmm22, zmm23                           // acc_0_0
-  vpdpbusd zmm15, zmm24, zmm23                           // acc_0_1
-  vpbroadcastd zmm23, dword ptr [r12 + 68]               // a_1
-  vpdpbusd zmm16, zmm22, zmm23                           // acc_1_0
-  vpdpbusd zmm17, zmm24, zmm23                           // acc_1_1
-  vpbroadcastd zmm23, dword ptr [r12 + 72]               // a_2
-  vpdpbusd zmm18, zmm22, zmm23                           // acc_2_0
-  vpdpbusd zmm19, zmm24, zmm23                           // acc_2_1
-  vpbroadcastd zmm23, dword ptr [r12 + 76]               // a_3
-  vpdpbusd zmm20, zmm22, zmm23                           // acc_3_0
-  vpdpbusd zmm21, zmm24, zmm23                           // acc_3_1
-  vmovdqu64 zmm22, zmmword ptr [r13 + 128]               // raw_0
-  vpandd zmm23, zmm22, zmm0                              // lo_0
-  vpsrlw zmm22, zmm22, 4                                 // hi_0
-  vpandd zmm22, zmm22, zmm0                              // hi_0
-  vmovdqu64 zmm24, zmmword ptr [r13 + 512]               // tops
-  vpslld zmm25, zmm24, 3                                 // tops
+  vpord zmm24, zmm24, zmm26                              // code_0
+  vpsrld zmm25, zmm25, 1                                 // tops
   vpandd zmm25, zmm25, zmm1                              // tops
   vpord zmm23, zmm23, zmm25                              // code_0
-  vpsrld zmm24, zmm24, 1                                 // tops
-  vpandd zmm24, zmm24, zmm1                              // tops
-  vpord zmm22, zmm22, zmm24                              // code_0
-  vmovdqu64 zmm24, zmmword ptr [r13 + 192]               // raw_1
-  vpandd zmm25, zmm24, zmm0                              // lo_1
-  vpsrlw zmm24, zmm24, 4                                 // hi_1
-  vpandd zmm24, zmm24, zmm0                              // hi_1
-  vmovdqu64 zmm26, zmmword ptr [r13 + 576]               // tops
-  vpslld zmm27, zmm26, 3                                 // tops
+  vmovdqu64 zmm25, zmmword ptr [r13 + 192]               // raw_1
+  vpandd zmm26, zmm25, zmm0                              // lo_1
+  vpsrlw zmm25, zmm25, 4                                 // hi_1
+  vpandd zmm25, zmm25, zmm0                              // hi_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 576]               // tops
+  vpslld zmm28, zmm27, 3                                 // tops
+  vpandd zmm28, zmm28, zmm1                              // tops
+  vpord zmm26, zmm26, zmm28                              // code_1
+  vpsrld zmm27, zmm27, 1                                 // tops
   vpandd zmm27, zmm27, zmm1                              // tops
   vpord zmm25, zmm25, zmm27                              // code_1
-  vpsrld zmm26, zmm26, 1                                 // tops
+  vpbroadcastd zmm27, dword ptr [r12 + 16]               // a_0
+  vpdpbusd zmm15, zmm24, zmm27                           // acc_0_0
+  vpdpbusd zmm16, zmm26, zmm27                           // acc_0_1
+  vpbroadcastd zmm27, dword ptr [r12 + 20]               // a_1
+  vpdpbusd zmm17, zmm24, zmm27                           // acc_1_0
+  vpdpbusd zmm18, zmm26, zmm27                           // acc_1_1
+  vpbroadcastd zmm27, dword ptr [r12 + 24]               // a_2
+  vpdpbusd zmm19, zmm24, zmm27                           // acc_2_0
+  vpdpbusd zmm20, zmm26, zmm27                           // acc_2_1
+  vpbroadcastd zmm27, dword ptr [r12 + 28]               // a_3
+  vpdpbusd zmm21, zmm24, zmm27                           // acc_3_0
+  vpdpbusd zmm22, zmm26, zmm27                           // acc_3_1
+  vpbroadcastd zmm24, dword ptr [r12 + 80]               // a_0
+  vpdpbusd zmm15, zmm23, zmm24                           // acc_0_0
+  vpdpbusd zmm16, zmm25, zmm24                           // acc_0_1
+  vpbroadcastd zmm24, dword ptr [r12 + 84]               // a_1
+  vpdpbusd zmm17, zmm23, zmm24                           // acc_1_0
+  vpdpbusd zmm18, zmm25, zmm24                           // acc_1_1
+  vpbroadcastd zmm24, dword ptr [r12 + 88]               // a_2
+  vpdpbusd zmm19, zmm23, zmm24                           // acc_2_0
+  vpdpbusd zmm20, zmm25, zmm24                           // acc_2_1
+  vpbroadcastd zmm24, dword ptr [r12 + 92]               // a_3
+  vpdpbusd zmm21, zmm23, zmm24                           // acc_3_0
+  vpdpbusd zmm22, zmm25, zmm24                           // acc_3_1
+  vmovdqu64 zmm23, zmmword ptr [r13 + 256]               // raw_0
+  vpandd zmm24, zmm23, zmm0                              // lo_0
+  vpsrlw zmm23, zmm23, 4                                 // hi_0
+  vpandd zmm23, zmm23, zmm0                              // hi_0
+  vmovdqu64 zmm25, zmmword ptr [r13 + 512]               // tops
+  vpslld zmm26, zmm25, 2                                 // tops
   vpandd zmm26, zmm26, zmm1                              // tops
-  vpord zmm24, zmm24, zmm26                              // code_1
-  vpbroadcastd zmm26, dword ptr [r12 + 16]               // a_0
-  vpdpbusd zmm14, zmm23, zmm26                           // acc_0_0
-  vpdpbusd zmm15, zmm25, zmm26                           // acc_0_1
-  vpbroadcastd zmm26, dword ptr [r12 + 20]               // a_1
-  vpdpbusd zmm16, zmm23, zmm26                           // acc_1_0
-  vpdpbusd zmm17, zmm25, zmm26                           // acc_1_1
-  vpbroadcastd zmm26, dword ptr [r12 + 24]               // a_2
-  vpdpbusd zmm18, zmm23, zmm26                           // acc_2_0
-  vpdpbusd zmm19, zmm25, zmm26                           // acc_2_1
-  vpbroadcastd zmm26, dword ptr [r12 + 28]               // a_3
-  vpdpbusd zmm20, zmm23, zmm26                           // acc_3_0
-  vpdpbusd zmm21, zmm25, zmm26                           // acc_3_1
-  vpbroadcastd zmm23, dword ptr [r12 + 80]               // a_0
-  vpdpbusd zmm14, zmm22, zmm23                           // acc_0_0
-  vpdpbusd zmm15, zmm24, zmm23                           // acc_0_1
-  vpbroadcastd zmm23, dword ptr [r12 + 84]               // a_1
-  vpdpbusd zmm16, zmm22, zmm23                           // acc_1_0
-  vpdpbusd zmm17, zmm24, zmm23                           // acc_1_1
-  vpbroadcastd zmm23, dword ptr [r12 + 88]               // a_2
-  vpdpbusd zmm18, zmm22, zmm23                           // acc_2_0
-  vpdpbusd zmm19, zmm24, zmm23                           // acc_2_1
-  vpbroadcastd zmm23, dword ptr [r12 + 92]               // a_3
-  vpdpbusd zmm20, zmm22, zmm23                           // acc_3_0
-  vpdpbusd zmm21, zmm24, zmm23                           // acc_3_1
-  vmovdqu64 zmm22, zmmword ptr [r13 + 256]               // raw_0
-  vpandd zmm23, zmm22, zmm0                              // lo_0
-  vpsrlw zmm22, zmm22, 4                                 // hi_0
-  vpandd zmm22, zmm22, zmm0                              // hi_0
-  vmovdqu64 zmm24, zmmword ptr [r13 + 512]               // tops
-  vpslld zmm25, zmm24, 2                                 // tops
+  vpord zmm24, zmm24, zmm26                              // code_0
+  vpsrld zmm25, zmm25, 2                                 // tops
   vpandd zmm25, zmm25, zmm1                              // tops
   vpord zmm23, zmm23, zmm25                              // code_0
-  vpsrld zmm24, zmm24, 2                                 // tops
-  vpandd zmm24, zmm24, zmm1                              // tops
-  vpord zmm22, zmm22, zmm24                              // code_0
-  vmovdqu64 zmm24, zmmword ptr [r13 + 320]               // raw_1
-  vpandd zmm25, zmm24, zmm0                              // lo_1
-  vpsrlw zmm24, zmm24, 4                                 // hi_1
-  vpandd zmm24, zmm24, zmm0                              // hi_1
-  vmovdqu64 zmm26, zmmword ptr [r13 + 576]               // tops
-  vpslld zmm27, zmm26, 2                                 // tops
+  vmovdqu64 zmm25, zmmword ptr [r13 + 320]               // raw_1
+  vpandd zmm26, zmm25, zmm0                              // lo_1
+  vpsrlw zmm25, zmm25, 4                                 // hi_1
+  vpandd zmm25, zmm25, zmm0                              // hi_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 576]               // tops
+  vpslld zmm28, zmm27, 2                                 // tops
+  vpandd zmm28, zmm28, zmm1                              // tops
+  vpord zmm26, zmm26, zmm28                              // code_1
+  vpsrld zmm27, zmm27, 2                                 // tops
   vpandd zmm27, zmm27, zmm1                              // tops
   vpord zmm25, zmm25, zmm27                              // code_1
-  vpsrld zmm26, zmm26, 2                                 // tops
+  vpbroadcastd zmm27, dword ptr [r12 + 32]               // a_0
+  vpdpbusd zmm15, zmm24, zmm27                           // acc_0_0
+  vpdpbusd zmm16, zmm26, zmm27                           // acc_0_1
+  vpbroadcastd zmm27, dword ptr [r12 + 36]               // a_1
+  vpdpbusd zmm17, zmm24, zmm27                           // acc_1_0
+  vpdpbusd zmm18, zmm26, zmm27                           // acc_1_1
+  vpbroadcastd zmm27, dword ptr [r12 + 40]               // a_2
+  vpdpbusd zmm19, zmm24, zmm27                           // acc_2_0
+  vpdpbusd zmm20, zmm26, zmm27                           // acc_2_1
+  vpbroadcastd zmm27, dword ptr [r12 + 44]               // a_3
+  vpdpbusd zmm21, zmm24, zmm27                           // acc_3_0
+  vpdpbusd zmm22, zmm26, zmm27                           // acc_3_1
+  vpbroadcastd zmm24, dword ptr [r12 + 96]               // a_0
+  vpdpbusd zmm15, zmm23, zmm24                           // acc_0_0
+  vpdpbusd zmm16, zmm25, zmm24                           // acc_0_1
+  vpbroadcastd zmm24, dword ptr [r12 + 100]              // a_1
+  vpdpbusd zmm17, zmm23, zmm24                           // acc_1_0
+  vpdpbusd zmm18, zmm25, zmm24                           // acc_1_1
+  vpbroadcastd zmm24, dword ptr [r12 + 104]              // a_2
+  vpdpbusd zmm19, zmm23, zmm24                           // acc_2_0
+  vpdpbusd zmm20, zmm25, zmm24                           // acc_2_1
+  vpbroadcastd zmm24, dword ptr [r12 + 108]              // a_3
+  vpdpbusd zmm21, zmm23, zmm24                           // acc_3_0
+  vpdpbusd zmm22, zmm25, zmm24                           // acc_3_1
+  vmovdqu64 zmm23, zmmword ptr [r13 + 384]               // raw_0
+  vpandd zmm24, zmm23, zmm0                              // lo_0
+  vpsrlw zmm23, zmm23, 4                                 // hi_0
+  vpandd zmm23, zmm23, zmm0                              // hi_0
+  vmovdqu64 zmm25, zmmword ptr [r13 + 512]               // tops
+  vpslld zmm26, zmm25, 1                                 // tops
   vpandd zmm26, zmm26, zmm1                              // tops
-  vpord zmm24, zmm24, zmm26                              // code_1
-  vpbroadcastd zmm26, dword ptr [r12 + 32]               // a_0
-  vpdpbusd zmm14, zmm23, zmm26                           // acc_0_0
-  vpdpbusd zmm15, zmm25, zmm26                           // acc_0_1
-  vpbroadcastd zmm26, dword ptr [r12 + 36]               // a_1
-  vpdpbusd zmm16, zmm23, zmm26                           // acc_1_0
-  vpdpbusd zmm17, zmm25, zmm26                           // acc_1_1
-  vpbroadcastd zmm26, dword ptr [r12 + 40]               // a_2
-  vpdpbusd zmm18, zmm23, zmm26                           // acc_2_0
-  vpdpbusd zmm19, zmm25, zmm26                           // acc_2_1
-  vpbroadcastd zmm26, dword ptr [r12 + 44]               // a_3
-  vpdpbusd zmm20, zmm23, zmm26                           // acc_3_0
-  vpdpbusd zmm21, zmm25, zmm26                           // acc_3_1
-  vpbroadcastd zmm23, dword ptr [r12 + 96]               // a_0
-  vpdpbusd zmm14, zmm22, zmm23                           // acc_0_0
-  vpdpbusd zmm15, zmm24, zmm23                           // acc_0_1
-  vpbroadcastd zmm23, dword ptr [r12 + 100]              // a_1
-  vpdpbusd zmm16, zmm22, zmm23                           // acc_1_0
-  vpdpbusd zmm17, zmm24, zmm23                           // acc_1_1
-  vpbroadcastd zmm23, dword ptr [r12 + 104]              // a_2
-  vpdpbusd zmm18, zmm22, zmm23                           // acc_2_0
-  vpdpbusd zmm19, zmm24, zmm23                           // acc_2_1
-  vpbroadcastd zmm23, dword ptr [r12 + 108]              // a_3
-  vpdpbusd zmm20, zmm22, zmm23                           // acc_3_0
-  vpdpbusd zmm21, zmm24, zmm23                           // acc_3_1
-  vmovdqu64 zmm22, zmmword ptr [r13 + 384]               // raw_0
-  vpandd zmm23, zmm22, zmm0                              // lo_0
-  vpsrlw zmm22, zmm22, 4                                 // hi_0
-  vpandd zmm22, zmm22, zmm0                              // hi_0
-  vmovdqu64 zmm24, zmmword ptr [r13 + 512]               // tops
-  vpslld zmm25, zmm24, 1                                 // tops
+  vpord zmm24, zmm24, zmm26                              // code_0
+  vpsrld zmm25, zmm25, 3                                 // tops
   vpandd zmm25, zmm25, zmm1                              // tops
   vpord zmm23, zmm23, zmm25                              // code_0
-  vpsrld zmm24, zmm24, 3                                 // tops
-  vpandd zmm24, zmm24, zmm1                              // tops
-  vpord zmm22, zmm22, zmm24                              // code_0
-  vmovdqu64 zmm24, zmmword ptr [r13 + 448]               // raw_1
-  vpandd zmm25, zmm24, zmm0                              // lo_1
-  vpsrlw zmm24, zmm24, 4                                 // hi_1
-  vpandd zmm24, zmm24, zmm0                              // hi_1
-  vmovdqu64 zmm26, zmmword ptr [r13 + 576]               // tops
-  vpslld zmm27, zmm26, 1                                 // tops
+  vmovdqu64 zmm25, zmmword ptr [r13 + 448]               // raw_1
+  vpandd zmm26, zmm25, zmm0                              // lo_1
+  vpsrlw zmm25, zmm25, 4                                 // hi_1
+  vpandd zmm25, zmm25, zmm0                              // hi_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 576]               // tops
+  vpslld zmm28, zmm27, 1                                 // tops
+  vpandd zmm28, zmm28, zmm1                              // tops
+  vpord zmm26, zmm26, zmm28                              // code_1
+  vpsrld zmm27, zmm27, 3                                 // tops
   vpandd zmm27, zmm27, zmm1                              // tops
   vpord zmm25, zmm25, zmm27                              // code_1
-  vpsrld zmm26, zmm26, 3                                 // tops
-  vpandd zmm26, zmm26, zmm1                              // tops
-  vpord zmm24, zmm24, zmm26                              // code_1
-  vpbroadcastd zmm26, dword ptr [r12 + 48]               // a_0
-  vpdpbusd zmm14, zmm23, zmm26                           // acc_0_0
-  vpdpbusd zmm15, zmm25, zmm26                           // acc_0_1
-  vpbroadcastd zmm26, dword ptr [r12 + 52]               // a_1
-  vpdpbusd zmm16, zmm23, zmm26                           // acc_1_0
-  vpdpbusd zmm17, zmm25, zmm26                           // acc_1_1
-  vpbroadcastd zmm26, dword ptr [r12 + 56]               // a_2
-  vpdpbusd zmm18, zmm23, zmm26                           // acc_2_0
-  vpdpbusd zmm19, zmm25, zmm26                           // acc_2_1
-  vpbroadcastd zmm26, dword ptr [r12 + 60]               // a_3
-  vpdpbusd zmm20, zmm23, zmm26                           // acc_3_0
-  vpdpbusd zmm21, zmm25, zmm26                           // acc_3_1
-  vpbroadcastd zmm23, dword ptr [r12 + 112]              // a_0
-  vpdpbusd zmm14, zmm22, zmm23                           // acc_0_0
-  vpdpbusd zmm15, zmm24, zmm23                           // acc_0_1
-  vcvtdq2ps zmm14, zmm14                                 // real
+  vpbroadcastd zmm27, dword ptr [r12 + 48]               // a_0
+  vpdpbusd zmm15, zmm24, zmm27                           // acc_0_0
+  vpdpbusd zmm16, zmm26, zmm27                           // acc_0_1
+  vpbroadcastd zmm27, dword ptr [r12 + 52]               // a_1
+  vpdpbusd zmm17, zmm24, zmm27                           // acc_1_0
+  vpdpbusd zmm18, zmm26, zmm27                           // acc_1_1
+  vpbroadcastd zmm27, dword ptr [r12 + 56]               // a_2
+  vpdpbusd zmm19, zmm24, zmm27                           // acc_2_0
+  vpdpbusd zmm20, zmm26, zmm27                           // acc_2_1
+  vpbroadcastd zmm27, dword ptr [r12 + 60]               // a_3
+  vpdpbusd zmm21, zmm24, zmm27                           // acc_3_0
+  vpdpbusd zmm22, zmm26, zmm27                           // acc_3_1
+  vpbroadcastd zmm24, dword ptr [r12 + 112]              // a_0
+  vpdpbusd zmm15, zmm23, zmm24                           // acc_0_0
+  vpdpbusd zmm16, zmm25, zmm24                           // acc_0_1
   vcvtdq2ps zmm15, zmm15                                 // real
-  vpbroadcastd zmm23, dword ptr [r12 + 116]              // a_1
-  vpdpbusd zmm16, zmm22, zmm23                           // acc_1_0
-  vpdpbusd zmm17, zmm24, zmm23                           // acc_1_1
   vcvtdq2ps zmm16, zmm16                                 // real
+  vpbroadcastd zmm24, dword ptr [r12 + 116]              // a_1
+  vpdpbusd zmm17, zmm23, zmm24                           // acc_1_0
+  vpdpbusd zmm18, zmm25, zmm24                           // acc_1_1
   vcvtdq2ps zmm17, zmm17                                 // real
-  vpbroadcastd zmm23, dword ptr [r12 + 120]              // a_2
-  vpdpbusd zmm18, zmm22, zmm23                           // acc_2_0
-  vpdpbusd zmm19, zmm24, zmm23                           // acc_2_1
   vcvtdq2ps zmm18, zmm18                                 // real
+  vpbroadcastd zmm24, dword ptr [r12 + 120]              // a_2
+  vpdpbusd zmm19, zmm23, zmm24                           // acc_2_0
+  vpdpbusd zmm20, zmm25, zmm24                           // acc_2_1
   vcvtdq2ps zmm19, zmm19                                 // real
-  vpbroadcastd zmm23, dword ptr [r12 + 124]              // a_3
-  vpdpbusd zmm20, zmm22, zmm23                           // acc_3_0
-  vpdpbusd zmm21, zmm24, zmm23                           // acc_3_1
   vcvtdq2ps zmm20, zmm20                                 // real
+  vpbroadcastd zmm24, dword ptr [r12 + 124]              // a_3
+  vpdpbusd zmm21, zmm23, zmm24                           // acc_3_0
+  vpdpbusd zmm22, zmm25, zmm24                           // acc_3_1
   vcvtdq2ps zmm21, zmm21                                 // real
-  vmovdqu32 xmm22, xmmword ptr [r13 + 640]               // scale
-  vpmovsxbd zmm22, xmm22                                 // scale_0
-  vcvtdq2ps zmm22, zmm22                                 // scale_0
-  vmulps zmm22, zmm22, zmm10                             // scale_0
-  vmulps zmm14, zmm14, zmm22                             // real
-  vmulps zmm16, zmm16, zmm22                             // real
-  vmulps zmm18, zmm18, zmm22                             // real
-  vmulps zmm20, zmm20, zmm22                             // real
-  vmovdqu32 xmm23, xmmword ptr [r13 + 656]               // scale
-  vpmovsxbd zmm23, xmm23                                 // scale_1
-  vcvtdq2ps zmm23, zmm23                                 // scale_1
-  vmulps zmm23, zmm23, zmm11                             // scale_1
+  vcvtdq2ps zmm22, zmm22                                 // real
+  vmovdqu32 xmm23, xmmword ptr [r13 + 640]               // scale
+  vpmovsxbd zmm23, xmm23                                 // scale_0
+  vcvtdq2ps zmm23, zmm23                                 // scale_0
+  vmulps zmm23, zmm23, zmm10                             // scale_0
   vmulps zmm15, zmm15, zmm23                             // real
   vmulps zmm17, zmm17, zmm23                             // real
   vmulps zmm19, zmm19, zmm23                             // real
   vmulps zmm21, zmm21, zmm23                             // real
-  mov r15, 3238002688
-  vpbroadcastd zmm24, r15d                               // negated_half
-  vmulps zmm22, zmm22, zmm24                             // half
-  vmulps zmm23, zmm23, zmm24                             // half
-  vmovdqu32 xmm24, xmmword ptr [r13 + 672]               // scale
-  vpmovsxbd zmm24, xmm24                                 // minimum_0
-  vcvtdq2ps zmm24, zmm24                                 // minimum_0
-  vfmadd231ps zmm22, zmm24, zmm12                        // middle
-  vmovdqu32 xmm24, xmmword ptr [r13 + 688]               // scale
-  vpmovsxbd zmm24, xmm24                                 // minimum_1
-  vcvtdq2ps zmm24, zmm24                                 // minimum_1
-  vfmadd231ps zmm23, zmm24, zmm13                        // middle
+  vmovdqu32 xmm24, xmmword ptr [r13 + 656]               // scale
+  vpmovsxbd zmm24, xmm24                                 // scale_1
+  vcvtdq2ps zmm24, zmm24                                 // scale_1
+  vmulps zmm24, zmm24, zmm11                             // scale_1
+  vmulps zmm16, zmm16, zmm24                             // real
+  vmulps zmm18, zmm18, zmm24                             // real
+  vmulps zmm20, zmm20, zmm24                             // real
+  vmulps zmm22, zmm22, zmm24                             // real
+  vmulps zmm23, zmm23, zmm14                             // half
+  vmulps zmm24, zmm24, zmm14                             // half
+  vmovdqu32 xmm25, xmmword ptr [r13 + 672]               // scale
+  vpmovsxbd zmm25, xmm25                                 // minimum_0
+  vcvtdq2ps zmm25, zmm25                                 // minimum_0
+  vfmadd231ps zmm23, zmm25, zmm12                        // middle
+  vmovdqu32 xmm25, xmmword ptr [r13 + 688]               // scale
+  vpmovsxbd zmm25, xmm25                                 // minimum_1
+  vcvtdq2ps zmm25, zmm25                                 // minimum_1
+  vfmadd231ps zmm24, zmm25, zmm13                        // middle
   lea r13, [r13 + 704]
-  vpbroadcastd zmm24, dword ptr [r12 + 128]              // sum_of_codes
-  vpsrad zmm24, zmm24, 3                                 // sum_of_codes
-  vcvtdq2ps zmm24, zmm24                                 // sum_of_codes
-  vfmadd231ps zmm14, zmm24, zmm22                        // real
-  vfmadd231ps zmm15, zmm24, zmm23                        // real
-  vpbroadcastd zmm24, dword ptr [r12 + 132]              // sum_of_codes
-  vpsrad zmm24, zmm24, 3                                 // sum_of_codes
-  vcvtdq2ps zmm24, zmm24                                 // sum_of_codes
-  vfmadd231ps zmm16, zmm24, zmm22                        // real
-  vfmadd231ps zmm17, zmm24, zmm23                        // real
-  vpbroadcastd zmm24, dword ptr [r12 + 136]              // sum_of_codes
-  vpsrad zmm24, zmm24, 3                                 // sum_of_codes
-  vcvtdq2ps zmm24, zmm24                                 // sum_of_codes
-  vfmadd231ps zmm18, zmm24, zmm22                        // real
-  vfmadd231ps zmm19, zmm24, zmm23                        // real
-  vpbroadcastd zmm24, dword ptr [r12 + 140]              // sum_of_codes
-  vpsrad zmm24, zmm24, 3                                 // sum_of_codes
-  vcvtdq2ps zmm24, zmm24                                 // sum_of_codes
-  vfmadd231ps zmm20, zmm24, zmm22                        // real
-  vfmadd231ps zmm21, zmm24, zmm23                        // real
-  vfmadd231ps zmm2, zmm14, dword ptr [r12 + 144]{1to16}  // f_0
-  vfmadd231ps zmm3, zmm15, dword ptr [r12 + 144]{1to16}  // f_1
-  vfmadd231ps zmm4, zmm16, dword ptr [r12 + 148]{1to16}  // f_2
-  vfmadd231ps zmm5, zmm17, dword ptr [r12 + 148]{1to16}  // f_3
-  vfmadd231ps zmm6, zmm18, dword ptr [r12 + 152]{1to16}  // f_4
-  vfmadd231ps zmm7, zmm19, dword ptr [r12 + 152]{1to16}  // f_5
-  vfmadd231ps zmm8, zmm20, dword ptr [r12 + 156]{1to16}  // f_6
-  vfmadd231ps zmm9, zmm21, dword ptr [r12 + 156]{1to16}  // f_7
+  vpbroadcastd zmm25, dword ptr [r12 + 128]              // sum_of_codes
+  vpsrad zmm25, zmm25, 3                                 // sum_of_codes
+  vcvtdq2ps zmm25, zmm25                                 // sum_of_codes
+  vfmadd231ps zmm15, zmm25, zmm23                        // real
+  vfmadd231ps zmm16, zmm25, zmm24                        // real
+  vpbroadcastd zmm25, dword ptr [r12 + 132]              // sum_of_codes
+  vpsrad zmm25, zmm25, 3                                 // sum_of_codes
+  vcvtdq2ps zmm25, zmm25                                 // sum_of_codes
+  vfmadd231ps zmm17, zmm25, zmm23                        // real
+  vfmadd231ps zmm18, zmm25, zmm24                        // real
+  vpbroadcastd zmm25, dword ptr [r12 + 136]              // sum_of_codes
+  vpsrad zmm25, zmm25, 3                                 // sum_of_codes
+  vcvtdq2ps zmm25, zmm25                                 // sum_of_codes
+  vfmadd231ps zmm19, zmm25, zmm23                        // real
+  vfmadd231ps zmm20, zmm25, zmm24                        // real
+  vpbroadcastd zmm25, dword ptr [r12 + 140]              // sum_of_codes
+  vpsrad zmm25, zmm25, 3                                 // sum_of_codes
+  vcvtdq2ps zmm25, zmm25                                 // sum_of_codes
+  vfmadd231ps zmm21, zmm25, zmm23                        // real
+  vfmadd231ps zmm22, zmm25, zmm24                        // real
+  vfmadd231ps zmm2, zmm15, dword ptr [r12 + 144]{1to16}  // f_0
+  vfmadd231ps zmm3, zmm16, dword ptr [r12 + 144]{1to16}  // f_1
+  vfmadd231ps zmm4, zmm17, dword ptr [r12 + 148]{1to16}  // f_2
+  vfmadd231ps zmm5, zmm18, dword ptr [r12 + 148]{1to16}  // f_3
+  vfmadd231ps zmm6, zmm19, dword ptr [r12 + 152]{1to16}  // f_4
+  vfmadd231ps zmm7, zmm20, dword ptr [r12 + 152]{1to16}  // f_5
+  vfmadd231ps zmm8, zmm21, dword ptr [r12 + 156]{1to16}  // f_6
+  vfmadd231ps zmm9, zmm22, dword ptr [r12 + 156]{1to16}  // f_7
   lea r12, [r12 + 160]
   sub r14, 1                                             // next k
   ja L(k)

@@ -14,9 +14,9 @@
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi -  rdi args  r8 m_left  r9 dst_tile
 //  r10 k_padded  r11 m_left  rbx codes  rbp beyond  r12 k_left  r13 rhs_prefetch  r14 lhs_panel
-//  r15 ahead ...  ymm0 values  ymm1 mask  ymm2 f_0  ymm3 f_1  ymm4 f_2  ymm5 f_3  ymm6 acc_0_0 ...
-//  ymm7 acc_1_0 ...  ymm8 acc_2_0 ...  ymm9 acc_3_0 ...  ymm10 raw_0 ...  ymm11 lo_0 ...
-//  ymm12 a_0 ...  ymm13 scale_row_2  ymm14 scale_row_3
+//  r15 ahead ...  ymm0 values  ymm1 mask  ymm2 f_0  ymm3 f_1  ymm4 f_2  ymm5 f_3  ymm6 unit
+//  ymm7 acc_0_0 ...  ymm8 acc_1_0 ...  ymm9 acc_2_0 ...  ymm10 acc_3_0 ...  ymm11 raw_0 ...
+//  ymm12 lo_0 ...  ymm13 a_0 ...  ymm14 scale_row_2  ymm15 scale_row_3
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -62,8 +62,8 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmx4c32p16x4_4x8_avx_vnni_near_asm:
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qmx4c32p16x4_4x8_avx_vnni_near_asm
-  sub rsp, 232
-  .seh_stackalloc 232
+  sub rsp, 248
+  .seh_stackalloc 248
   mov qword ptr [rsp + 16], rsi
   .seh_savereg rsi, 16
   mov qword ptr [rsp + 24], rdi
@@ -98,6 +98,8 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmx4c32p16x4_4x8_avx_vnni_near_asm:
   .seh_savexmm xmm13, 192
   vmovaps xmmword ptr [rsp + 208], xmm14
   .seh_savexmm xmm14, 208
+  vmovaps xmmword ptr [rsp + 224], xmm15
+  .seh_savexmm xmm15, 224
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -166,6 +168,9 @@ L(m):
   mov r12, r10                                           // k_padded
   shr r12, 5                                             // blocks
   mov r13, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov r14, 1056964608                                    // number
+  vmovd xmm6, r14d                                       // unit
+  vpbroadcastd ymm6, xmm6
   mov r14, qword ptr [rsp + 0]                           // lhs_panel
   test r12, r12
   jz L(k_done)
@@ -173,127 +178,124 @@ L(m):
 L(k):
   lea r15, [rbx + r13]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
-  vpbroadcastd ymm6, dword ptr [r14 + 128]               // acc_0_0
-  vpbroadcastd ymm7, dword ptr [r14 + 132]               // acc_1_0
-  vpbroadcastd ymm8, dword ptr [r14 + 136]               // acc_2_0
-  vpbroadcastd ymm9, dword ptr [r14 + 140]               // acc_3_0
-  vmovdqu ymm10, ymmword ptr [rbx + 0]                   // raw_0
-  vpand ymm11, ymm10, ymm1                               // lo_0
-  vpsrlw ymm10, ymm10, 4                                 // hi_0
-  vpand ymm10, ymm10, ymm1                               // hi_0
+  vpbroadcastd ymm7, dword ptr [r14 + 128]               // acc_0_0
+  vpbroadcastd ymm8, dword ptr [r14 + 132]               // acc_1_0
+  vpbroadcastd ymm9, dword ptr [r14 + 136]               // acc_2_0
+  vpbroadcastd ymm10, dword ptr [r14 + 140]              // acc_3_0
+  vmovdqu ymm11, ymmword ptr [rbx + 0]                   // raw_0
+  vpand ymm12, ymm11, ymm1                               // lo_0
+  vpsrlw ymm11, ymm11, 4                                 // hi_0
+  vpand ymm11, ymm11, ymm1                               // hi_0
+  vpshufb ymm12, ymm0, ymm12                             // value_0
   vpshufb ymm11, ymm0, ymm11                             // value_0
-  vpshufb ymm10, ymm0, ymm10                             // value_0
-  vpbroadcastd ymm12, dword ptr [r14 + 0]                // a_0
-  {vex} vpdpbusd ymm6, ymm11, ymm12                      // acc_0_0
-  vpbroadcastd ymm12, dword ptr [r14 + 4]                // a_1
-  {vex} vpdpbusd ymm7, ymm11, ymm12                      // acc_1_0
-  vpbroadcastd ymm12, dword ptr [r14 + 8]                // a_2
-  {vex} vpdpbusd ymm8, ymm11, ymm12                      // acc_2_0
-  vpbroadcastd ymm12, dword ptr [r14 + 12]               // a_3
-  {vex} vpdpbusd ymm9, ymm11, ymm12                      // acc_3_0
-  vpbroadcastd ymm11, dword ptr [r14 + 64]               // a_0
-  {vex} vpdpbusd ymm6, ymm10, ymm11                      // acc_0_0
-  vpbroadcastd ymm11, dword ptr [r14 + 68]               // a_1
-  {vex} vpdpbusd ymm7, ymm10, ymm11                      // acc_1_0
-  vpbroadcastd ymm11, dword ptr [r14 + 72]               // a_2
-  {vex} vpdpbusd ymm8, ymm10, ymm11                      // acc_2_0
-  vpbroadcastd ymm11, dword ptr [r14 + 76]               // a_3
-  {vex} vpdpbusd ymm9, ymm10, ymm11                      // acc_3_0
+  vpbroadcastd ymm13, dword ptr [r14 + 0]                // a_0
+  {vex} vpdpbusd ymm7, ymm12, ymm13                      // acc_0_0
+  vpbroadcastd ymm13, dword ptr [r14 + 4]                // a_1
+  {vex} vpdpbusd ymm8, ymm12, ymm13                      // acc_1_0
+  vpbroadcastd ymm13, dword ptr [r14 + 8]                // a_2
+  {vex} vpdpbusd ymm9, ymm12, ymm13                      // acc_2_0
+  vpbroadcastd ymm13, dword ptr [r14 + 12]               // a_3
+  {vex} vpdpbusd ymm10, ymm12, ymm13                     // acc_3_0
+  vpbroadcastd ymm12, dword ptr [r14 + 64]               // a_0
+  {vex} vpdpbusd ymm7, ymm11, ymm12                      // acc_0_0
+  vpbroadcastd ymm12, dword ptr [r14 + 68]               // a_1
+  {vex} vpdpbusd ymm8, ymm11, ymm12                      // acc_1_0
+  vpbroadcastd ymm12, dword ptr [r14 + 72]               // a_2
+  {vex} vpdpbusd ymm9, ymm11, ymm12                      // acc_2_0
+  vpbroadcastd ymm12, dword ptr [r14 + 76]               // a_3
+  {vex} vpdpbusd ymm10, ymm11, ymm12                     // acc_3_0
   prefetcht0 byte ptr [r15 + 64]                         // ahead
-  vmovdqu ymm10, ymmword ptr [rbx + 64]                  // raw_0
-  vpand ymm11, ymm10, ymm1                               // lo_0
-  vpsrlw ymm10, ymm10, 4                                 // hi_0
-  vpand ymm10, ymm10, ymm1                               // hi_0
+  vmovdqu ymm11, ymmword ptr [rbx + 64]                  // raw_0
+  vpand ymm12, ymm11, ymm1                               // lo_0
+  vpsrlw ymm11, ymm11, 4                                 // hi_0
+  vpand ymm11, ymm11, ymm1                               // hi_0
+  vpshufb ymm12, ymm0, ymm12                             // value_0
   vpshufb ymm11, ymm0, ymm11                             // value_0
-  vpshufb ymm10, ymm0, ymm10                             // value_0
-  vpbroadcastd ymm12, dword ptr [r14 + 16]               // a_0
-  {vex} vpdpbusd ymm6, ymm11, ymm12                      // acc_0_0
-  vpbroadcastd ymm12, dword ptr [r14 + 20]               // a_1
-  {vex} vpdpbusd ymm7, ymm11, ymm12                      // acc_1_0
-  vpbroadcastd ymm12, dword ptr [r14 + 24]               // a_2
-  {vex} vpdpbusd ymm8, ymm11, ymm12                      // acc_2_0
-  vpbroadcastd ymm12, dword ptr [r14 + 28]               // a_3
-  {vex} vpdpbusd ymm9, ymm11, ymm12                      // acc_3_0
-  vpbroadcastd ymm11, dword ptr [r14 + 80]               // a_0
-  {vex} vpdpbusd ymm6, ymm10, ymm11                      // acc_0_0
-  vpbroadcastd ymm11, dword ptr [r14 + 84]               // a_1
-  {vex} vpdpbusd ymm7, ymm10, ymm11                      // acc_1_0
-  vpbroadcastd ymm11, dword ptr [r14 + 88]               // a_2
-  {vex} vpdpbusd ymm8, ymm10, ymm11                      // acc_2_0
-  vpbroadcastd ymm11, dword ptr [r14 + 92]               // a_3
-  {vex} vpdpbusd ymm9, ymm10, ymm11                      // acc_3_0
+  vpbroadcastd ymm13, dword ptr [r14 + 16]               // a_0
+  {vex} vpdpbusd ymm7, ymm12, ymm13                      // acc_0_0
+  vpbroadcastd ymm13, dword ptr [r14 + 20]               // a_1
+  {vex} vpdpbusd ymm8, ymm12, ymm13                      // acc_1_0
+  vpbroadcastd ymm13, dword ptr [r14 + 24]               // a_2
+  {vex} vpdpbusd ymm9, ymm12, ymm13                      // acc_2_0
+  vpbroadcastd ymm13, dword ptr [r14 + 28]               // a_3
+  {vex} vpdpbusd ymm10, ymm12, ymm13                     // acc_3_0
+  vpbroadcastd ymm12, dword ptr [r14 + 80]               // a_0
+  {vex} vpdpbusd ymm7, ymm11, ymm12                      // acc_0_0
+  vpbroadcastd ymm12, dword ptr [r14 + 84]               // a_1
+  {vex} vpdpbusd ymm8, ymm11, ymm12                      // acc_1_0
+  vpbroadcastd ymm12, dword ptr [r14 + 88]               // a_2
+  {vex} vpdpbusd ymm9, ymm11, ymm12                      // acc_2_0
+  vpbroadcastd ymm12, dword ptr [r14 + 92]               // a_3
+  {vex} vpdpbusd ymm10, ymm11, ymm12                     // acc_3_0
   prefetcht0 byte ptr [r15 + 128]                        // ahead
-  vmovdqu ymm10, ymmword ptr [rbx + 128]                 // raw_0
-  vpand ymm11, ymm10, ymm1                               // lo_0
-  vpsrlw ymm10, ymm10, 4                                 // hi_0
-  vpand ymm10, ymm10, ymm1                               // hi_0
+  vmovdqu ymm11, ymmword ptr [rbx + 128]                 // raw_0
+  vpand ymm12, ymm11, ymm1                               // lo_0
+  vpsrlw ymm11, ymm11, 4                                 // hi_0
+  vpand ymm11, ymm11, ymm1                               // hi_0
+  vpshufb ymm12, ymm0, ymm12                             // value_0
   vpshufb ymm11, ymm0, ymm11                             // value_0
-  vpshufb ymm10, ymm0, ymm10                             // value_0
-  vpbroadcastd ymm12, dword ptr [r14 + 32]               // a_0
-  {vex} vpdpbusd ymm6, ymm11, ymm12                      // acc_0_0
-  vpbroadcastd ymm12, dword ptr [r14 + 36]               // a_1
-  {vex} vpdpbusd ymm7, ymm11, ymm12                      // acc_1_0
-  vpbroadcastd ymm12, dword ptr [r14 + 40]               // a_2
-  {vex} vpdpbusd ymm8, ymm11, ymm12                      // acc_2_0
-  vpbroadcastd ymm12, dword ptr [r14 + 44]               // a_3
-  {vex} vpdpbusd ymm9, ymm11, ymm12                      // acc_3_0
-  vpbroadcastd ymm11, dword ptr [r14 + 96]               // a_0
-  {vex} vpdpbusd ymm6, ymm10, ymm11                      // acc_0_0
-  vpbroadcastd ymm11, dword ptr [r14 + 100]              // a_1
-  {vex} vpdpbusd ymm7, ymm10, ymm11                      // acc_1_0
-  vpbroadcastd ymm11, dword ptr [r14 + 104]              // a_2
-  {vex} vpdpbusd ymm8, ymm10, ymm11                      // acc_2_0
-  vpbroadcastd ymm11, dword ptr [r14 + 108]              // a_3
-  {vex} vpdpbusd ymm9, ymm10, ymm11                      // acc_3_0
+  vpbroadcastd ymm13, dword ptr [r14 + 32]               // a_0
+  {vex} vpdpbusd ymm7, ymm12, ymm13                      // acc_0_0
+  vpbroadcastd ymm13, dword ptr [r14 + 36]               // a_1
+  {vex} vpdpbusd ymm8, ymm12, ymm13                      // acc_1_0
+  vpbroadcastd ymm13, dword ptr [r14 + 40]               // a_2
+  {vex} vpdpbusd ymm9, ymm12, ymm13                      // acc_2_0
+  vpbroadcastd ymm13, dword ptr [r14 + 44]               // a_3
+  {vex} vpdpbusd ymm10, ymm12, ymm13                     // acc_3_0
+  vpbroadcastd ymm12, dword ptr [r14 + 96]               // a_0
+  {vex} vpdpbusd ymm7, ymm11, ymm12                      // acc_0_0
+  vpbroadcastd ymm12, dword ptr [r14 + 100]              // a_1
+  {vex} vpdpbusd ymm8, ymm11, ymm12                      // acc_1_0
+  vpbroadcastd ymm12, dword ptr [r14 + 104]              // a_2
+  {vex} vpdpbusd ymm9, ymm11, ymm12                      // acc_2_0
+  vpbroadcastd ymm12, dword ptr [r14 + 108]              // a_3
+  {vex} vpdpbusd ymm10, ymm11, ymm12                     // acc_3_0
   prefetcht0 byte ptr [r15 + 192]                        // ahead
   prefetcht0 byte ptr [r15 + 256]                        // ahead
-  vmovdqu ymm10, ymmword ptr [rbx + 192]                 // raw_0
-  vpand ymm11, ymm10, ymm1                               // lo_0
-  vpsrlw ymm10, ymm10, 4                                 // hi_0
-  vpand ymm10, ymm10, ymm1                               // hi_0
+  vmovdqu ymm11, ymmword ptr [rbx + 192]                 // raw_0
+  vpand ymm12, ymm11, ymm1                               // lo_0
+  vpsrlw ymm11, ymm11, 4                                 // hi_0
+  vpand ymm11, ymm11, ymm1                               // hi_0
+  vpshufb ymm12, ymm0, ymm12                             // value_0
   vpshufb ymm11, ymm0, ymm11                             // value_0
-  vpshufb ymm10, ymm0, ymm10                             // value_0
-  vpbroadcastd ymm12, dword ptr [r14 + 48]               // a_0
-  {vex} vpdpbusd ymm6, ymm11, ymm12                      // acc_0_0
-  vpbroadcastd ymm12, dword ptr [r14 + 52]               // a_1
-  {vex} vpdpbusd ymm7, ymm11, ymm12                      // acc_1_0
-  vpbroadcastd ymm12, dword ptr [r14 + 56]               // a_2
-  {vex} vpdpbusd ymm8, ymm11, ymm12                      // acc_2_0
-  vpbroadcastd ymm12, dword ptr [r14 + 60]               // a_3
-  {vex} vpdpbusd ymm9, ymm11, ymm12                      // acc_3_0
-  vpbroadcastd ymm11, dword ptr [r14 + 112]              // a_0
-  {vex} vpdpbusd ymm6, ymm10, ymm11                      // acc_0_0
-  vpbroadcastd ymm11, dword ptr [r14 + 116]              // a_1
-  {vex} vpdpbusd ymm7, ymm10, ymm11                      // acc_1_0
-  vpbroadcastd ymm11, dword ptr [r14 + 120]              // a_2
-  {vex} vpdpbusd ymm8, ymm10, ymm11                      // acc_2_0
-  vpbroadcastd ymm11, dword ptr [r14 + 124]              // a_3
-  {vex} vpdpbusd ymm9, ymm10, ymm11                      // acc_3_0
+  vpbroadcastd ymm13, dword ptr [r14 + 48]               // a_0
+  {vex} vpdpbusd ymm7, ymm12, ymm13                      // acc_0_0
+  vpbroadcastd ymm13, dword ptr [r14 + 52]               // a_1
+  {vex} vpdpbusd ymm8, ymm12, ymm13                      // acc_1_0
+  vpbroadcastd ymm13, dword ptr [r14 + 56]               // a_2
+  {vex} vpdpbusd ymm9, ymm12, ymm13                      // acc_2_0
+  vpbroadcastd ymm13, dword ptr [r14 + 60]               // a_3
+  {vex} vpdpbusd ymm10, ymm12, ymm13                     // acc_3_0
+  vpbroadcastd ymm12, dword ptr [r14 + 112]              // a_0
+  {vex} vpdpbusd ymm7, ymm11, ymm12                      // acc_0_0
+  vpbroadcastd ymm12, dword ptr [r14 + 116]              // a_1
+  {vex} vpdpbusd ymm8, ymm11, ymm12                      // acc_1_0
+  vpbroadcastd ymm12, dword ptr [r14 + 120]              // a_2
+  {vex} vpdpbusd ymm9, ymm11, ymm12                      // acc_2_0
+  vpbroadcastd ymm12, dword ptr [r14 + 124]              // a_3
+  {vex} vpdpbusd ymm10, ymm11, ymm12                     // acc_3_0
   lea r15, [rbx + rbp]                                   // scales
-  vmovq xmm10, qword ptr [r15 + 256]                     // scale
-  vpmovsxbd ymm10, xmm10                                 // scale_0
-  vpslld ymm10, ymm10, 24                                // scale_0
-  vpsrld ymm10, ymm10, 1                                 // scale_0
-  mov r15, 1056964608
-  vmovd xmm11, r15d                                      // unit
-  vpbroadcastd ymm11, xmm11
-  vmulps ymm10, ymm10, ymm11                             // scale
-  vcvtdq2ps ymm6, ymm6                                   // real
+  vmovq xmm11, qword ptr [r15 + 256]                     // scale
+  vpmovsxbd ymm11, xmm11                                 // scale_0
+  vpslld ymm11, ymm11, 24                                // scale_0
+  vpsrld ymm11, ymm11, 1                                 // scale_0
+  vmulps ymm11, ymm11, ymm6                              // scale
   vcvtdq2ps ymm7, ymm7                                   // real
   vcvtdq2ps ymm8, ymm8                                   // real
   vcvtdq2ps ymm9, ymm9                                   // real
-  vpbroadcastd ymm11, dword ptr [r14 + 144]              // scale_row_0
-  vpbroadcastd ymm12, dword ptr [r14 + 148]              // scale_row_1
-  vpbroadcastd ymm13, dword ptr [r14 + 152]              // scale_row_2
-  vpbroadcastd ymm14, dword ptr [r14 + 156]              // scale_row_3
-  vmulps ymm6, ymm6, ymm11                               // real
+  vcvtdq2ps ymm10, ymm10                                 // real
+  vpbroadcastd ymm12, dword ptr [r14 + 144]              // scale_row_0
+  vpbroadcastd ymm13, dword ptr [r14 + 148]              // scale_row_1
+  vpbroadcastd ymm14, dword ptr [r14 + 152]              // scale_row_2
+  vpbroadcastd ymm15, dword ptr [r14 + 156]              // scale_row_3
   vmulps ymm7, ymm7, ymm12                               // real
   vmulps ymm8, ymm8, ymm13                               // real
   vmulps ymm9, ymm9, ymm14                               // real
-  vfmadd231ps ymm2, ymm6, ymm10                          // f_0
-  vfmadd231ps ymm3, ymm7, ymm10                          // f_1
-  vfmadd231ps ymm4, ymm8, ymm10                          // f_2
-  vfmadd231ps ymm5, ymm9, ymm10                          // f_3
+  vmulps ymm10, ymm10, ymm15                             // real
+  vfmadd231ps ymm2, ymm7, ymm11                          // f_0
+  vfmadd231ps ymm3, ymm8, ymm11                          // f_1
+  vfmadd231ps ymm4, ymm9, ymm11                          // f_2
+  vfmadd231ps ymm5, ymm10, ymm11                         // f_3
   lea r14, [r14 + 160]
   lea rbx, [rbx + 272]
   sub r12, 1                                             // next k
@@ -612,7 +614,8 @@ L(n_done):
   vmovaps xmm12, xmmword ptr [rsp + 176]
   vmovaps xmm13, xmmword ptr [rsp + 192]
   vmovaps xmm14, xmmword ptr [rsp + 208]
-  add rsp, 232
+  vmovaps xmm15, xmmword ptr [rsp + 224]
+  add rsp, 248
   ret
   .seh_endproc
 #endif

@@ -15,9 +15,9 @@
 //  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 -  r9 dst_tile  r10 k_padded
 //  r11 ahead  rbx m_left  rbp codes  r12 beyond  r13 k_left  r14 lhs_panel  r15 scales  zmm0 values
 //  zmm1 mask  zmm2 f_0  zmm3 f_1  zmm4 f_2  zmm5 f_3  zmm6 f_4  zmm7 f_5  zmm8 f_6  zmm9 f_7
-//  zmm10 acc_0_0 ...  zmm11 acc_0_1 ...  zmm12 acc_1_0 ...  zmm13 acc_1_1 ...  zmm14 acc_2_0 ...
-//  zmm15 acc_2_1 ...  zmm16 acc_3_0 ...  zmm17 acc_3_1 ...  zmm18 raw_0 ...  zmm19 lo_0 ...
-//  zmm20 raw_1 ...  zmm21 lo_1 ...  zmm22 a_0 ...
+//  zmm10 unit  zmm11 acc_0_0 ...  zmm12 acc_0_1 ...  zmm13 acc_1_0 ...  zmm14 acc_1_1 ...
+//  zmm15 acc_2_0 ...  zmm16 acc_2_1 ...  zmm17 acc_3_0 ...  zmm18 acc_3_1 ...  zmm19 raw_0 ...
+//  zmm20 lo_0 ...  zmm21 raw_1 ...  zmm22 lo_1 ...  zmm23 a_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -208,6 +208,8 @@ L(m):
   vpxord zmm9, zmm9, zmm9                                // f_7
   mov r13, r10                                           // k_padded
   shr r13, 5                                             // blocks
+  mov r14, 1056964608                                    // number
+  vpbroadcastd zmm10, r14d                               // unit
   mov r14, qword ptr [rsp + 0]                           // lhs_panel
   test r13, r13
   jz L(k_done)
@@ -217,185 +219,182 @@ L(k):
   prefetcht1 byte ptr [r11 + 64]                         // ahead
   prefetcht1 byte ptr [r11 + 128]                        // ahead
   prefetcht1 byte ptr [r11 + 192]                        // ahead
-  vpbroadcastd zmm10, dword ptr [r14 + 128]              // acc_0_0
-  vpbroadcastd zmm11, dword ptr [r14 + 128]              // acc_0_1
-  vpbroadcastd zmm12, dword ptr [r14 + 132]              // acc_1_0
-  vpbroadcastd zmm13, dword ptr [r14 + 132]              // acc_1_1
-  vpbroadcastd zmm14, dword ptr [r14 + 136]              // acc_2_0
-  vpbroadcastd zmm15, dword ptr [r14 + 136]              // acc_2_1
-  vpbroadcastd zmm16, dword ptr [r14 + 140]              // acc_3_0
-  vpbroadcastd zmm17, dword ptr [r14 + 140]              // acc_3_1
-  vmovdqu64 zmm18, zmmword ptr [rbp + 0]                 // raw_0
-  vpandd zmm19, zmm18, zmm1                              // lo_0
-  vpsrlw zmm18, zmm18, 4                                 // hi_0
-  vpandd zmm18, zmm18, zmm1                              // hi_0
+  vpbroadcastd zmm11, dword ptr [r14 + 128]              // acc_0_0
+  vpbroadcastd zmm12, dword ptr [r14 + 128]              // acc_0_1
+  vpbroadcastd zmm13, dword ptr [r14 + 132]              // acc_1_0
+  vpbroadcastd zmm14, dword ptr [r14 + 132]              // acc_1_1
+  vpbroadcastd zmm15, dword ptr [r14 + 136]              // acc_2_0
+  vpbroadcastd zmm16, dword ptr [r14 + 136]              // acc_2_1
+  vpbroadcastd zmm17, dword ptr [r14 + 140]              // acc_3_0
+  vpbroadcastd zmm18, dword ptr [r14 + 140]              // acc_3_1
+  vmovdqu64 zmm19, zmmword ptr [rbp + 0]                 // raw_0
+  vpandd zmm20, zmm19, zmm1                              // lo_0
+  vpsrlw zmm19, zmm19, 4                                 // hi_0
+  vpandd zmm19, zmm19, zmm1                              // hi_0
+  vpshufb zmm20, zmm0, zmm20                             // value_0
   vpshufb zmm19, zmm0, zmm19                             // value_0
-  vpshufb zmm18, zmm0, zmm18                             // value_0
-  vmovdqu64 zmm20, zmmword ptr [rbp + 64]                // raw_1
-  vpandd zmm21, zmm20, zmm1                              // lo_1
-  vpsrlw zmm20, zmm20, 4                                 // hi_1
-  vpandd zmm20, zmm20, zmm1                              // hi_1
+  vmovdqu64 zmm21, zmmword ptr [rbp + 64]                // raw_1
+  vpandd zmm22, zmm21, zmm1                              // lo_1
+  vpsrlw zmm21, zmm21, 4                                 // hi_1
+  vpandd zmm21, zmm21, zmm1                              // hi_1
+  vpshufb zmm22, zmm0, zmm22                             // value_1
   vpshufb zmm21, zmm0, zmm21                             // value_1
-  vpshufb zmm20, zmm0, zmm20                             // value_1
-  vpbroadcastd zmm22, dword ptr [r14 + 0]                // a_0
-  vpdpbusd zmm10, zmm19, zmm22                           // acc_0_0
-  vpdpbusd zmm11, zmm21, zmm22                           // acc_0_1
-  vpbroadcastd zmm22, dword ptr [r14 + 4]                // a_1
-  vpdpbusd zmm12, zmm19, zmm22                           // acc_1_0
-  vpdpbusd zmm13, zmm21, zmm22                           // acc_1_1
-  vpbroadcastd zmm22, dword ptr [r14 + 8]                // a_2
-  vpdpbusd zmm14, zmm19, zmm22                           // acc_2_0
-  vpdpbusd zmm15, zmm21, zmm22                           // acc_2_1
-  vpbroadcastd zmm22, dword ptr [r14 + 12]               // a_3
-  vpdpbusd zmm16, zmm19, zmm22                           // acc_3_0
-  vpdpbusd zmm17, zmm21, zmm22                           // acc_3_1
-  vpbroadcastd zmm19, dword ptr [r14 + 64]               // a_0
-  vpdpbusd zmm10, zmm18, zmm19                           // acc_0_0
-  vpdpbusd zmm11, zmm20, zmm19                           // acc_0_1
-  vpbroadcastd zmm19, dword ptr [r14 + 68]               // a_1
-  vpdpbusd zmm12, zmm18, zmm19                           // acc_1_0
-  vpdpbusd zmm13, zmm20, zmm19                           // acc_1_1
-  vpbroadcastd zmm19, dword ptr [r14 + 72]               // a_2
-  vpdpbusd zmm14, zmm18, zmm19                           // acc_2_0
-  vpdpbusd zmm15, zmm20, zmm19                           // acc_2_1
-  vpbroadcastd zmm19, dword ptr [r14 + 76]               // a_3
-  vpdpbusd zmm16, zmm18, zmm19                           // acc_3_0
-  vpdpbusd zmm17, zmm20, zmm19                           // acc_3_1
+  vpbroadcastd zmm23, dword ptr [r14 + 0]                // a_0
+  vpdpbusd zmm11, zmm20, zmm23                           // acc_0_0
+  vpdpbusd zmm12, zmm22, zmm23                           // acc_0_1
+  vpbroadcastd zmm23, dword ptr [r14 + 4]                // a_1
+  vpdpbusd zmm13, zmm20, zmm23                           // acc_1_0
+  vpdpbusd zmm14, zmm22, zmm23                           // acc_1_1
+  vpbroadcastd zmm23, dword ptr [r14 + 8]                // a_2
+  vpdpbusd zmm15, zmm20, zmm23                           // acc_2_0
+  vpdpbusd zmm16, zmm22, zmm23                           // acc_2_1
+  vpbroadcastd zmm23, dword ptr [r14 + 12]               // a_3
+  vpdpbusd zmm17, zmm20, zmm23                           // acc_3_0
+  vpdpbusd zmm18, zmm22, zmm23                           // acc_3_1
+  vpbroadcastd zmm20, dword ptr [r14 + 64]               // a_0
+  vpdpbusd zmm11, zmm19, zmm20                           // acc_0_0
+  vpdpbusd zmm12, zmm21, zmm20                           // acc_0_1
+  vpbroadcastd zmm20, dword ptr [r14 + 68]               // a_1
+  vpdpbusd zmm13, zmm19, zmm20                           // acc_1_0
+  vpdpbusd zmm14, zmm21, zmm20                           // acc_1_1
+  vpbroadcastd zmm20, dword ptr [r14 + 72]               // a_2
+  vpdpbusd zmm15, zmm19, zmm20                           // acc_2_0
+  vpdpbusd zmm16, zmm21, zmm20                           // acc_2_1
+  vpbroadcastd zmm20, dword ptr [r14 + 76]               // a_3
+  vpdpbusd zmm17, zmm19, zmm20                           // acc_3_0
+  vpdpbusd zmm18, zmm21, zmm20                           // acc_3_1
   prefetcht1 byte ptr [r11 + 256]                        // ahead
   prefetcht1 byte ptr [r11 + 320]                        // ahead
   prefetcht1 byte ptr [r11 + 384]                        // ahead
   prefetcht1 byte ptr [r11 + 448]                        // ahead
-  vmovdqu64 zmm18, zmmword ptr [rbp + 256]               // raw_0
-  vpandd zmm19, zmm18, zmm1                              // lo_0
-  vpsrlw zmm18, zmm18, 4                                 // hi_0
-  vpandd zmm18, zmm18, zmm1                              // hi_0
+  vmovdqu64 zmm19, zmmword ptr [rbp + 256]               // raw_0
+  vpandd zmm20, zmm19, zmm1                              // lo_0
+  vpsrlw zmm19, zmm19, 4                                 // hi_0
+  vpandd zmm19, zmm19, zmm1                              // hi_0
+  vpshufb zmm20, zmm0, zmm20                             // value_0
   vpshufb zmm19, zmm0, zmm19                             // value_0
-  vpshufb zmm18, zmm0, zmm18                             // value_0
-  vmovdqu64 zmm20, zmmword ptr [rbp + 320]               // raw_1
-  vpandd zmm21, zmm20, zmm1                              // lo_1
-  vpsrlw zmm20, zmm20, 4                                 // hi_1
-  vpandd zmm20, zmm20, zmm1                              // hi_1
+  vmovdqu64 zmm21, zmmword ptr [rbp + 320]               // raw_1
+  vpandd zmm22, zmm21, zmm1                              // lo_1
+  vpsrlw zmm21, zmm21, 4                                 // hi_1
+  vpandd zmm21, zmm21, zmm1                              // hi_1
+  vpshufb zmm22, zmm0, zmm22                             // value_1
   vpshufb zmm21, zmm0, zmm21                             // value_1
-  vpshufb zmm20, zmm0, zmm20                             // value_1
-  vpbroadcastd zmm22, dword ptr [r14 + 16]               // a_0
-  vpdpbusd zmm10, zmm19, zmm22                           // acc_0_0
-  vpdpbusd zmm11, zmm21, zmm22                           // acc_0_1
-  vpbroadcastd zmm22, dword ptr [r14 + 20]               // a_1
-  vpdpbusd zmm12, zmm19, zmm22                           // acc_1_0
-  vpdpbusd zmm13, zmm21, zmm22                           // acc_1_1
-  vpbroadcastd zmm22, dword ptr [r14 + 24]               // a_2
-  vpdpbusd zmm14, zmm19, zmm22                           // acc_2_0
-  vpdpbusd zmm15, zmm21, zmm22                           // acc_2_1
-  vpbroadcastd zmm22, dword ptr [r14 + 28]               // a_3
-  vpdpbusd zmm16, zmm19, zmm22                           // acc_3_0
-  vpdpbusd zmm17, zmm21, zmm22                           // acc_3_1
-  vpbroadcastd zmm19, dword ptr [r14 + 80]               // a_0
-  vpdpbusd zmm10, zmm18, zmm19                           // acc_0_0
-  vpdpbusd zmm11, zmm20, zmm19                           // acc_0_1
-  vpbroadcastd zmm19, dword ptr [r14 + 84]               // a_1
-  vpdpbusd zmm12, zmm18, zmm19                           // acc_1_0
-  vpdpbusd zmm13, zmm20, zmm19                           // acc_1_1
-  vpbroadcastd zmm19, dword ptr [r14 + 88]               // a_2
-  vpdpbusd zmm14, zmm18, zmm19                           // acc_2_0
-  vpdpbusd zmm15, zmm20, zmm19                           // acc_2_1
-  vpbroadcastd zmm19, dword ptr [r14 + 92]               // a_3
-  vpdpbusd zmm16, zmm18, zmm19                           // acc_3_0
-  vpdpbusd zmm17, zmm20, zmm19                           // acc_3_1
+  vpbroadcastd zmm23, dword ptr [r14 + 16]               // a_0
+  vpdpbusd zmm11, zmm20, zmm23                           // acc_0_0
+  vpdpbusd zmm12, zmm22, zmm23                           // acc_0_1
+  vpbroadcastd zmm23, dword ptr [r14 + 20]               // a_1
+  vpdpbusd zmm13, zmm20, zmm23                           // acc_1_0
+  vpdpbusd zmm14, zmm22, zmm23                           // acc_1_1
+  vpbroadcastd zmm23, dword ptr [r14 + 24]               // a_2
+  vpdpbusd zmm15, zmm20, zmm23                           // acc_2_0
+  vpdpbusd zmm16, zmm22, zmm23                           // acc_2_1
+  vpbroadcastd zmm23, dword ptr [r14 + 28]               // a_3
+  vpdpbusd zmm17, zmm20, zmm23                           // acc_3_0
+  vpdpbusd zmm18, zmm22, zmm23                           // acc_3_1
+  vpbroadcastd zmm20, dword ptr [r14 + 80]               // a_0
+  vpdpbusd zmm11, zmm19, zmm20                           // acc_0_0
+  vpdpbusd zmm12, zmm21, zmm20                           // acc_0_1
+  vpbroadcastd zmm20, dword ptr [r14 + 84]               // a_1
+  vpdpbusd zmm13, zmm19, zmm20                           // acc_1_0
+  vpdpbusd zmm14, zmm21, zmm20                           // acc_1_1
+  vpbroadcastd zmm20, dword ptr [r14 + 88]               // a_2
+  vpdpbusd zmm15, zmm19, zmm20                           // acc_2_0
+  vpdpbusd zmm16, zmm21, zmm20                           // acc_2_1
+  vpbroadcastd zmm20, dword ptr [r14 + 92]               // a_3
+  vpdpbusd zmm17, zmm19, zmm20                           // acc_3_0
+  vpdpbusd zmm18, zmm21, zmm20                           // acc_3_1
   prefetcht1 byte ptr [r11 + 512]                        // ahead
   prefetcht1 byte ptr [r11 + 576]                        // ahead
   prefetcht1 byte ptr [r11 + 640]                        // ahead
   prefetcht1 byte ptr [r11 + 704]                        // ahead
-  vmovdqu64 zmm18, zmmword ptr [rbp + 512]               // raw_0
-  vpandd zmm19, zmm18, zmm1                              // lo_0
-  vpsrlw zmm18, zmm18, 4                                 // hi_0
-  vpandd zmm18, zmm18, zmm1                              // hi_0
+  vmovdqu64 zmm19, zmmword ptr [rbp + 512]               // raw_0
+  vpandd zmm20, zmm19, zmm1                              // lo_0
+  vpsrlw zmm19, zmm19, 4                                 // hi_0
+  vpandd zmm19, zmm19, zmm1                              // hi_0
+  vpshufb zmm20, zmm0, zmm20                             // value_0
   vpshufb zmm19, zmm0, zmm19                             // value_0
-  vpshufb zmm18, zmm0, zmm18                             // value_0
-  vmovdqu64 zmm20, zmmword ptr [rbp + 576]               // raw_1
-  vpandd zmm21, zmm20, zmm1                              // lo_1
-  vpsrlw zmm20, zmm20, 4                                 // hi_1
-  vpandd zmm20, zmm20, zmm1                              // hi_1
+  vmovdqu64 zmm21, zmmword ptr [rbp + 576]               // raw_1
+  vpandd zmm22, zmm21, zmm1                              // lo_1
+  vpsrlw zmm21, zmm21, 4                                 // hi_1
+  vpandd zmm21, zmm21, zmm1                              // hi_1
+  vpshufb zmm22, zmm0, zmm22                             // value_1
   vpshufb zmm21, zmm0, zmm21                             // value_1
-  vpshufb zmm20, zmm0, zmm20                             // value_1
-  vpbroadcastd zmm22, dword ptr [r14 + 32]               // a_0
-  vpdpbusd zmm10, zmm19, zmm22                           // acc_0_0
-  vpdpbusd zmm11, zmm21, zmm22                           // acc_0_1
-  vpbroadcastd zmm22, dword ptr [r14 + 36]               // a_1
-  vpdpbusd zmm12, zmm19, zmm22                           // acc_1_0
-  vpdpbusd zmm13, zmm21, zmm22                           // acc_1_1
-  vpbroadcastd zmm22, dword ptr [r14 + 40]               // a_2
-  vpdpbusd zmm14, zmm19, zmm22                           // acc_2_0
-  vpdpbusd zmm15, zmm21, zmm22                           // acc_2_1
-  vpbroadcastd zmm22, dword ptr [r14 + 44]               // a_3
-  vpdpbusd zmm16, zmm19, zmm22                           // acc_3_0
-  vpdpbusd zmm17, zmm21, zmm22                           // acc_3_1
-  vpbroadcastd zmm19, dword ptr [r14 + 96]               // a_0
-  vpdpbusd zmm10, zmm18, zmm19                           // acc_0_0
-  vpdpbusd zmm11, zmm20, zmm19                           // acc_0_1
-  vpbroadcastd zmm19, dword ptr [r14 + 100]              // a_1
-  vpdpbusd zmm12, zmm18, zmm19                           // acc_1_0
-  vpdpbusd zmm13, zmm20, zmm19                           // acc_1_1
-  vpbroadcastd zmm19, dword ptr [r14 + 104]              // a_2
-  vpdpbusd zmm14, zmm18, zmm19                           // acc_2_0
-  vpdpbusd zmm15, zmm20, zmm19                           // acc_2_1
-  vpbroadcastd zmm19, dword ptr [r14 + 108]              // a_3
-  vpdpbusd zmm16, zmm18, zmm19                           // acc_3_0
-  vpdpbusd zmm17, zmm20, zmm19                           // acc_3_1
+  vpbroadcastd zmm23, dword ptr [r14 + 32]               // a_0
+  vpdpbusd zmm11, zmm20, zmm23                           // acc_0_0
+  vpdpbusd zmm12, zmm22, zmm23                           // acc_0_1
+  vpbroadcastd zmm23, dword ptr [r14 + 36]               // a_1
+  vpdpbusd zmm13, zmm20, zmm23                           // acc_1_0
+  vpdpbusd zmm14, zmm22, zmm23                           // acc_1_1
+  vpbroadcastd zmm23, dword ptr [r14 + 40]               // a_2
+  vpdpbusd zmm15, zmm20, zmm23                           // acc_2_0
+  vpdpbusd zmm16, zmm22, zmm23                           // acc_2_1
+  vpbroadcastd zmm23, dword ptr [r14 + 44]               // a_3
+  vpdpbusd zmm17, zmm20, zmm23                           // acc_3_0
+  vpdpbusd zmm18, zmm22, zmm23                           // acc_3_1
+  vpbroadcastd zmm20, dword ptr [r14 + 96]               // a_0
+  vpdpbusd zmm11, zmm19, zmm20                           // acc_0_0
+  vpdpbusd zmm12, zmm21, zmm20                           // acc_0_1
+  vpbroadcastd zmm20, dword ptr [r14 + 100]              // a_1
+  vpdpbusd zmm13, zmm19, zmm20                           // acc_1_0
+  vpdpbusd zmm14, zmm21, zmm20                           // acc_1_1
+  vpbroadcastd zmm20, dword ptr [r14 + 104]              // a_2
+  vpdpbusd zmm15, zmm19, zmm20                           // acc_2_0
+  vpdpbusd zmm16, zmm21, zmm20                           // acc_2_1
+  vpbroadcastd zmm20, dword ptr [r14 + 108]              // a_3
+  vpdpbusd zmm17, zmm19, zmm20                           // acc_3_0
+  vpdpbusd zmm18, zmm21, zmm20                           // acc_3_1
   prefetcht1 byte ptr [r11 + 768]                        // ahead
   prefetcht1 byte ptr [r11 + 832]                        // ahead
   prefetcht1 byte ptr [r11 + 896]                        // ahead
   prefetcht1 byte ptr [r11 + 960]                        // ahead
   prefetcht1 byte ptr [r11 + 1024]                       // ahead
-  vmovdqu64 zmm18, zmmword ptr [rbp + 768]               // raw_0
-  vpandd zmm19, zmm18, zmm1                              // lo_0
-  vpsrlw zmm18, zmm18, 4                                 // hi_0
-  vpandd zmm18, zmm18, zmm1                              // hi_0
+  vmovdqu64 zmm19, zmmword ptr [rbp + 768]               // raw_0
+  vpandd zmm20, zmm19, zmm1                              // lo_0
+  vpsrlw zmm19, zmm19, 4                                 // hi_0
+  vpandd zmm19, zmm19, zmm1                              // hi_0
+  vpshufb zmm20, zmm0, zmm20                             // value_0
   vpshufb zmm19, zmm0, zmm19                             // value_0
-  vpshufb zmm18, zmm0, zmm18                             // value_0
-  vmovdqu64 zmm20, zmmword ptr [rbp + 832]               // raw_1
-  vpandd zmm21, zmm20, zmm1                              // lo_1
-  vpsrlw zmm20, zmm20, 4                                 // hi_1
-  vpandd zmm20, zmm20, zmm1                              // hi_1
+  vmovdqu64 zmm21, zmmword ptr [rbp + 832]               // raw_1
+  vpandd zmm22, zmm21, zmm1                              // lo_1
+  vpsrlw zmm21, zmm21, 4                                 // hi_1
+  vpandd zmm21, zmm21, zmm1                              // hi_1
+  vpshufb zmm22, zmm0, zmm22                             // value_1
   vpshufb zmm21, zmm0, zmm21                             // value_1
-  vpshufb zmm20, zmm0, zmm20                             // value_1
-  vpbroadcastd zmm22, dword ptr [r14 + 48]               // a_0
-  vpdpbusd zmm10, zmm19, zmm22                           // acc_0_0
-  vpdpbusd zmm11, zmm21, zmm22                           // acc_0_1
-  vpbroadcastd zmm22, dword ptr [r14 + 52]               // a_1
-  vpdpbusd zmm12, zmm19, zmm22                           // acc_1_0
-  vpdpbusd zmm13, zmm21, zmm22                           // acc_1_1
-  vpbroadcastd zmm22, dword ptr [r14 + 56]               // a_2
-  vpdpbusd zmm14, zmm19, zmm22                           // acc_2_0
-  vpdpbusd zmm15, zmm21, zmm22                           // acc_2_1
-  vpbroadcastd zmm22, dword ptr [r14 + 60]               // a_3
-  vpdpbusd zmm16, zmm19, zmm22                           // acc_3_0
-  vpdpbusd zmm17, zmm21, zmm22                           // acc_3_1
-  vpbroadcastd zmm19, dword ptr [r14 + 112]              // a_0
-  vpdpbusd zmm10, zmm18, zmm19                           // acc_0_0
-  vpdpbusd zmm11, zmm20, zmm19                           // acc_0_1
-  vpbroadcastd zmm19, dword ptr [r14 + 116]              // a_1
-  vpdpbusd zmm12, zmm18, zmm19                           // acc_1_0
-  vpdpbusd zmm13, zmm20, zmm19                           // acc_1_1
-  vpbroadcastd zmm19, dword ptr [r14 + 120]              // a_2
-  vpdpbusd zmm14, zmm18, zmm19                           // acc_2_0
-  vpdpbusd zmm15, zmm20, zmm19                           // acc_2_1
-  vpbroadcastd zmm19, dword ptr [r14 + 124]              // a_3
-  vpdpbusd zmm16, zmm18, zmm19                           // acc_3_0
-  vpdpbusd zmm17, zmm20, zmm19                           // acc_3_1
+  vpbroadcastd zmm23, dword ptr [r14 + 48]               // a_0
+  vpdpbusd zmm11, zmm20, zmm23                           // acc_0_0
+  vpdpbusd zmm12, zmm22, zmm23                           // acc_0_1
+  vpbroadcastd zmm23, dword ptr [r14 + 52]               // a_1
+  vpdpbusd zmm13, zmm20, zmm23                           // acc_1_0
+  vpdpbusd zmm14, zmm22, zmm23                           // acc_1_1
+  vpbroadcastd zmm23, dword ptr [r14 + 56]               // a_2
+  vpdpbusd zmm15, zmm20, zmm23                           // acc_2_0
+  vpdpbusd zmm16, zmm22, zmm23                           // acc_2_1
+  vpbroadcastd zmm23, dword ptr [r14 + 60]               // a_3
+  vpdpbusd zmm17, zmm20, zmm23                           // acc_3_0
+  vpdpbusd zmm18, zmm22, zmm23                           // acc_3_1
+  vpbroadcastd zmm20, dword ptr [r14 + 112]              // a_0
+  vpdpbusd zmm11, zmm19, zmm20                           // acc_0_0
+  vpdpbusd zmm12, zmm21, zmm20                           // acc_0_1
+  vpbroadcastd zmm20, dword ptr [r14 + 116]              // a_1
+  vpdpbusd zmm13, zmm19, zmm20                           // acc_1_0
+  vpdpbusd zmm14, zmm21, zmm20                           // acc_1_1
+  vpbroadcastd zmm20, dword ptr [r14 + 120]              // a_2
+  vpdpbusd zmm15, zmm19, zmm20                           // acc_2_0
+  vpdpbusd zmm16, zmm21, zmm20                           // acc_2_1
+  vpbroadcastd zmm20, dword ptr [r14 + 124]              // a_3
+  vpdpbusd zmm17, zmm19, zmm20                           // acc_3_0
+  vpdpbusd zmm18, zmm21, zmm20                           // acc_3_1
   lea r15, [rbp + r12]                                   // scales
-  vmovdqu32 xmm18, xmmword ptr [r15 + 1024]              // scale
-  vpmovsxbd zmm18, xmm18                                 // scale_0
-  vpslld zmm18, zmm18, 24                                // scale_0
-  vpsrld zmm18, zmm18, 1                                 // scale_0
-  vmovdqu32 xmm19, xmmword ptr [r15 + 1040]              // scale
-  vpmovsxbd zmm19, xmm19                                 // scale_1
-  vpslld zmm19, zmm19, 24                                // scale_1
-  vpsrld zmm19, zmm19, 1                                 // scale_1
-  mov r15, 1056964608
-  vpbroadcastd zmm20, r15d                               // unit
-  vmulps zmm18, zmm18, zmm20                             // scale
-  vmulps zmm19, zmm19, zmm20                             // scale
-  vcvtdq2ps zmm10, zmm10                                 // real
+  vmovdqu32 xmm19, xmmword ptr [r15 + 1024]              // scale
+  vpmovsxbd zmm19, xmm19                                 // scale_0
+  vpslld zmm19, zmm19, 24                                // scale_0
+  vpsrld zmm19, zmm19, 1                                 // scale_0
+  vmovdqu32 xmm20, xmmword ptr [r15 + 1040]              // scale
+  vpmovsxbd zmm20, xmm20                                 // scale_1
+  vpslld zmm20, zmm20, 24                                // scale_1
+  vpsrld zmm20, zmm20, 1                                 // scale_1
+  vmulps zmm19, zmm19, zmm10                             // scale
+  vmulps zmm20, zmm20, zmm10                             // scale
   vcvtdq2ps zmm11, zmm11                                 // real
   vcvtdq2ps zmm12, zmm12                                 // real
   vcvtdq2ps zmm13, zmm13                                 // real
@@ -403,22 +402,23 @@ L(k):
   vcvtdq2ps zmm15, zmm15                                 // real
   vcvtdq2ps zmm16, zmm16                                 // real
   vcvtdq2ps zmm17, zmm17                                 // real
-  vmulps zmm10, zmm10, dword ptr [r14 + 144]{1to16}      // real
+  vcvtdq2ps zmm18, zmm18                                 // real
   vmulps zmm11, zmm11, dword ptr [r14 + 144]{1to16}      // real
-  vmulps zmm12, zmm12, dword ptr [r14 + 148]{1to16}      // real
+  vmulps zmm12, zmm12, dword ptr [r14 + 144]{1to16}      // real
   vmulps zmm13, zmm13, dword ptr [r14 + 148]{1to16}      // real
-  vmulps zmm14, zmm14, dword ptr [r14 + 152]{1to16}      // real
+  vmulps zmm14, zmm14, dword ptr [r14 + 148]{1to16}      // real
   vmulps zmm15, zmm15, dword ptr [r14 + 152]{1to16}      // real
-  vmulps zmm16, zmm16, dword ptr [r14 + 156]{1to16}      // real
+  vmulps zmm16, zmm16, dword ptr [r14 + 152]{1to16}      // real
   vmulps zmm17, zmm17, dword ptr [r14 + 156]{1to16}      // real
-  vfmadd231ps zmm2, zmm10, zmm18                         // f_0
-  vfmadd231ps zmm3, zmm11, zmm19                         // f_1
-  vfmadd231ps zmm4, zmm12, zmm18                         // f_2
-  vfmadd231ps zmm5, zmm13, zmm19                         // f_3
-  vfmadd231ps zmm6, zmm14, zmm18                         // f_4
-  vfmadd231ps zmm7, zmm15, zmm19                         // f_5
-  vfmadd231ps zmm8, zmm16, zmm18                         // f_6
-  vfmadd231ps zmm9, zmm17, zmm19                         // f_7
+  vmulps zmm18, zmm18, dword ptr [r14 + 156]{1to16}      // real
+  vfmadd231ps zmm2, zmm11, zmm19                         // f_0
+  vfmadd231ps zmm3, zmm12, zmm20                         // f_1
+  vfmadd231ps zmm4, zmm13, zmm19                         // f_2
+  vfmadd231ps zmm5, zmm14, zmm20                         // f_3
+  vfmadd231ps zmm6, zmm15, zmm19                         // f_4
+  vfmadd231ps zmm7, zmm16, zmm20                         // f_5
+  vfmadd231ps zmm8, zmm17, zmm19                         // f_6
+  vfmadd231ps zmm9, zmm18, zmm20                         // f_7
   lea r14, [r14 + 160]
   lea rbp, [rbp + 1088]
   lea r11, [r11 + rsi]                                   // ahead

@@ -13,12 +13,11 @@
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  x13 -
-//  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 lo_0 ...  v5 a_0 ...  v6 a_0 ...
-//  v7 a_0 ...  v8 acc_3_0 ...  v9 acc_3_1 ...  v10 value_0 ...  v11 value_1 ...  v16 values
-//  v17 mask  v18 f_0  v19 f_1  v20 f_2  v21 f_3  v22 f_4  v23 f_5  v24 f_6  v25 f_7
-//  v26 acc_0_0 ...  v27 acc_0_1 ...  v28 acc_1_0 ...  v29 acc_1_1 ...  v30 acc_2_0 ...
-//  v31 acc_2_1 ...
+//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  v0 raw_0 ...
+//  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 lo_0 ...  v5 a_0 ...  v6 a_0 ...  v7 a_0 ...
+//  v8 acc_2_1 ...  v9 acc_3_0 ...  v10 acc_3_1 ...  v11 value_0 ...  v12 value_1 ...  v16 values
+//  v17 mask  v18 f_0  v19 f_1  v20 f_2  v21 f_3  v22 f_4  v23 f_5  v24 f_6  v25 f_7  v26 unit
+//  v27 acc_0_0 ...  v28 acc_0_1 ...  v29 acc_1_0 ...  v30 acc_1_1 ...  v31 acc_2_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -48,22 +47,24 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmx4c32p8x4_4x8_neon_dotprod_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #32
-  .cfi_def_cfa_offset 32
+  sub sp, sp, #48
+  .cfi_def_cfa_offset 48
   str d8, [sp, #0]
-  .cfi_offset d8, -32
+  .cfi_offset d8, -48
   str d9, [sp, #8]
-  .cfi_offset d9, -24
+  .cfi_offset d9, -40
   str d10, [sp, #16]
-  .cfi_offset d10, -16
+  .cfi_offset d10, -32
   str d11, [sp, #24]
-  .cfi_offset d11, -8
+  .cfi_offset d11, -24
+  str d12, [sp, #32]
+  .cfi_offset d12, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qmx4c32p8x4_4x8_neon_dotprod_asm
   hint #34
   .seh_nop
-  sub sp, sp, #32
-  .seh_stackalloc 32
+  sub sp, sp, #48
+  .seh_stackalloc 48
   str d8, [sp, #0]
   .seh_save_freg d8, 0
   str d9, [sp, #8]
@@ -72,6 +73,8 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmx4c32p8x4_4x8_neon_dotprod_asm:
   .seh_save_freg d10, 16
   str d11, [sp, #24]
   .seh_save_freg d11, 24
+  str d12, [sp, #32]
+  .seh_save_freg d12, 32
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -112,6 +115,8 @@ L(m):
   movi v24.2d, #0                                        // f_6
   movi v25.2d, #0                                        // f_7
   lsr x9, x10, #5                                        // blocks
+  ldr x11, =1056964608                                   // number
+  dup v26.4s, w11                                        // unit
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
   cbz x9, L(k_done)
@@ -119,41 +124,41 @@ L(m):
   .balign 64
 #endif
 L(k):
-  movi v26.2d, #0                                        // acc_0_0
-  movi v27.2d, #0                                        // acc_0_1
-  movi v28.2d, #0                                        // acc_1_0
-  movi v29.2d, #0                                        // acc_1_1
-  movi v30.2d, #0                                        // acc_2_0
-  movi v31.2d, #0                                        // acc_2_1
-  movi v8.2d, #0                                         // acc_3_0
-  movi v9.2d, #0                                         // acc_3_1
+  movi v27.2d, #0                                        // acc_0_0
+  movi v28.2d, #0                                        // acc_0_1
+  movi v29.2d, #0                                        // acc_1_0
+  movi v30.2d, #0                                        // acc_1_1
+  movi v31.2d, #0                                        // acc_2_0
+  movi v8.2d, #0                                         // acc_2_1
+  movi v9.2d, #0                                         // acc_3_0
+  movi v10.2d, #0                                        // acc_3_1
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12], #64       // raw_0, raw_1, raw_0, raw_1, rhs_panel
   and v4.16b, v0.16b, v17.16b                            // lo_0
   ushr v0.16b, v0.16b, #4                                // hi_0
-  tbl v10.16b, {v16.16b}, v4.16b                         // value_0
+  tbl v11.16b, {v16.16b}, v4.16b                         // value_0
   tbl v0.16b, {v16.16b}, v0.16b                          // value_0
   and v4.16b, v1.16b, v17.16b                            // lo_1
   ushr v1.16b, v1.16b, #4                                // hi_1
-  tbl v11.16b, {v16.16b}, v4.16b                         // value_1
+  tbl v12.16b, {v16.16b}, v4.16b                         // value_1
   tbl v1.16b, {v16.16b}, v1.16b                          // value_1
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x11]            // a_0, a_0, a_0, a_0
-  sdot v26.4s, v10.16b, v4.4b[0]                         // acc_0_0
-  sdot v27.4s, v11.16b, v4.4b[0]                         // acc_0_1
-  sdot v28.4s, v10.16b, v4.4b[1]                         // acc_1_0
-  sdot v29.4s, v11.16b, v4.4b[1]                         // acc_1_1
-  sdot v30.4s, v10.16b, v4.4b[2]                         // acc_2_0
-  sdot v31.4s, v11.16b, v4.4b[2]                         // acc_2_1
-  sdot v8.4s, v10.16b, v4.4b[3]                          // acc_3_0
-  sdot v9.4s, v11.16b, v4.4b[3]                          // acc_3_1
-  ldp q10, q4, [x11, #64]                                // a_0, a_0
-  sdot v26.4s, v0.16b, v10.4b[0]                         // acc_0_0
-  sdot v27.4s, v1.16b, v10.4b[0]                         // acc_0_1
-  sdot v28.4s, v0.16b, v10.4b[1]                         // acc_1_0
-  sdot v29.4s, v1.16b, v10.4b[1]                         // acc_1_1
-  sdot v30.4s, v0.16b, v10.4b[2]                         // acc_2_0
-  sdot v31.4s, v1.16b, v10.4b[2]                         // acc_2_1
-  sdot v8.4s, v0.16b, v10.4b[3]                          // acc_3_0
-  sdot v9.4s, v1.16b, v10.4b[3]                          // acc_3_1
+  sdot v27.4s, v11.16b, v4.4b[0]                         // acc_0_0
+  sdot v28.4s, v12.16b, v4.4b[0]                         // acc_0_1
+  sdot v29.4s, v11.16b, v4.4b[1]                         // acc_1_0
+  sdot v30.4s, v12.16b, v4.4b[1]                         // acc_1_1
+  sdot v31.4s, v11.16b, v4.4b[2]                         // acc_2_0
+  sdot v8.4s, v12.16b, v4.4b[2]                          // acc_2_1
+  sdot v9.4s, v11.16b, v4.4b[3]                          // acc_3_0
+  sdot v10.4s, v12.16b, v4.4b[3]                         // acc_3_1
+  ldp q11, q4, [x11, #64]                                // a_0, a_0
+  sdot v27.4s, v0.16b, v11.4b[0]                         // acc_0_0
+  sdot v28.4s, v1.16b, v11.4b[0]                         // acc_0_1
+  sdot v29.4s, v0.16b, v11.4b[1]                         // acc_1_0
+  sdot v30.4s, v1.16b, v11.4b[1]                         // acc_1_1
+  sdot v31.4s, v0.16b, v11.4b[2]                         // acc_2_0
+  sdot v8.4s, v1.16b, v11.4b[2]                          // acc_2_1
+  sdot v9.4s, v0.16b, v11.4b[3]                          // acc_3_0
+  sdot v10.4s, v1.16b, v11.4b[3]                         // acc_3_1
   and v0.16b, v2.16b, v17.16b                            // lo_0
   ushr v1.16b, v2.16b, #4                                // hi_0
   tbl v0.16b, {v16.16b}, v0.16b                          // value_0
@@ -162,22 +167,22 @@ L(k):
   ushr v3.16b, v3.16b, #4                                // hi_1
   tbl v2.16b, {v16.16b}, v2.16b                          // value_1
   tbl v3.16b, {v16.16b}, v3.16b                          // value_1
-  sdot v26.4s, v0.16b, v5.4b[0]                          // acc_0_0
-  sdot v27.4s, v2.16b, v5.4b[0]                          // acc_0_1
-  sdot v28.4s, v0.16b, v5.4b[1]                          // acc_1_0
-  sdot v29.4s, v2.16b, v5.4b[1]                          // acc_1_1
-  sdot v30.4s, v0.16b, v5.4b[2]                          // acc_2_0
-  sdot v31.4s, v2.16b, v5.4b[2]                          // acc_2_1
-  sdot v8.4s, v0.16b, v5.4b[3]                           // acc_3_0
-  sdot v9.4s, v2.16b, v5.4b[3]                           // acc_3_1
-  sdot v26.4s, v1.16b, v4.4b[0]                          // acc_0_0
-  sdot v27.4s, v3.16b, v4.4b[0]                          // acc_0_1
-  sdot v28.4s, v1.16b, v4.4b[1]                          // acc_1_0
-  sdot v29.4s, v3.16b, v4.4b[1]                          // acc_1_1
-  sdot v30.4s, v1.16b, v4.4b[2]                          // acc_2_0
-  sdot v31.4s, v3.16b, v4.4b[2]                          // acc_2_1
-  sdot v8.4s, v1.16b, v4.4b[3]                           // acc_3_0
-  sdot v9.4s, v3.16b, v4.4b[3]                           // acc_3_1
+  sdot v27.4s, v0.16b, v5.4b[0]                          // acc_0_0
+  sdot v28.4s, v2.16b, v5.4b[0]                          // acc_0_1
+  sdot v29.4s, v0.16b, v5.4b[1]                          // acc_1_0
+  sdot v30.4s, v2.16b, v5.4b[1]                          // acc_1_1
+  sdot v31.4s, v0.16b, v5.4b[2]                          // acc_2_0
+  sdot v8.4s, v2.16b, v5.4b[2]                           // acc_2_1
+  sdot v9.4s, v0.16b, v5.4b[3]                           // acc_3_0
+  sdot v10.4s, v2.16b, v5.4b[3]                          // acc_3_1
+  sdot v27.4s, v1.16b, v4.4b[0]                          // acc_0_0
+  sdot v28.4s, v3.16b, v4.4b[0]                          // acc_0_1
+  sdot v29.4s, v1.16b, v4.4b[1]                          // acc_1_0
+  sdot v30.4s, v3.16b, v4.4b[1]                          // acc_1_1
+  sdot v31.4s, v1.16b, v4.4b[2]                          // acc_2_0
+  sdot v8.4s, v3.16b, v4.4b[2]                           // acc_2_1
+  sdot v9.4s, v1.16b, v4.4b[3]                           // acc_3_0
+  sdot v10.4s, v3.16b, v4.4b[3]                          // acc_3_1
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12], #64       // raw_0, raw_1, raw_0, raw_1, rhs_panel
   and v4.16b, v0.16b, v17.16b                            // lo_0
   ushr v0.16b, v0.16b, #4                                // hi_0
@@ -187,23 +192,23 @@ L(k):
   ushr v1.16b, v1.16b, #4                                // hi_1
   tbl v5.16b, {v16.16b}, v5.16b                          // value_1
   tbl v1.16b, {v16.16b}, v1.16b                          // value_1
-  sdot v26.4s, v4.16b, v6.4b[0]                          // acc_0_0
-  sdot v27.4s, v5.16b, v6.4b[0]                          // acc_0_1
-  sdot v28.4s, v4.16b, v6.4b[1]                          // acc_1_0
-  sdot v29.4s, v5.16b, v6.4b[1]                          // acc_1_1
-  sdot v30.4s, v4.16b, v6.4b[2]                          // acc_2_0
-  sdot v31.4s, v5.16b, v6.4b[2]                          // acc_2_1
-  sdot v8.4s, v4.16b, v6.4b[3]                           // acc_3_0
-  sdot v9.4s, v5.16b, v6.4b[3]                           // acc_3_1
+  sdot v27.4s, v4.16b, v6.4b[0]                          // acc_0_0
+  sdot v28.4s, v5.16b, v6.4b[0]                          // acc_0_1
+  sdot v29.4s, v4.16b, v6.4b[1]                          // acc_1_0
+  sdot v30.4s, v5.16b, v6.4b[1]                          // acc_1_1
+  sdot v31.4s, v4.16b, v6.4b[2]                          // acc_2_0
+  sdot v8.4s, v5.16b, v6.4b[2]                           // acc_2_1
+  sdot v9.4s, v4.16b, v6.4b[3]                           // acc_3_0
+  sdot v10.4s, v5.16b, v6.4b[3]                          // acc_3_1
   ldp q5, q4, [x11, #96]                                 // a_0, a_0
-  sdot v26.4s, v0.16b, v5.4b[0]                          // acc_0_0
-  sdot v27.4s, v1.16b, v5.4b[0]                          // acc_0_1
-  sdot v28.4s, v0.16b, v5.4b[1]                          // acc_1_0
-  sdot v29.4s, v1.16b, v5.4b[1]                          // acc_1_1
-  sdot v30.4s, v0.16b, v5.4b[2]                          // acc_2_0
-  sdot v31.4s, v1.16b, v5.4b[2]                          // acc_2_1
-  sdot v8.4s, v0.16b, v5.4b[3]                           // acc_3_0
-  sdot v9.4s, v1.16b, v5.4b[3]                           // acc_3_1
+  sdot v27.4s, v0.16b, v5.4b[0]                          // acc_0_0
+  sdot v28.4s, v1.16b, v5.4b[0]                          // acc_0_1
+  sdot v29.4s, v0.16b, v5.4b[1]                          // acc_1_0
+  sdot v30.4s, v1.16b, v5.4b[1]                          // acc_1_1
+  sdot v31.4s, v0.16b, v5.4b[2]                          // acc_2_0
+  sdot v8.4s, v1.16b, v5.4b[2]                           // acc_2_1
+  sdot v9.4s, v0.16b, v5.4b[3]                           // acc_3_0
+  sdot v10.4s, v1.16b, v5.4b[3]                          // acc_3_1
   and v0.16b, v2.16b, v17.16b                            // lo_0
   ushr v1.16b, v2.16b, #4                                // hi_0
   tbl v0.16b, {v16.16b}, v0.16b                          // value_0
@@ -212,22 +217,22 @@ L(k):
   ushr v3.16b, v3.16b, #4                                // hi_1
   tbl v2.16b, {v16.16b}, v2.16b                          // value_1
   tbl v3.16b, {v16.16b}, v3.16b                          // value_1
-  sdot v26.4s, v0.16b, v7.4b[0]                          // acc_0_0
-  sdot v27.4s, v2.16b, v7.4b[0]                          // acc_0_1
-  sdot v28.4s, v0.16b, v7.4b[1]                          // acc_1_0
-  sdot v29.4s, v2.16b, v7.4b[1]                          // acc_1_1
-  sdot v30.4s, v0.16b, v7.4b[2]                          // acc_2_0
-  sdot v31.4s, v2.16b, v7.4b[2]                          // acc_2_1
-  sdot v8.4s, v0.16b, v7.4b[3]                           // acc_3_0
-  sdot v9.4s, v2.16b, v7.4b[3]                           // acc_3_1
-  sdot v26.4s, v1.16b, v4.4b[0]                          // acc_0_0
-  sdot v27.4s, v3.16b, v4.4b[0]                          // acc_0_1
-  sdot v28.4s, v1.16b, v4.4b[1]                          // acc_1_0
-  sdot v29.4s, v3.16b, v4.4b[1]                          // acc_1_1
-  sdot v30.4s, v1.16b, v4.4b[2]                          // acc_2_0
-  sdot v31.4s, v3.16b, v4.4b[2]                          // acc_2_1
-  sdot v8.4s, v1.16b, v4.4b[3]                           // acc_3_0
-  sdot v9.4s, v3.16b, v4.4b[3]                           // acc_3_1
+  sdot v27.4s, v0.16b, v7.4b[0]                          // acc_0_0
+  sdot v28.4s, v2.16b, v7.4b[0]                          // acc_0_1
+  sdot v29.4s, v0.16b, v7.4b[1]                          // acc_1_0
+  sdot v30.4s, v2.16b, v7.4b[1]                          // acc_1_1
+  sdot v31.4s, v0.16b, v7.4b[2]                          // acc_2_0
+  sdot v8.4s, v2.16b, v7.4b[2]                           // acc_2_1
+  sdot v9.4s, v0.16b, v7.4b[3]                           // acc_3_0
+  sdot v10.4s, v2.16b, v7.4b[3]                          // acc_3_1
+  sdot v27.4s, v1.16b, v4.4b[0]                          // acc_0_0
+  sdot v28.4s, v3.16b, v4.4b[0]                          // acc_0_1
+  sdot v29.4s, v1.16b, v4.4b[1]                          // acc_1_0
+  sdot v30.4s, v3.16b, v4.4b[1]                          // acc_1_1
+  sdot v31.4s, v1.16b, v4.4b[2]                          // acc_2_0
+  sdot v8.4s, v3.16b, v4.4b[2]                           // acc_2_1
+  sdot v9.4s, v1.16b, v4.4b[3]                           // acc_3_0
+  sdot v10.4s, v3.16b, v4.4b[3]                          // acc_3_1
   ldr s0, [x12, #0]                                      // scale
   sshll v0.8h, v0.8b, #0                                 // scale_0
   sshll v0.4s, v0.4h, #0
@@ -238,50 +243,48 @@ L(k):
   sshll v1.4s, v1.4h, #0
   shl v1.4s, v1.4s, #24                                  // scale_1
   ushr v1.4s, v1.4s, #1                                  // scale_1
-  ldr x13, =1056964608
-  dup v2.4s, w13                                         // unit
-  fmul v0.4s, v0.4s, v2.4s                               // scale
-  fmul v1.4s, v1.4s, v2.4s                               // scale
-  scvtf v2.4s, v26.4s                                    // real
-  scvtf v3.4s, v27.4s                                    // real
-  scvtf v4.4s, v28.4s                                    // real
-  scvtf v5.4s, v29.4s                                    // real
-  scvtf v6.4s, v30.4s                                    // real
-  scvtf v7.4s, v31.4s                                    // real
-  scvtf v26.4s, v8.4s                                    // real
+  fmul v0.4s, v0.4s, v26.4s                              // scale
+  fmul v1.4s, v1.4s, v26.4s                              // scale
+  scvtf v2.4s, v27.4s                                    // real
+  scvtf v3.4s, v28.4s                                    // real
+  scvtf v4.4s, v29.4s                                    // real
+  scvtf v5.4s, v30.4s                                    // real
+  scvtf v6.4s, v31.4s                                    // real
+  scvtf v7.4s, v8.4s                                     // real
   scvtf v27.4s, v9.4s                                    // real
-  ldr s28, [x11, #128]                                   // scale_row_0
-  dup v28.4s, v28.s[0]
+  scvtf v28.4s, v10.4s                                   // real
   ldr s29, [x11, #128]                                   // scale_row_0
   dup v29.4s, v29.s[0]
-  ldr s30, [x11, #132]                                   // scale_row_1
+  ldr s30, [x11, #128]                                   // scale_row_0
   dup v30.4s, v30.s[0]
   ldr s31, [x11, #132]                                   // scale_row_1
   dup v31.4s, v31.s[0]
-  ldr s8, [x11, #136]                                    // scale_row_2
+  ldr s8, [x11, #132]                                    // scale_row_1
   dup v8.4s, v8.s[0]
   ldr s9, [x11, #136]                                    // scale_row_2
   dup v9.4s, v9.s[0]
-  ldr s10, [x11, #140]                                   // scale_row_3
+  ldr s10, [x11, #136]                                   // scale_row_2
   dup v10.4s, v10.s[0]
   ldr s11, [x11, #140]                                   // scale_row_3
   dup v11.4s, v11.s[0]
-  fmul v2.4s, v2.4s, v28.4s                              // real
-  fmul v3.4s, v3.4s, v29.4s                              // real
-  fmul v4.4s, v4.4s, v30.4s                              // real
-  fmul v5.4s, v5.4s, v31.4s                              // real
-  fmul v6.4s, v6.4s, v8.4s                               // real
-  fmul v7.4s, v7.4s, v9.4s                               // real
-  fmul v26.4s, v26.4s, v10.4s                            // real
+  ldr s12, [x11, #140]                                   // scale_row_3
+  dup v12.4s, v12.s[0]
+  fmul v2.4s, v2.4s, v29.4s                              // real
+  fmul v3.4s, v3.4s, v30.4s                              // real
+  fmul v4.4s, v4.4s, v31.4s                              // real
+  fmul v5.4s, v5.4s, v8.4s                               // real
+  fmul v6.4s, v6.4s, v9.4s                               // real
+  fmul v7.4s, v7.4s, v10.4s                              // real
   fmul v27.4s, v27.4s, v11.4s                            // real
+  fmul v28.4s, v28.4s, v12.4s                            // real
   fmla v18.4s, v2.4s, v0.4s                              // f_0
   fmla v19.4s, v3.4s, v1.4s                              // f_1
   fmla v20.4s, v4.4s, v0.4s                              // f_2
   fmla v21.4s, v5.4s, v1.4s                              // f_3
   fmla v22.4s, v6.4s, v0.4s                              // f_4
   fmla v23.4s, v7.4s, v1.4s                              // f_5
-  fmla v24.4s, v26.4s, v0.4s                             // f_6
-  fmla v25.4s, v27.4s, v1.4s                             // f_7
+  fmla v24.4s, v27.4s, v0.4s                             // f_6
+  fmla v25.4s, v28.4s, v1.4s                             // f_7
   add x11, x11, #144
   add x12, x12, #8
   subs x9, x9, #1                                        // next k
@@ -531,7 +534,8 @@ L(n_done):
   ldr d9, [sp, #8]
   ldr d10, [sp, #16]
   ldr d11, [sp, #24]
-  add sp, sp, #32
+  ldr d12, [sp, #32]
+  add sp, sp, #48
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -545,8 +549,10 @@ L(n_done):
   .seh_save_freg d10, 16
   ldr d11, [sp, #24]
   .seh_save_freg d11, 24
-  add sp, sp, #32
-  .seh_stackalloc 32
+  ldr d12, [sp, #32]
+  .seh_save_freg d12, 32
+  add sp, sp, #48
+  .seh_stackalloc 48
   .seh_endepilogue
   ret
   .seh_endproc

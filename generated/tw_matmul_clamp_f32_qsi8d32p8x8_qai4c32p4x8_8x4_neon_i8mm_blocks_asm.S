@@ -7,7 +7,7 @@
 // rhs i4 n4 kr8 pair=column us k%32 b64 [data/b|scales:f16/b|zeros:f16/b|sums:f32*1|bias:f32] (afffe24e00383efd)
 //     | 16 x k bits of codes | 4 f16 x scales a block | 4 f16 x zeros a block | 4 f32 x sums | 4 f32 x bias |
 // or blocks of any other multiple of 64
-// tile 8 x 4: needs 30 vector registers on neon_i8mm (8 accumulators + 20 operands + 1 mask + 1 other), 32 exist
+// tile 8 x 4: needs 25 vector registers on neon_i8mm (8 accumulators + 16 operands + 1 mask), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (3e887c36ec403362)
 // again  tilewright generate
@@ -240,36 +240,24 @@ L(k_done):
   scvtf v7.4s, v7.4s                                     // real
   ldr d0, [x13, #8]                                      // scale
   fcvtl v0.4s, v0.4h                                     // zero_0
-  zip1 v31.2d, v0.2d, v0.2d                              // scale_columns
-  zip2 v8.2d, v0.2d, v0.2d                               // scale_columns
+  zip1 v1.2d, v0.2d, v0.2d                               // scale_columns
+  zip2 v0.2d, v0.2d, v0.2d                               // scale_columns
+  ldr x14, =1040187392
+  dup v2.4s, w14                                         // eighth
+  fadd v31.4s, v1.4s, v1.4s                              // zeros
+  fmul v8.4s, v0.4s, v2.4s                               // zeros
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12]            // sums_of_codes, sums_of_codes, sums_of_codes, sums_of_codes
   scvtf v0.4s, v0.4s                                     // sums_of_codes
-  ldr x12, =1040187392
-  dup v9.4s, w12                                         // eighth
-  fadd v10.4s, v0.4s, v0.4s                              // sums_of_codes
-  fmul v0.4s, v0.4s, v9.4s                               // sums_of_codes
   scvtf v1.4s, v1.4s                                     // sums_of_codes
-  ldr x12, =1040187392
-  dup v9.4s, w12                                         // eighth
-  fadd v11.4s, v1.4s, v1.4s                              // sums_of_codes
-  fmul v1.4s, v1.4s, v9.4s                               // sums_of_codes
   scvtf v2.4s, v2.4s                                     // sums_of_codes
-  ldr x12, =1040187392
-  dup v9.4s, w12                                         // eighth
-  fadd v12.4s, v2.4s, v2.4s                              // sums_of_codes
-  fmul v2.4s, v2.4s, v9.4s                               // sums_of_codes
   scvtf v3.4s, v3.4s                                     // sums_of_codes
-  ldr x12, =1040187392
-  dup v9.4s, w12                                         // eighth
-  fadd v13.4s, v3.4s, v3.4s                              // sums_of_codes
-  fmul v3.4s, v3.4s, v9.4s                               // sums_of_codes
-  fmla v27.4s, v10.4s, v31.4s                            // real
+  fmla v27.4s, v0.4s, v31.4s                             // real
   fmla v4.4s, v0.4s, v8.4s                               // real
-  fmla v28.4s, v11.4s, v31.4s                            // real
+  fmla v28.4s, v1.4s, v31.4s                             // real
   fmla v5.4s, v1.4s, v8.4s                               // real
-  fmla v29.4s, v12.4s, v31.4s                            // real
+  fmla v29.4s, v2.4s, v31.4s                             // real
   fmla v6.4s, v2.4s, v8.4s                               // real
-  fmla v30.4s, v13.4s, v31.4s                            // real
+  fmla v30.4s, v3.4s, v31.4s                             // real
   fmla v7.4s, v3.4s, v8.4s                               // real
   mov x12, x15
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12], #64       // scale_rows, scale_rows, scale_rows, scale_rows

@@ -13,12 +13,12 @@
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  x13 -  v0 mask
-//  v1 top_mask  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 a_3 ...  v9 a_2 ...
-//  v10 raw_0 ...  v11 lo_0 ...  v12 tops ...  v13 tops ...  v14 tops  v16 f_6  v17 f_7
-//  v18 acc_1_0 ...  v19 acc_0_0 ...  v20 acc_3_0 ...  v21 acc_2_0 ...  v22 acc_1_1 ...
-//  v23 acc_0_1 ...  v24 acc_3_1 ...  v25 acc_2_1 ...  v26 a_1 ...  v27 a_0 ...  v28 a_3 ...
-//  v29 a_2 ...  v30 a_1 ...  v31 a_0 ...
+//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  v0 mask
+//  v1 top_mask  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 a_0 ...  v9 a_3 ...  v10 a_2 ...
+//  v11 raw_0 ...  v12 lo_0 ...  v13 tops ...  v14 tops ...  v15 tops  v16 f_6  v17 f_7
+//  v18 negated_half  v19 acc_1_0 ...  v20 acc_0_0 ...  v21 acc_3_0 ...  v22 acc_2_0 ...
+//  v23 acc_1_1 ...  v24 acc_0_1 ...  v25 acc_3_1 ...  v26 acc_2_1 ...  v27 a_1 ...  v28 a_0 ...
+//  v29 a_3 ...  v30 a_2 ...  v31 a_1 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -48,30 +48,32 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qmi5c32p4x8_8x4_neon_i8mm_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #64
-  .cfi_def_cfa_offset 64
+  sub sp, sp, #80
+  .cfi_def_cfa_offset 80
   str x19, [sp, #0]
-  .cfi_offset x19, -64
+  .cfi_offset x19, -80
   str d8, [sp, #8]
-  .cfi_offset d8, -56
+  .cfi_offset d8, -72
   str d9, [sp, #16]
-  .cfi_offset d9, -48
+  .cfi_offset d9, -64
   str d10, [sp, #24]
-  .cfi_offset d10, -40
+  .cfi_offset d10, -56
   str d11, [sp, #32]
-  .cfi_offset d11, -32
+  .cfi_offset d11, -48
   str d12, [sp, #40]
-  .cfi_offset d12, -24
+  .cfi_offset d12, -40
   str d13, [sp, #48]
-  .cfi_offset d13, -16
+  .cfi_offset d13, -32
   str d14, [sp, #56]
-  .cfi_offset d14, -8
+  .cfi_offset d14, -24
+  str d15, [sp, #64]
+  .cfi_offset d15, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p8x8_qmi5c32p4x8_8x4_neon_i8mm_asm
   hint #34
   .seh_nop
-  sub sp, sp, #64
-  .seh_stackalloc 64
+  sub sp, sp, #80
+  .seh_stackalloc 80
   str x19, [sp, #0]
   .seh_save_reg x19, 0
   str d8, [sp, #8]
@@ -88,6 +90,8 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qmi5c32p4x8_8x4_neon_i8mm_asm:
   .seh_save_freg d13, 48
   str d14, [sp, #56]
   .seh_save_freg d14, 56
+  str d15, [sp, #64]
+  .seh_save_freg d15, 64
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -118,6 +122,8 @@ L(m):
   movi v16.2d, #0                                        // f_6
   movi v17.2d, #0                                        // f_7
   lsr x9, x10, #5                                        // blocks
+  ldr x11, =3238002688                                   // number
+  dup v18.4s, w11                                        // negated_half
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
   cbz x9, L(k_done)
@@ -125,143 +131,141 @@ L(m):
   .balign 64
 #endif
 L(k):
-  ldp q19, q18, [x11, #256]                              // acc_0_0, acc_1_0
-  ldp q21, q20, [x11, #288]                              // acc_2_0, acc_3_0
-  ldp q23, q22, [x11, #256]                              // acc_0_1, acc_1_1
-  ldp q25, q24, [x11, #288]                              // acc_2_1, acc_3_1
-  ldp q27, q26, [x11, #0]                                // a_0, a_1
-  ldp q29, q28, [x11, #32]                               // a_2, a_3
-  ldp q31, q30, [x11, #128]                              // a_0, a_1
-  ldp q9, q8, [x11, #160]                                // a_2, a_3
-  ldr q10, [x12, #0]                                     // raw_0
-  and v11.16b, v10.16b, v0.16b                           // lo_0
-  ushr v10.16b, v10.16b, #4                              // hi_0
-  ldr q12, [x12, #64]                                    // tops
-  shl v13.16b, v12.16b, #4                               // tops
-  and v13.16b, v13.16b, v1.16b                           // tops
-  orr v11.16b, v11.16b, v13.16b                          // code_0
-  shl v12.16b, v12.16b, #2                               // tops
-  and v12.16b, v12.16b, v1.16b                           // tops
-  orr v10.16b, v10.16b, v12.16b                          // code_0
-  smmla v19.4s, v27.16b, v11.16b                         // acc_0_0
-  smmla v18.4s, v26.16b, v11.16b                         // acc_1_0
-  smmla v21.4s, v29.16b, v11.16b                         // acc_2_0
-  smmla v20.4s, v28.16b, v11.16b                         // acc_3_0
-  smmla v19.4s, v31.16b, v10.16b                         // acc_0_0
-  smmla v18.4s, v30.16b, v10.16b                         // acc_1_0
-  smmla v21.4s, v9.16b, v10.16b                          // acc_2_0
-  smmla v20.4s, v8.16b, v10.16b                          // acc_3_0
-  ldp q11, q10, [x12, #16]                               // raw_1, raw_0
-  and v12.16b, v11.16b, v0.16b                           // lo_1
-  ushr v11.16b, v11.16b, #4                              // hi_1
+  ldp q20, q19, [x11, #256]                              // acc_0_0, acc_1_0
+  ldp q22, q21, [x11, #288]                              // acc_2_0, acc_3_0
+  ldp q24, q23, [x11, #256]                              // acc_0_1, acc_1_1
+  ldp q26, q25, [x11, #288]                              // acc_2_1, acc_3_1
+  ldp q28, q27, [x11, #0]                                // a_0, a_1
+  ldp q30, q29, [x11, #32]                               // a_2, a_3
+  ldp q8, q31, [x11, #128]                               // a_0, a_1
+  ldp q10, q9, [x11, #160]                               // a_2, a_3
+  ldr q11, [x12, #0]                                     // raw_0
+  and v12.16b, v11.16b, v0.16b                           // lo_0
+  ushr v11.16b, v11.16b, #4                              // hi_0
   ldr q13, [x12, #64]                                    // tops
-  and v14.16b, v13.16b, v1.16b                           // tops
-  orr v12.16b, v12.16b, v14.16b                          // code_1
-  ushr v13.16b, v13.16b, #2                              // tops
-  and v13.16b, v13.16b, v1.16b                           // tops
-  orr v11.16b, v11.16b, v13.16b                          // code_1
-  smmla v23.4s, v27.16b, v12.16b                         // acc_0_1
-  smmla v22.4s, v26.16b, v12.16b                         // acc_1_1
-  smmla v25.4s, v29.16b, v12.16b                         // acc_2_1
-  smmla v24.4s, v28.16b, v12.16b                         // acc_3_1
-  smmla v23.4s, v31.16b, v11.16b                         // acc_0_1
-  smmla v22.4s, v30.16b, v11.16b                         // acc_1_1
-  smmla v25.4s, v9.16b, v11.16b                          // acc_2_1
-  smmla v24.4s, v8.16b, v11.16b                          // acc_3_1
-  ldp q27, q26, [x11, #64]                               // a_0, a_1
-  ldp q29, q28, [x11, #96]                               // a_2, a_3
-  ldp q31, q30, [x11, #192]                              // a_0, a_1
-  ldp q9, q8, [x11, #224]                                // a_2, a_3
-  and v11.16b, v10.16b, v0.16b                           // lo_0
-  ushr v10.16b, v10.16b, #4                              // hi_0
-  ldr q12, [x12, #64]                                    // tops
-  shl v13.16b, v12.16b, #3                               // tops
+  shl v14.16b, v13.16b, #4                               // tops
+  and v14.16b, v14.16b, v1.16b                           // tops
+  orr v12.16b, v12.16b, v14.16b                          // code_0
+  shl v13.16b, v13.16b, #2                               // tops
   and v13.16b, v13.16b, v1.16b                           // tops
   orr v11.16b, v11.16b, v13.16b                          // code_0
-  shl v12.16b, v12.16b, #1                               // tops
-  and v12.16b, v12.16b, v1.16b                           // tops
-  orr v10.16b, v10.16b, v12.16b                          // code_0
-  smmla v19.4s, v27.16b, v11.16b                         // acc_0_0
-  smmla v18.4s, v26.16b, v11.16b                         // acc_1_0
-  smmla v21.4s, v29.16b, v11.16b                         // acc_2_0
-  smmla v20.4s, v28.16b, v11.16b                         // acc_3_0
-  smmla v19.4s, v31.16b, v10.16b                         // acc_0_0
-  smmla v18.4s, v30.16b, v10.16b                         // acc_1_0
-  smmla v21.4s, v9.16b, v10.16b                          // acc_2_0
-  smmla v20.4s, v8.16b, v10.16b                          // acc_3_0
-  ldp q11, q10, [x12, #48]                               // raw_1, tops
-  and v12.16b, v11.16b, v0.16b                           // lo_1
-  ushr v11.16b, v11.16b, #4                              // hi_1
-  ushr v13.16b, v10.16b, #1                              // tops
+  smmla v20.4s, v28.16b, v12.16b                         // acc_0_0
+  smmla v19.4s, v27.16b, v12.16b                         // acc_1_0
+  smmla v22.4s, v30.16b, v12.16b                         // acc_2_0
+  smmla v21.4s, v29.16b, v12.16b                         // acc_3_0
+  smmla v20.4s, v8.16b, v11.16b                          // acc_0_0
+  smmla v19.4s, v31.16b, v11.16b                         // acc_1_0
+  smmla v22.4s, v10.16b, v11.16b                         // acc_2_0
+  smmla v21.4s, v9.16b, v11.16b                          // acc_3_0
+  ldp q12, q11, [x12, #16]                               // raw_1, raw_0
+  and v13.16b, v12.16b, v0.16b                           // lo_1
+  ushr v12.16b, v12.16b, #4                              // hi_1
+  ldr q14, [x12, #64]                                    // tops
+  and v15.16b, v14.16b, v1.16b                           // tops
+  orr v13.16b, v13.16b, v15.16b                          // code_1
+  ushr v14.16b, v14.16b, #2                              // tops
+  and v14.16b, v14.16b, v1.16b                           // tops
+  orr v12.16b, v12.16b, v14.16b                          // code_1
+  smmla v24.4s, v28.16b, v13.16b                         // acc_0_1
+  smmla v23.4s, v27.16b, v13.16b                         // acc_1_1
+  smmla v26.4s, v30.16b, v13.16b                         // acc_2_1
+  smmla v25.4s, v29.16b, v13.16b                         // acc_3_1
+  smmla v24.4s, v8.16b, v12.16b                          // acc_0_1
+  smmla v23.4s, v31.16b, v12.16b                         // acc_1_1
+  smmla v26.4s, v10.16b, v12.16b                         // acc_2_1
+  smmla v25.4s, v9.16b, v12.16b                          // acc_3_1
+  ldp q28, q27, [x11, #64]                               // a_0, a_1
+  ldp q30, q29, [x11, #96]                               // a_2, a_3
+  ldp q8, q31, [x11, #192]                               // a_0, a_1
+  ldp q10, q9, [x11, #224]                               // a_2, a_3
+  and v12.16b, v11.16b, v0.16b                           // lo_0
+  ushr v11.16b, v11.16b, #4                              // hi_0
+  ldr q13, [x12, #64]                                    // tops
+  shl v14.16b, v13.16b, #3                               // tops
+  and v14.16b, v14.16b, v1.16b                           // tops
+  orr v12.16b, v12.16b, v14.16b                          // code_0
+  shl v13.16b, v13.16b, #1                               // tops
   and v13.16b, v13.16b, v1.16b                           // tops
-  orr v12.16b, v12.16b, v13.16b                          // code_1
-  ushr v10.16b, v10.16b, #3                              // tops
-  and v10.16b, v10.16b, v1.16b                           // tops
-  orr v10.16b, v11.16b, v10.16b                          // code_1
-  smmla v23.4s, v27.16b, v12.16b                         // acc_0_1
-  smmla v22.4s, v26.16b, v12.16b                         // acc_1_1
-  smmla v25.4s, v29.16b, v12.16b                         // acc_2_1
-  smmla v24.4s, v28.16b, v12.16b                         // acc_3_1
-  smmla v23.4s, v31.16b, v10.16b                         // acc_0_1
-  smmla v22.4s, v30.16b, v10.16b                         // acc_1_1
-  smmla v25.4s, v9.16b, v10.16b                          // acc_2_1
-  smmla v24.4s, v8.16b, v10.16b                          // acc_3_1
-  ldr d26, [x12, #80]                                    // scale
-  fcvtl v26.4s, v26.4h                                   // scale_0
-  zip1 v27.2d, v26.2d, v26.2d                            // scale_columns
-  zip2 v28.2d, v26.2d, v26.2d                            // scale_columns
-  ldr x13, =3238002688
-  dup v29.4s, w13                                        // negated_half
+  orr v11.16b, v11.16b, v13.16b                          // code_0
+  smmla v20.4s, v28.16b, v12.16b                         // acc_0_0
+  smmla v19.4s, v27.16b, v12.16b                         // acc_1_0
+  smmla v22.4s, v30.16b, v12.16b                         // acc_2_0
+  smmla v21.4s, v29.16b, v12.16b                         // acc_3_0
+  smmla v20.4s, v8.16b, v11.16b                          // acc_0_0
+  smmla v19.4s, v31.16b, v11.16b                         // acc_1_0
+  smmla v22.4s, v10.16b, v11.16b                         // acc_2_0
+  smmla v21.4s, v9.16b, v11.16b                          // acc_3_0
+  ldp q12, q11, [x12, #48]                               // raw_1, tops
+  and v13.16b, v12.16b, v0.16b                           // lo_1
+  ushr v12.16b, v12.16b, #4                              // hi_1
+  ushr v14.16b, v11.16b, #1                              // tops
+  and v14.16b, v14.16b, v1.16b                           // tops
+  orr v13.16b, v13.16b, v14.16b                          // code_1
+  ushr v11.16b, v11.16b, #3                              // tops
+  and v11.16b, v11.16b, v1.16b                           // tops
+  orr v11.16b, v12.16b, v11.16b                          // code_1
+  smmla v24.4s, v28.16b, v13.16b                         // acc_0_1
+  smmla v23.4s, v27.16b, v13.16b                         // acc_1_1
+  smmla v26.4s, v30.16b, v13.16b                         // acc_2_1
+  smmla v25.4s, v29.16b, v13.16b                         // acc_3_1
+  smmla v24.4s, v8.16b, v11.16b                          // acc_0_1
+  smmla v23.4s, v31.16b, v11.16b                         // acc_1_1
+  smmla v26.4s, v10.16b, v11.16b                         // acc_2_1
+  smmla v25.4s, v9.16b, v11.16b                          // acc_3_1
+  ldr d27, [x12, #80]                                    // scale
+  fcvtl v27.4s, v27.4h                                   // scale_0
+  zip1 v28.2d, v27.2d, v27.2d                            // scale_columns
+  zip2 v29.2d, v27.2d, v27.2d                            // scale_columns
   ldr d30, [x12, #88]                                    // scale
   fcvtl v30.4s, v30.4h                                   // minimum_0
-  fmul v26.4s, v26.4s, v29.4s                            // half
-  fsub v26.4s, v26.4s, v30.4s                            // middle
-  zip1 v29.2d, v26.2d, v26.2d                            // scale_columns
-  zip2 v26.2d, v26.2d, v26.2d                            // scale_columns
-  scvtf v19.4s, v19.4s                                   // real
-  scvtf v23.4s, v23.4s                                   // real
-  scvtf v18.4s, v18.4s                                   // real
-  scvtf v22.4s, v22.4s                                   // real
-  scvtf v21.4s, v21.4s                                   // real
-  scvtf v25.4s, v25.4s                                   // real
+  fmul v27.4s, v27.4s, v18.4s                            // half
+  fsub v27.4s, v27.4s, v30.4s                            // middle
+  zip1 v30.2d, v27.2d, v27.2d                            // scale_columns
+  zip2 v27.2d, v27.2d, v27.2d                            // scale_columns
   scvtf v20.4s, v20.4s                                   // real
   scvtf v24.4s, v24.4s                                   // real
-  ldp q31, q30, [x11, #256]                              // sums_of_codes, sums_of_codes
-  sshr v31.4s, v31.4s, #3                                // sum_of_codes
-  scvtf v31.4s, v31.4s                                   // sums_of_codes
-  sshr v30.4s, v30.4s, #3                                // sum_of_codes
-  scvtf v30.4s, v30.4s                                   // sums_of_codes
-  ldp q9, q8, [x11, #288]                                // sums_of_codes, sums_of_codes
-  sshr v9.4s, v9.4s, #3                                  // sum_of_codes
-  scvtf v9.4s, v9.4s                                     // sums_of_codes
+  scvtf v19.4s, v19.4s                                   // real
+  scvtf v23.4s, v23.4s                                   // real
+  scvtf v22.4s, v22.4s                                   // real
+  scvtf v26.4s, v26.4s                                   // real
+  scvtf v21.4s, v21.4s                                   // real
+  scvtf v25.4s, v25.4s                                   // real
+  ldp q8, q31, [x11, #256]                               // sums_of_codes, sums_of_codes
   sshr v8.4s, v8.4s, #3                                  // sum_of_codes
   scvtf v8.4s, v8.4s                                     // sums_of_codes
-  ldp q11, q10, [x11, #320]                              // scale_rows, scale_rows
-  ldp q13, q12, [x11, #352]                              // scale_rows, scale_rows
-  fmul v19.4s, v19.4s, v27.4s                            // real
-  fmla v19.4s, v31.4s, v29.4s                            // real
-  fmla v2.4s, v19.4s, v11.4s                             // f_0
-  fmul v19.4s, v23.4s, v28.4s                            // real
-  fmla v19.4s, v31.4s, v26.4s                            // real
-  fmla v3.4s, v19.4s, v11.4s                             // f_1
-  fmul v18.4s, v18.4s, v27.4s                            // real
-  fmla v18.4s, v30.4s, v29.4s                            // real
-  fmla v4.4s, v18.4s, v10.4s                             // f_2
-  fmul v18.4s, v22.4s, v28.4s                            // real
-  fmla v18.4s, v30.4s, v26.4s                            // real
-  fmla v5.4s, v18.4s, v10.4s                             // f_3
-  fmul v18.4s, v21.4s, v27.4s                            // real
-  fmla v18.4s, v9.4s, v29.4s                             // real
-  fmla v6.4s, v18.4s, v13.4s                             // f_4
-  fmul v18.4s, v25.4s, v28.4s                            // real
-  fmla v18.4s, v9.4s, v26.4s                             // real
-  fmla v7.4s, v18.4s, v13.4s                             // f_5
-  fmul v18.4s, v20.4s, v27.4s                            // real
-  fmla v18.4s, v8.4s, v29.4s                             // real
-  fmla v16.4s, v18.4s, v12.4s                            // f_6
-  fmul v18.4s, v24.4s, v28.4s                            // real
-  fmla v18.4s, v8.4s, v26.4s                             // real
-  fmla v17.4s, v18.4s, v12.4s                            // f_7
+  sshr v31.4s, v31.4s, #3                                // sum_of_codes
+  scvtf v31.4s, v31.4s                                   // sums_of_codes
+  ldp q10, q9, [x11, #288]                               // sums_of_codes, sums_of_codes
+  sshr v10.4s, v10.4s, #3                                // sum_of_codes
+  scvtf v10.4s, v10.4s                                   // sums_of_codes
+  sshr v9.4s, v9.4s, #3                                  // sum_of_codes
+  scvtf v9.4s, v9.4s                                     // sums_of_codes
+  ldp q12, q11, [x11, #320]                              // scale_rows, scale_rows
+  ldp q14, q13, [x11, #352]                              // scale_rows, scale_rows
+  fmul v20.4s, v20.4s, v28.4s                            // real
+  fmla v20.4s, v8.4s, v30.4s                             // real
+  fmla v2.4s, v20.4s, v12.4s                             // f_0
+  fmul v20.4s, v24.4s, v29.4s                            // real
+  fmla v20.4s, v8.4s, v27.4s                             // real
+  fmla v3.4s, v20.4s, v12.4s                             // f_1
+  fmul v19.4s, v19.4s, v28.4s                            // real
+  fmla v19.4s, v31.4s, v30.4s                            // real
+  fmla v4.4s, v19.4s, v11.4s                             // f_2
+  fmul v19.4s, v23.4s, v29.4s                            // real
+  fmla v19.4s, v31.4s, v27.4s                            // real
+  fmla v5.4s, v19.4s, v11.4s                             // f_3
+  fmul v19.4s, v22.4s, v28.4s                            // real
+  fmla v19.4s, v10.4s, v30.4s                            // real
+  fmla v6.4s, v19.4s, v14.4s                             // f_4
+  fmul v19.4s, v26.4s, v29.4s                            // real
+  fmla v19.4s, v10.4s, v27.4s                            // real
+  fmla v7.4s, v19.4s, v14.4s                             // f_5
+  fmul v19.4s, v21.4s, v28.4s                            // real
+  fmla v19.4s, v9.4s, v30.4s                             // real
+  fmla v16.4s, v19.4s, v13.4s                            // f_6
+  fmul v19.4s, v25.4s, v29.4s                            // real
+  fmla v19.4s, v9.4s, v27.4s                             // real
+  fmla v17.4s, v19.4s, v13.4s                            // f_7
   add x11, x11, #384
   add x12, x12, #96
   subs x9, x9, #1                                        // next k
@@ -483,7 +487,8 @@ L(n_done):
   ldr d12, [sp, #40]
   ldr d13, [sp, #48]
   ldr d14, [sp, #56]
-  add sp, sp, #64
+  ldr d15, [sp, #64]
+  add sp, sp, #80
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -505,8 +510,10 @@ L(n_done):
   .seh_save_freg d13, 48
   ldr d14, [sp, #56]
   .seh_save_freg d14, 56
-  add sp, sp, #64
-  .seh_stackalloc 64
+  ldr d15, [sp, #64]
+  .seh_save_freg d15, 64
+  add sp, sp, #80
+  .seh_stackalloc 80
   .seh_endepilogue
   ret
   .seh_endproc

@@ -13,11 +13,12 @@
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  x13 -  v0 values
-//  v1 mask  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 a_3  v9 a_2  v10 raw_1 ...
-//  v11 raw_0 ...  v12 lo_0 ...  v16 f_6  v17 f_7  v18 acc_0_0 ...  v19 acc_0_1 ...  v20 acc_1_0 ...
-//  v21 acc_1_1 ...  v22 acc_2_0 ...  v23 acc_2_1 ...  v24 acc_3_0 ...  v25 acc_3_1 ...  v26 a_1 ...
-//  v27 a_0 ...  v28 a_3 ...  v29 a_2 ...  v30 a_1 ...  v31 a_0 ...
+//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  v0 values
+//  v1 mask  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 a_0 ...  v9 a_3  v10 a_2
+//  v11 raw_1 ...  v12 raw_0 ...  v13 lo_0 ...  v16 f_6  v17 f_7  v18 unit  v19 acc_0_0 ...
+//  v20 acc_0_1 ...  v21 acc_1_0 ...  v22 acc_1_1 ...  v23 acc_2_0 ...  v24 acc_2_1 ...
+//  v25 acc_3_0 ...  v26 acc_3_1 ...  v27 a_1 ...  v28 a_0 ...  v29 a_3 ...  v30 a_2 ...
+//  v31 a_1 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -47,26 +48,28 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qmx4c32p4x8_8x4_neon_i8mm_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #48
-  .cfi_def_cfa_offset 48
+  sub sp, sp, #64
+  .cfi_def_cfa_offset 64
   str x19, [sp, #0]
-  .cfi_offset x19, -48
+  .cfi_offset x19, -64
   str d8, [sp, #8]
-  .cfi_offset d8, -40
+  .cfi_offset d8, -56
   str d9, [sp, #16]
-  .cfi_offset d9, -32
+  .cfi_offset d9, -48
   str d10, [sp, #24]
-  .cfi_offset d10, -24
+  .cfi_offset d10, -40
   str d11, [sp, #32]
-  .cfi_offset d11, -16
+  .cfi_offset d11, -32
   str d12, [sp, #40]
-  .cfi_offset d12, -8
+  .cfi_offset d12, -24
+  str d13, [sp, #48]
+  .cfi_offset d13, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p8x8_qmx4c32p4x8_8x4_neon_i8mm_asm
   hint #34
   .seh_nop
-  sub sp, sp, #48
-  .seh_stackalloc 48
+  sub sp, sp, #64
+  .seh_stackalloc 64
   str x19, [sp, #0]
   .seh_save_reg x19, 0
   str d8, [sp, #8]
@@ -79,6 +82,8 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qmx4c32p4x8_8x4_neon_i8mm_asm:
   .seh_save_freg d11, 32
   str d12, [sp, #40]
   .seh_save_freg d12, 40
+  str d13, [sp, #48]
+  .seh_save_freg d13, 48
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -119,6 +124,8 @@ L(m):
   movi v16.2d, #0                                        // f_6
   movi v17.2d, #0                                        // f_7
   lsr x9, x10, #5                                        // blocks
+  ldr x11, =1056964608                                   // number
+  dup v18.4s, w11                                        // unit
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
   cbz x9, L(k_done)
@@ -126,83 +133,80 @@ L(m):
   .balign 64
 #endif
 L(k):
-  movi v18.2d, #0                                        // acc_0_0
-  movi v19.2d, #0                                        // acc_0_1
-  movi v20.2d, #0                                        // acc_1_0
-  movi v21.2d, #0                                        // acc_1_1
-  movi v22.2d, #0                                        // acc_2_0
-  movi v23.2d, #0                                        // acc_2_1
-  movi v24.2d, #0                                        // acc_3_0
-  movi v25.2d, #0                                        // acc_3_1
-  ldp q27, q26, [x11, #0]                                // a_0, a_1
-  ldp q29, q28, [x11, #32]                               // a_2, a_3
-  ldp q31, q30, [x11, #128]                              // a_0, a_1
-  ldp q9, q8, [x11, #160]                                // a_2, a_3
-  ldp q11, q10, [x12, #0]                                // raw_0, raw_1
-  and v12.16b, v11.16b, v1.16b                           // lo_0
-  ushr v11.16b, v11.16b, #4                              // hi_0
+  movi v19.2d, #0                                        // acc_0_0
+  movi v20.2d, #0                                        // acc_0_1
+  movi v21.2d, #0                                        // acc_1_0
+  movi v22.2d, #0                                        // acc_1_1
+  movi v23.2d, #0                                        // acc_2_0
+  movi v24.2d, #0                                        // acc_2_1
+  movi v25.2d, #0                                        // acc_3_0
+  movi v26.2d, #0                                        // acc_3_1
+  ldp q28, q27, [x11, #0]                                // a_0, a_1
+  ldp q30, q29, [x11, #32]                               // a_2, a_3
+  ldp q8, q31, [x11, #128]                               // a_0, a_1
+  ldp q10, q9, [x11, #160]                               // a_2, a_3
+  ldp q12, q11, [x12, #0]                                // raw_0, raw_1
+  and v13.16b, v12.16b, v1.16b                           // lo_0
+  ushr v12.16b, v12.16b, #4                              // hi_0
+  tbl v13.16b, {v0.16b}, v13.16b                         // value_0
   tbl v12.16b, {v0.16b}, v12.16b                         // value_0
-  tbl v11.16b, {v0.16b}, v11.16b                         // value_0
-  smmla v18.4s, v27.16b, v12.16b                         // acc_0_0
-  smmla v20.4s, v26.16b, v12.16b                         // acc_1_0
-  smmla v22.4s, v29.16b, v12.16b                         // acc_2_0
-  smmla v24.4s, v28.16b, v12.16b                         // acc_3_0
-  smmla v18.4s, v31.16b, v11.16b                         // acc_0_0
-  smmla v20.4s, v30.16b, v11.16b                         // acc_1_0
-  smmla v22.4s, v9.16b, v11.16b                          // acc_2_0
-  smmla v24.4s, v8.16b, v11.16b                          // acc_3_0
-  and v11.16b, v10.16b, v1.16b                           // lo_1
-  ushr v10.16b, v10.16b, #4                              // hi_1
+  smmla v19.4s, v28.16b, v13.16b                         // acc_0_0
+  smmla v21.4s, v27.16b, v13.16b                         // acc_1_0
+  smmla v23.4s, v30.16b, v13.16b                         // acc_2_0
+  smmla v25.4s, v29.16b, v13.16b                         // acc_3_0
+  smmla v19.4s, v8.16b, v12.16b                          // acc_0_0
+  smmla v21.4s, v31.16b, v12.16b                         // acc_1_0
+  smmla v23.4s, v10.16b, v12.16b                         // acc_2_0
+  smmla v25.4s, v9.16b, v12.16b                          // acc_3_0
+  and v12.16b, v11.16b, v1.16b                           // lo_1
+  ushr v11.16b, v11.16b, #4                              // hi_1
+  tbl v12.16b, {v0.16b}, v12.16b                         // value_1
   tbl v11.16b, {v0.16b}, v11.16b                         // value_1
-  tbl v10.16b, {v0.16b}, v10.16b                         // value_1
-  smmla v19.4s, v27.16b, v11.16b                         // acc_0_1
-  smmla v21.4s, v26.16b, v11.16b                         // acc_1_1
-  smmla v23.4s, v29.16b, v11.16b                         // acc_2_1
-  smmla v25.4s, v28.16b, v11.16b                         // acc_3_1
-  smmla v19.4s, v31.16b, v10.16b                         // acc_0_1
-  smmla v21.4s, v30.16b, v10.16b                         // acc_1_1
-  smmla v23.4s, v9.16b, v10.16b                          // acc_2_1
-  smmla v25.4s, v8.16b, v10.16b                          // acc_3_1
-  ldp q27, q26, [x11, #64]                               // a_0, a_1
-  ldp q29, q28, [x11, #96]                               // a_2, a_3
-  ldp q31, q30, [x11, #192]                              // a_0, a_1
-  ldp q9, q8, [x11, #224]                                // a_2, a_3
-  ldp q11, q10, [x12, #32]                               // raw_0, raw_1
-  and v12.16b, v11.16b, v1.16b                           // lo_0
-  ushr v11.16b, v11.16b, #4                              // hi_0
+  smmla v20.4s, v28.16b, v12.16b                         // acc_0_1
+  smmla v22.4s, v27.16b, v12.16b                         // acc_1_1
+  smmla v24.4s, v30.16b, v12.16b                         // acc_2_1
+  smmla v26.4s, v29.16b, v12.16b                         // acc_3_1
+  smmla v20.4s, v8.16b, v11.16b                          // acc_0_1
+  smmla v22.4s, v31.16b, v11.16b                         // acc_1_1
+  smmla v24.4s, v10.16b, v11.16b                         // acc_2_1
+  smmla v26.4s, v9.16b, v11.16b                          // acc_3_1
+  ldp q28, q27, [x11, #64]                               // a_0, a_1
+  ldp q30, q29, [x11, #96]                               // a_2, a_3
+  ldp q8, q31, [x11, #192]                               // a_0, a_1
+  ldp q10, q9, [x11, #224]                               // a_2, a_3
+  ldp q12, q11, [x12, #32]                               // raw_0, raw_1
+  and v13.16b, v12.16b, v1.16b                           // lo_0
+  ushr v12.16b, v12.16b, #4                              // hi_0
+  tbl v13.16b, {v0.16b}, v13.16b                         // value_0
   tbl v12.16b, {v0.16b}, v12.16b                         // value_0
-  tbl v11.16b, {v0.16b}, v11.16b                         // value_0
-  smmla v18.4s, v27.16b, v12.16b                         // acc_0_0
-  smmla v20.4s, v26.16b, v12.16b                         // acc_1_0
-  smmla v22.4s, v29.16b, v12.16b                         // acc_2_0
-  smmla v24.4s, v28.16b, v12.16b                         // acc_3_0
-  smmla v18.4s, v31.16b, v11.16b                         // acc_0_0
-  smmla v20.4s, v30.16b, v11.16b                         // acc_1_0
-  smmla v22.4s, v9.16b, v11.16b                          // acc_2_0
-  smmla v24.4s, v8.16b, v11.16b                          // acc_3_0
-  and v11.16b, v10.16b, v1.16b                           // lo_1
-  ushr v10.16b, v10.16b, #4                              // hi_1
+  smmla v19.4s, v28.16b, v13.16b                         // acc_0_0
+  smmla v21.4s, v27.16b, v13.16b                         // acc_1_0
+  smmla v23.4s, v30.16b, v13.16b                         // acc_2_0
+  smmla v25.4s, v29.16b, v13.16b                         // acc_3_0
+  smmla v19.4s, v8.16b, v12.16b                          // acc_0_0
+  smmla v21.4s, v31.16b, v12.16b                         // acc_1_0
+  smmla v23.4s, v10.16b, v12.16b                         // acc_2_0
+  smmla v25.4s, v9.16b, v12.16b                          // acc_3_0
+  and v12.16b, v11.16b, v1.16b                           // lo_1
+  ushr v11.16b, v11.16b, #4                              // hi_1
+  tbl v12.16b, {v0.16b}, v12.16b                         // value_1
   tbl v11.16b, {v0.16b}, v11.16b                         // value_1
-  tbl v10.16b, {v0.16b}, v10.16b                         // value_1
-  smmla v19.4s, v27.16b, v11.16b                         // acc_0_1
-  smmla v21.4s, v26.16b, v11.16b                         // acc_1_1
-  smmla v23.4s, v29.16b, v11.16b                         // acc_2_1
-  smmla v25.4s, v28.16b, v11.16b                         // acc_3_1
-  smmla v19.4s, v31.16b, v10.16b                         // acc_0_1
-  smmla v21.4s, v30.16b, v10.16b                         // acc_1_1
-  smmla v23.4s, v9.16b, v10.16b                          // acc_2_1
-  smmla v25.4s, v8.16b, v10.16b                          // acc_3_1
-  ldr s26, [x12, #64]                                    // scale
-  sshll v26.8h, v26.8b, #0                               // scale_0
-  sshll v26.4s, v26.4h, #0
-  shl v26.4s, v26.4s, #24                                // scale_0
-  ushr v26.4s, v26.4s, #1                                // scale_0
-  ldr x13, =1056964608
-  dup v27.4s, w13                                        // unit
-  fmul v26.4s, v26.4s, v27.4s                            // scale
-  zip1 v27.2d, v26.2d, v26.2d                            // scale_columns
-  zip2 v26.2d, v26.2d, v26.2d                            // scale_columns
-  scvtf v18.4s, v18.4s                                   // real
+  smmla v20.4s, v28.16b, v12.16b                         // acc_0_1
+  smmla v22.4s, v27.16b, v12.16b                         // acc_1_1
+  smmla v24.4s, v30.16b, v12.16b                         // acc_2_1
+  smmla v26.4s, v29.16b, v12.16b                         // acc_3_1
+  smmla v20.4s, v8.16b, v11.16b                          // acc_0_1
+  smmla v22.4s, v31.16b, v11.16b                         // acc_1_1
+  smmla v24.4s, v10.16b, v11.16b                         // acc_2_1
+  smmla v26.4s, v9.16b, v11.16b                          // acc_3_1
+  ldr s27, [x12, #64]                                    // scale
+  sshll v27.8h, v27.8b, #0                               // scale_0
+  sshll v27.4s, v27.4h, #0
+  shl v27.4s, v27.4s, #24                                // scale_0
+  ushr v27.4s, v27.4s, #1                                // scale_0
+  fmul v27.4s, v27.4s, v18.4s                            // scale
+  zip1 v28.2d, v27.2d, v27.2d                            // scale_columns
+  zip2 v27.2d, v27.2d, v27.2d                            // scale_columns
   scvtf v19.4s, v19.4s                                   // real
   scvtf v20.4s, v20.4s                                   // real
   scvtf v21.4s, v21.4s                                   // real
@@ -210,24 +214,25 @@ L(k):
   scvtf v23.4s, v23.4s                                   // real
   scvtf v24.4s, v24.4s                                   // real
   scvtf v25.4s, v25.4s                                   // real
-  ldp q29, q28, [x11, #256]                              // scale_rows, scale_rows
-  ldp q31, q30, [x11, #288]                              // scale_rows, scale_rows
-  fmul v18.4s, v18.4s, v29.4s                            // real
-  fmul v19.4s, v19.4s, v29.4s                            // real
-  fmul v20.4s, v20.4s, v28.4s                            // real
-  fmul v21.4s, v21.4s, v28.4s                            // real
-  fmul v22.4s, v22.4s, v31.4s                            // real
-  fmul v23.4s, v23.4s, v31.4s                            // real
-  fmul v24.4s, v24.4s, v30.4s                            // real
-  fmul v25.4s, v25.4s, v30.4s                            // real
-  fmla v2.4s, v18.4s, v27.4s                             // f_0
-  fmla v3.4s, v19.4s, v26.4s                             // f_1
-  fmla v4.4s, v20.4s, v27.4s                             // f_2
-  fmla v5.4s, v21.4s, v26.4s                             // f_3
-  fmla v6.4s, v22.4s, v27.4s                             // f_4
-  fmla v7.4s, v23.4s, v26.4s                             // f_5
-  fmla v16.4s, v24.4s, v27.4s                            // f_6
-  fmla v17.4s, v25.4s, v26.4s                            // f_7
+  scvtf v26.4s, v26.4s                                   // real
+  ldp q30, q29, [x11, #256]                              // scale_rows, scale_rows
+  ldp q8, q31, [x11, #288]                               // scale_rows, scale_rows
+  fmul v19.4s, v19.4s, v30.4s                            // real
+  fmul v20.4s, v20.4s, v30.4s                            // real
+  fmul v21.4s, v21.4s, v29.4s                            // real
+  fmul v22.4s, v22.4s, v29.4s                            // real
+  fmul v23.4s, v23.4s, v8.4s                             // real
+  fmul v24.4s, v24.4s, v8.4s                             // real
+  fmul v25.4s, v25.4s, v31.4s                            // real
+  fmul v26.4s, v26.4s, v31.4s                            // real
+  fmla v2.4s, v19.4s, v28.4s                             // f_0
+  fmla v3.4s, v20.4s, v27.4s                             // f_1
+  fmla v4.4s, v21.4s, v28.4s                             // f_2
+  fmla v5.4s, v22.4s, v27.4s                             // f_3
+  fmla v6.4s, v23.4s, v28.4s                             // f_4
+  fmla v7.4s, v24.4s, v27.4s                             // f_5
+  fmla v16.4s, v25.4s, v28.4s                            // f_6
+  fmla v17.4s, v26.4s, v27.4s                            // f_7
   add x11, x11, #320
   add x12, x12, #68
   subs x9, x9, #1                                        // next k
@@ -447,7 +452,8 @@ L(n_done):
   ldr d10, [sp, #24]
   ldr d11, [sp, #32]
   ldr d12, [sp, #40]
-  add sp, sp, #48
+  ldr d13, [sp, #48]
+  add sp, sp, #64
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -465,8 +471,10 @@ L(n_done):
   .seh_save_freg d11, 32
   ldr d12, [sp, #40]
   .seh_save_freg d12, 40
-  add sp, sp, #48
-  .seh_stackalloc 48
+  ldr d13, [sp, #48]
+  .seh_save_freg d13, 48
+  add sp, sp, #64
+  .seh_stackalloc 64
   .seh_endepilogue
   ret
   .seh_endproc

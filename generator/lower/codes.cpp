@@ -344,6 +344,10 @@ std::vector<Value> Multiplier::row_scales(const Tile1& t, const std::vector<Plac
   return all;
 }
 
+std::vector<Value> Multiplier::column_zeros(const Tile1& t, const std::vector<Value>& zeros) {
+  return column_scales(t, zeros);
+}
+
 std::vector<Value> Multiplier::negated_sums(const Tile1& t, const std::vector<Place>& rows) {
   std::vector<Value> all;
   for (const Place& at : rows) {
@@ -409,14 +413,23 @@ std::pair<Value, Value> raw_reals(const Tile1& t, Value high, Value low, Value b
   return {first, t.b.op(OpCode::fsub, {low, base}, {}, "real", Role::operand)};
 }
 
-std::pair<Value, Value> raw_negated_sums(const Tile1& t, Value start, Value base) {
-  // They start from -8 times the sum.
-  const Value eight = base == no_value
-                          ? t.b.op(OpCode::cvt_i32_f32, {start}, {}, "sums_of_codes", Role::operand)
+Value raw_negated_sum(const Tile1& t, Value start, Value base) {
+  return base == no_value ? t.b.op(OpCode::cvt_i32_f32, {start}, {}, "sums_of_codes", Role::operand)
                           : t.b.op(OpCode::fsub, {start, base}, {}, "sums_of_codes", Role::operand);
-  const Value part = splat32(t.b, 0x3e000000U, "eighth");
-  const Value high = t.b.op(OpCode::fadd, {eight, eight}, {}, "sums_of_codes", Role::operand);
-  return {high, t.b.op(OpCode::fmul, {eight, part}, {}, "sums_of_codes", Role::operand)};
+}
+
+void raw_zeros(const Tile1& t, int64_t columns, std::vector<Value>& zeros) {
+  const Value eighth = splat32(t.b, 0x3e000000U, "eighth");
+  const auto count = static_cast<size_t>(columns);
+  for (size_t i = 0; i < zeros.size(); ++i) {
+    if (i >= count) {
+      zeros[i] = zeros[i - count];
+    } else if (i % 2 == 0) {
+      zeros[i] = t.b.op(OpCode::fadd, {zeros[i], zeros[i]}, {}, "zeros", Role::operand);
+    } else {
+      zeros[i] = t.b.op(OpCode::fmul, {zeros[i], eighth}, {}, "zeros", Role::operand);
+    }
+  }
 }
 
 std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals, size_t every) {

@@ -298,14 +298,20 @@ class ColumnDot : public Multiplier {
     return all;
   }
 
+  std::vector<Value> column_zeros(const Tile1& t, const std::vector<Value>& zeros) override {
+    std::vector<Value> all = column_scales(t, zeros);
+    if (raw_) raw_zeros(t, t.vectors(), all);
+    return all;
+  }
+
   std::vector<Value> negated_sums(const Tile1& t, const std::vector<Place>& rows) override {
     if (!raw_) return Multiplier::negated_sums(t, rows);
     std::vector<Value> all;
     for (const Place& at : rows) {
       Value start = start_of_row(t, {at}, 0, "sums_of_codes");
       if (kr_ == 8) start = fold(t, start, start);
-      const auto [high, low] = raw_negated_sums(t, start, base_);
-      for (int64_t j = 0; j < t.vectors(); j += 2) all.insert(all.end(), {high, low});
+      const Value sum = raw_negated_sum(t, start, base_);
+      all.insert(all.end(), static_cast<size_t>(t.vectors()), sum);
     }
     return all;
   }

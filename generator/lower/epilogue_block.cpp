@@ -174,7 +174,7 @@ std::vector<Value> add_block_above_minimums(const Tile1& t, Multiplier& multipli
   const std::vector<Value> scales = scales_of_block(t, at.rhs, steps);
   const std::vector<Value> columns = multiplier.column_scales(t, scales);
   const std::vector<Value> middles =
-      multiplier.column_scales(t, negated_middles(t, at.rhs, scales, steps));
+      multiplier.column_zeros(t, negated_middles(t, at.rhs, scales, steps));
   const std::vector<Value> reals = multiplier.reals(t, acc);
   const std::vector<Value> negated =
       multiplier.negated_sums(t, all_in_block(t, sums, FieldKind::sums));
@@ -262,7 +262,7 @@ std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const KStat
   std::vector<Value> totals = at.carried;
   if (field_index(*t.rhs.layout, FieldKind::zero_points) >= 0) {
     const std::vector<Value> zeros =
-        multiplier.column_scales(t, block_columns(t, at.rhs, FieldKind::zero_points));
+        multiplier.column_zeros(t, block_columns(t, at.rhs, FieldKind::zero_points));
     const std::vector<Value> rows =
         multiplier.negated_sums(t, all_in_block(t, sums, FieldKind::sums));
     for (size_t i = 0; i < reals.size(); ++i) {

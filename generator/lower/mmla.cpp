@@ -124,6 +124,12 @@ class Mmla : public Multiplier {
     return all;
   }
 
+  std::vector<Value> column_zeros(const Tile1& t, const std::vector<Value>& zeros) override {
+    std::vector<Value> all = column_scales(t, zeros);
+    if (raw_) raw_zeros(t, halves_, all);
+    return all;
+  }
+
   std::vector<Value> negated_sums(const Tile1& t, const std::vector<Place>& rows) override {
     if (!is_segment(t)) return Multiplier::negated_sums(t, rows);
     std::vector<Value> all;
@@ -135,8 +141,8 @@ class Mmla : public Multiplier {
         all.insert(all.end(), static_cast<size_t>(halves_), real);
         continue;
       }
-      const auto [high, low] = raw_negated_sums(t, start, base_);
-      for (int64_t i = 0; i < halves_; i += 2) all.insert(all.end(), {high, low});
+      const Value sum = raw_negated_sum(t, start, base_);
+      all.insert(all.end(), static_cast<size_t>(halves_), sum);
     }
     return all;
   }

@@ -227,8 +227,10 @@ class Multiplier : public Accumulation {
   virtual std::vector<Value> column_scales(const Tile1& t, const std::vector<Value>& scales);
   /// ... and from where the rows' scales are ...
   virtual std::vector<Value> row_scales(const Tile1& t, const std::vector<Place>& rows);
-  /// ... and, where columns have zero points, what those are multiplied by to be added before:
-  /// minus the sums of codes of the rows' blocks, from where those are (as for start()) ...
+  /// ... and, where columns have zero points, those, from vectors of outputs, and what they are
+  /// multiplied by to be added before: minus the sums of codes of the rows' blocks, from where
+  /// those are (as for start()). The products count; a power of two may go to either factor ...
+  virtual std::vector<Value> column_zeros(const Tile1& t, const std::vector<Value>& zeros);
   virtual std::vector<Value> negated_sums(const Tile1& t, const std::vector<Place>& rows);
   /// ... and all blocks' scaled sums, row-major.
   virtual Rows arrange(const Tile1& t, const std::vector<Value>& totals);
@@ -245,9 +247,11 @@ uint32_t base_of_sums(const Variant& v);
 /// High and low sums of raw bytes as f32: 16 * high + low - low, and low without the base;
 /// no_value: they are no floats yet.
 std::pair<Value, Value> raw_reals(const Tile1& t, Value high, Value low, Value base);
-/// What zero points of either are multiplied by: minus the sum of codes as f32, 16 times and once,
-/// from vectors that accumulators start from.
-std::pair<Value, Value> raw_negated_sums(const Tile1& t, Value start, Value base);
+/// Minus the sum of codes as f32, 8 times, from vectors that accumulators start from ...
+Value raw_negated_sum(const Tile1& t, Value start, Value base);
+/// ... and the columns' zero points for those, of the first `columns` vectors, which rows repeat:
+/// twice those of high and an eighth of those of low sums in turn.
+void raw_zeros(const Tile1& t, int64_t columns, std::vector<Value>& zeros);
 /// Whether all codes are multiplied as high nibbles, so that sums are 16 times too large ...
 bool has_high_nibbles(const Variant& v);
 /// ... which their floats are not ...

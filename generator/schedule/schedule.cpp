@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "schedule/allocate.h"
+#include "schedule/hoist.h"
 #include "schedule/pipeline.h"
 #include "schedule/select.h"
 #include "schedule/simulate.h"
@@ -24,11 +25,10 @@ double hot_cycles(const Scheduled& scheduled, const CoreModel& core) {
   return loop == nullptr ? 0 : cycles_per_iteration(scheduled.allocated, *loop, core);
 }
 
-}  // namespace
-
-Scheduled schedule(const Program& ordered, const CoreModel& core, bool paired_loads) {
+/// The best that fits, if anything does; else `failed`.
+std::optional<Scheduled> fastest(const Program& ordered, const CoreModel& core, bool paired_loads,
+                                 std::optional<AllocationError>& failed) {
   std::optional<Scheduled> best;
-  std::optional<AllocationError> failed;
   const SelectOptions all{}, neighbors{.only_neighbors = true}, pairs{.loads_per_row = 2},
       single{.loads_per_row = 1};
   for (const SelectOptions& loads : {all, pairs, neighbors, single}) {
@@ -46,8 +46,21 @@ Scheduled schedule(const Program& ordered, const CoreModel& core, bool paired_lo
       break;
     }
   }
-  if (!best) throw *failed;
-  return std::move(*best);
+  return best;
+}
+
+}  // namespace
+
+Scheduled schedule(const Program& ordered, const CoreModel& core, bool paired_loads) {
+  std::optional<AllocationError> failed;
+  Program counted = clone(ordered);
+  for (int constants = hoist_constants(counted, 0); constants >= 0; --constants) {
+    Program hoisted = clone(ordered);
+    hoist_constants(hoisted, constants);
+    std::optional<Scheduled> best = fastest(hoisted, core, paired_loads, failed);
+    if (best) return std::move(*best);
+  }
+  throw *failed;
 }
 
 }  // namespace tw

@@ -15,7 +15,8 @@ struct Scheduled {
 
 /// Selects, pipelines and allocates: with long register lists, pairs or single loads, whatever is
 /// fastest by the core's model, the fewest instructions when equal. Where register lists or
-/// pipelining take registers that are not there, does with shorter ones, or without. Throws
+/// pipelining take registers that are not there, does with shorter ones, or without; likewise with
+/// constants of hot loops, which stand in front of them as far as registers go. Throws
 /// AllocationError when nothing fits and std::runtime_error when the ISA lacks an instruction.
 Scheduled schedule(const Program& ordered, const CoreModel& core, bool paired_loads = false);
 
