@@ -151,8 +151,10 @@ std::vector<Case> portion_cases(const tw_kernel& kernel) {
 std::vector<Case> deep_cases(const tw_kernel& kernel) {
   std::vector<Case> cases;
   for (Values values : {Values::extreme, Values::random}) {
+    // Extreme values are what overflows; rounding shows in shorter rows, too.
+    const bool deepest = is_long() || values == Values::extreme;
     Case test = whole(std::max<size_t>(2, tile_rows(kernel)),
-                      std::min<size_t>(4, tile_columns(kernel)), 16384);
+                      std::min<size_t>(4, tile_columns(kernel)), deepest ? 16384 : 4096);
     test.values = values;
     cases.push_back(test);
   }

@@ -296,7 +296,7 @@ TEST(SavedDevice, NeverGetsAKernelThatItLacks) {
   for (const std::string& name : device_names()) {
     const tw_device device = saved_device(name);
     expect_only_what_runs(device);
-    for (int bit = 0; bit < 64; bit += test::is_sanitized ? 9 : 1) {
+    for (int bit = 0; bit < 64; bit += tw::test::is_sanitized ? 9 : 1) {
       tw_device less = device;
       less.features &= ~(tw_features{1} << bit);
       if (less.features != device.features) expect_only_what_runs(less);
