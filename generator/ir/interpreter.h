@@ -59,6 +59,7 @@ struct Arguments {
 struct RunOptions {
   VectorLength vl;
   bool physical = false;  ///< keep values in physical registers (the Program is allocated)
+  bool verified = false;  ///< it has run before, so that nothing is left to find
 };
 
 struct RunCounts {

@@ -32,6 +32,7 @@ class Preparer {
     region(program_.body);
     lay_out();
     inner_ = first_inner_;
+    next_meaning_ = 0;
     prepared_->steps = region(program_.body);
     prepared_->args = place(program_.args);
     return std::move(prepared_);
@@ -132,11 +133,20 @@ class Preparer {
     steps.push_back(std::move(plain));
   }
 
+  /// Looked up in the first walk; the second meets the same rows in the same order.
+  const std::vector<RowStep>& meaning_of(const Op& op) {
+    if (prepared_->bytes.empty()) {
+      meanings_.push_back(row_steps(program_, op));
+      return meanings_.back();
+    }
+    return meanings_[next_meaning_++];
+  }
+
   /// Results of a row of several operations are written when all of them are done, as an
   /// instruction does.
   void row(const Op& op, std::vector<Step>& steps) {
     size_t first = steps.size();
-    std::vector<RowStep> meaning = row_steps(program_, op);
+    const std::vector<RowStep>& meaning = meaning_of(op);
     std::vector<Storage> made(meaning.size());
     std::vector<Storage> operands;
     for (size_t i = 0; i < op.row->operands.size(); ++i) {
@@ -218,6 +228,8 @@ class Preparer {
   std::vector<size_t> index_;  ///< value -> room
   std::vector<Room> rooms_;
   size_t first_inner_ = 0, inner_ = 0;  ///< rooms that no value has
+  std::vector<std::vector<RowStep>> meanings_;
+  size_t next_meaning_ = 0;
 };
 
 }  // namespace

@@ -6,7 +6,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <ostream>
+#include <set>
+#include <sstream>
 
 #include "interpreter/random_variant.h"
 #include "interpreter/run_program.h"
@@ -55,7 +58,7 @@ size_t chunk_of(size_t k, Random& random) {
 }
 
 /// Runs the Program of every stage; false after a failure.
-bool run_stages(const Compiled& compiled, Random& random, Counts& counts) {
+bool run_stages(const Compiled& compiled, bool verified, Random& random, Counts& counts) {
   const Variant& variant = *compiled.variant;
   CallOptions options = random_call(variant, random);
   const Codes drawn = random_codes(variant, options.vl, random);
@@ -65,7 +68,7 @@ bool run_stages(const Compiled& compiled, Random& random, Counts& counts) {
   const auto good = [&](const char* stage, const Program& program, bool physical) {
     ++counts.runs;
     counts.physical += physical ? 1 : 0;
-    const std::string wrong = run_and_compare(program, call, physical);
+    const std::string wrong = run_and_compare(program, call, physical, verified);
     EXPECT_EQ(wrong, "") << stage << ": " << describe(variant) << ", m=" << codes.m
                          << " n=" << codes.n << " k=" << codes.k << " vl=" << options.vl.vl
                          << " svl=" << options.vl.svl;
@@ -94,7 +97,7 @@ void try_variants(const Ground& ground, const CoreModel& core, int rounds, Rando
     }
     ++counts.variants;
     for (int i = 0; i < 3; ++i) {
-      if (!run_stages(*compiled, random, counts)) return;
+      if (!run_stages(*compiled, i > 0, random, counts)) return;
     }
   }
 }
@@ -103,6 +106,7 @@ void try_variants(const Ground& ground, const CoreModel& core, int rounds, Rando
 struct Table {
   std::filesystem::path folder;
   std::string name;
+  std::set<std::string> share;  ///< of the grounds that it has, those that no other table takes
 };
 
 void PrintTo(const Table& table, std::ostream* out) {
@@ -198,22 +202,45 @@ bool prints(const Isa& isa, OpCode code) {
   return row != nullptr && !row->assembly.empty();
 }
 
+/// All but the ISA.
+std::string key_of(const Ground& ground) {
+  std::ostringstream text;
+  text << name(ground.technique) << ' ' << ground.lhs << ' ' << ground.rhs << ' '
+       << name(ground.style) << ' ' << name(ground.scales) << ' ' << name(ground.sums) << ' '
+       << ground.indirect;
+  return text.str();
+}
+
 /// Shipped tables and those of the tests, without the ones that others only extend.
 std::vector<Table> tables() {
   std::vector<Table> all;
+  std::map<std::string, std::vector<size_t>> holders;
   for (const char* folder : {"templates", "tests/fake_isa"}) {
     IsaLibrary isas(source_dir / folder);
     for (const std::string& name : isas.known()) {
-      if (!grounds(isas.get(name)).empty()) all.push_back({source_dir / folder, name});
+      const std::vector<Ground> here = grounds(isas.get(name));
+      for (const Ground& ground : here) {
+        std::vector<size_t>& holder = holders[key_of(ground)];
+        if (holder.empty() || holder.back() != all.size()) holder.push_back(all.size());
+      }
+      if (!here.empty()) all.push_back({source_dir / folder, name, {}});
     }
   }
+  size_t turn = 0;
+  for (const auto& [key, holder] : holders) all[holder[turn++ % holder.size()]].share.insert(key);
   return all;
+}
+
+/// Sanitizers look at C++ that all tables share, and say nothing of what it computes: there a
+/// ground has its turn on one table of those that have it.
+bool is_left_out(const Table& table, const Ground& ground) {
+  return is_sanitized && !is_long() && table.share.count(key_of(ground)) == 0;
 }
 
 class Interpreter : public testing::TestWithParam<Table> {};
 
 TEST_P(Interpreter, AgreesWithTheReference) {
-  const int rounds = is_long() ? (is_sanitized ? 40 : 200) : (is_sanitized ? 2 : 14);
+  const int rounds = is_long() ? (is_sanitized ? 40 : 200) : (is_sanitized ? 2 : 8);
   IsaLibrary isas(GetParam().folder);
   const Isa& isa = isas.get(GetParam().name);
   const CoreModel core = read_core(source_dir / "templates", isa.default_core);
@@ -223,6 +250,7 @@ TEST_P(Interpreter, AgreesWithTheReference) {
   Isa unprinted = isa;
   unprinted.can_print_assembly = false;
   for (Ground ground : grounds(isa)) {
+    if (is_left_out(GetParam(), ground)) continue;
     const bool halves = ground.blocks() || ground.rhs == std::string("f16");
     if (halves && !prints(isa, OpCode::cvt_f16_f32)) ground.isa = &unprinted;
     const bool bf16 = ground.blocks() || ground.rhs == std::string("bf16");
@@ -235,6 +263,7 @@ TEST_P(Interpreter, AgreesWithTheReference) {
   std::printf("%s: seed %u, %d variants (%d refused), %d runs, %d of them on registers, %.1f s\n",
               isa.name.c_str(), seed(), counts.variants, counts.refused, counts.runs,
               counts.physical, took.count());
+  if (is_sanitized) return;  // by few draws it may be
   EXPECT_GT(8 * counts.variants, counts.variants + counts.refused) << "most were refused";
 }
 

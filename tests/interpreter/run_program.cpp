@@ -128,7 +128,8 @@ Call::Call(const Variant& variant, Codes codes, const CallOptions& options)
       is_static(*variant.family.lhs) ? multiply(as_static(this->codes)) : multiply(this->codes);
 }
 
-std::string run_and_compare(const Program& program, const Call& call, bool physical) {
+std::string run_and_compare(const Program& program, const Call& call, bool physical,
+                            bool verified) {
   const Variant& variant = *call.variant;
   const Codes& codes = call.codes;
   const CallOptions& options = call.options;
@@ -185,7 +186,7 @@ std::string run_and_compare(const Program& program, const Call& call, bool physi
     set(ArgField::dst_zero_point, static_cast<uint32_t>(in.dst_zero_point));
   }
   try {
-    run(program, arguments, memory, {.vl = vl, .physical = physical});
+    run(program, arguments, memory, {.vl = vl, .physical = physical, .verified = verified});
   } catch (const Fault& fault) {
     return std::string("fault: ") + fault.what();
   }

@@ -32,7 +32,8 @@ struct Call {
 };
 
 /// Runs it, on physical registers or not. Empty when all outputs are right to the bit and no other
-/// byte was written, else what is wrong.
-std::string run_and_compare(const Program& program, const Call& call, bool physical);
+/// byte was written, else what is wrong. `verified`: it has run before.
+std::string run_and_compare(const Program& program, const Call& call, bool physical,
+                            bool verified = false);
 
 }  // namespace tw::test

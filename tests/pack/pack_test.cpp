@@ -11,9 +11,9 @@ namespace {
 /// Emulators are slow, and so are sanitizers.
 size_t random_count() {
 #if defined(__x86_64__)
-  constexpr size_t some = is_sanitized ? 40 : 120, many = 400;
+  constexpr size_t some = is_sanitized ? 15 : 60, many = 400;
 #else
-  constexpr size_t some = 25, many = 150;
+  constexpr size_t some = 15, many = 150;
 #endif
   return is_long() ? many : some;
 }

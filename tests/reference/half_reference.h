@@ -13,6 +13,12 @@
 
 namespace tw::test {
 
+/// type == name without a call: matrices are converted value by value, some by emulated machines.
+template <size_t n>
+bool is(const std::string& type, const char (&name)[n]) {
+  return type.size() == n - 1 && std::memcmp(type.data(), name, n - 1) == 0;
+}
+
 /// The nearest f16, ties to even.
 inline uint16_t half_bits(float value) {
   const auto sign = static_cast<uint16_t>(std::signbit(value) ? 0x8000 : 0);
@@ -36,8 +42,8 @@ inline float half_value(uint16_t bits) {
 
 /// How many bits a float keeps as "f16", "bf16" or "f32".
 inline size_t bytes_of_float(const std::string& type) {
-  if (type == "i8" || type == "s8" || type == "e8m0") return 1;
-  return type == "f32" ? 4 : 2;
+  if (is(type, "i8") || is(type, "s8") || is(type, "e8m0")) return 1;
+  return is(type, "f32") ? 4 : 2;
 }
 
 /// The power of two not above its size that is a normal f32; of 2^-127 and what is no number none
@@ -50,9 +56,9 @@ inline float power_of_two(float value) {
 
 /// To nearest even; `value` with all that the type cannot hold rounded off.
 inline float rounded_to(const std::string& type, float value) {
-  if (type == "e8m0") return power_of_two(value);
-  if (type == "f32" || type == "i8" || !std::isfinite(value) || value == 0) return value;
-  const bool half = type == "f16";
+  if (is(type, "e8m0")) return power_of_two(value);
+  if (is(type, "f32") || is(type, "i8") || !std::isfinite(value) || value == 0) return value;
+  const bool half = is(type, "f16");
   int exponent = 0;
   std::frexp(value, &exponent);  // 2^(exponent - 1) <= |value|
   const int lowest = half ? -24 : -133;
@@ -66,10 +72,10 @@ inline float rounded_to(const std::string& type, float value) {
 inline uint32_t float_bits(const std::string& type, float value) {
   uint32_t bits = 0;
   std::memcpy(&bits, &value, sizeof bits);
-  if (type == "f32") return bits;
-  if (type == "bf16") return bits >> 16;
-  if (type == "i8") return static_cast<uint8_t>(static_cast<int>(value));
-  if (type == "e8m0") return bits >> 23;
+  if (is(type, "f32")) return bits;
+  if (is(type, "bf16")) return bits >> 16;
+  if (is(type, "i8")) return static_cast<uint8_t>(static_cast<int>(value));
+  if (is(type, "e8m0")) return bits >> 23;
   const uint32_t sign = bits >> 16 & 0x8000;
   if (std::isnan(value)) return sign | 0x7e00;
   if (std::isinf(value)) return sign | 0x7c00;
@@ -99,10 +105,10 @@ inline std::vector<uint8_t> bytes_of_floats(const std::string& type,
 
 /// The value of such bits, exact.
 inline float value_of_bits(const std::string& type, uint32_t bits) {
-  if (type == "f16") return half_value(static_cast<uint16_t>(bits));
-  if (type == "i8") return static_cast<int8_t>(bits);
-  if (type == "bf16") bits <<= 16;
-  if (type == "e8m0") bits <<= 23;
+  if (is(type, "f16")) return half_value(static_cast<uint16_t>(bits));
+  if (is(type, "i8")) return static_cast<int8_t>(bits);
+  if (is(type, "bf16")) bits <<= 16;
+  if (is(type, "e8m0")) bits <<= 23;
   float value = 0;
   std::memcpy(&value, &bits, sizeof value);
   return value;

@@ -7,6 +7,7 @@
 #include "schedule/pipeline.h"
 #include "schedule/select.h"
 #include "spec/core_reader.h"
+#include "support/environment.h"
 
 namespace tw::test {
 namespace {
@@ -42,7 +43,7 @@ TEST(Stages, RandomProgramsComputeTheSameAfterEach) {
       read_core(std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates", "cortex-a510");
   int allocated = 0;
   int pipelined = 0;
-  constexpr uint32_t programs = 600;
+  const uint32_t programs = is_sanitized && !is_long() ? 60 : 600;
   for (uint32_t seed = 1; seed <= programs && !testing::Test::HasFatalFailure(); ++seed) {
     Program program = random_program(fake_isa(), seed);
     Stages stages(program, seed);
@@ -63,8 +64,8 @@ TEST(Stages, RandomProgramsComputeTheSameAfterEach) {
     stages.check(program, "allocated");
     stages.check(program, "allocated, on registers", true);
   }
-  EXPECT_GE(allocated, 300);
-  EXPECT_GE(pipelined, 20);
+  EXPECT_GE(allocated, static_cast<int>(programs / 2));
+  EXPECT_GE(pipelined, static_cast<int>(programs / 30));
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ class Choices : public testing::Test {
   void expect(const std::vector<Record>& records, const std::vector<std::string>& lines) {
     const Ran shipped = ship(records);
     ASSERT_EQ(shipped.status, 0) << shipped.output;
-    const Ran ran = build(folder_, "-DCMAKE_C_COMPILER='" TILEWRIGHT_C_COMPILER "'");
+    const Ran ran = build(folder_, quickly + "-DCMAKE_C_COMPILER='" TILEWRIGHT_C_COMPILER "'");
     EXPECT_EQ(ran.status, 0) << ran.output;
     for (const std::string& line : lines) {
       EXPECT_NE(ran.output.find(line), std::string::npos) << line << "\n" << ran.output;
@@ -112,7 +112,7 @@ TEST_F(Choices, TheShippedTestNoticesARuntimeThatForgetsThem) {
   const size_t at = text.find(right);
   ASSERT_NE(at, std::string::npos);
   std::ofstream(file) << text.erase(at, right.size());
-  const Ran ran = build(folder_, "-DCMAKE_C_FLAGS=-Wno-unused-parameter");
+  const Ran ran = build(folder_, quickly + "-DCMAKE_C_FLAGS=-Wno-unused-parameter");
   EXPECT_NE(ran.status, 0);
   EXPECT_NE(ran.output.find("WRONG choice"), std::string::npos) << ran.output;
 }

@@ -177,7 +177,7 @@ TEST(Ship, ItsTestNoticesAWrongKernel) {
     ASSERT_NE(at, std::string::npos) << from;
     std::string wrong = good;
     std::ofstream(kernel) << wrong.replace(at, from.size(), to);
-    const Ran ran = build(folder, "");
+    const Ran ran = build(folder, quickly);
     EXPECT_NE(ran.status, 0) << ran.output;
     EXPECT_NE(ran.output.find("WRONG"), std::string::npos) << ran.output;
   }
@@ -190,7 +190,7 @@ TEST(Ship, RunsOn64BitArm) {
   }
   const Folder folder;
   ASSERT_EQ(ship(folder, one_of_each({"neon", "neon_i8mm", "sve2"})).status, 0);
-  const Ran ran = build(folder, "-DCMAKE_TOOLCHAIN_FILE='" TILEWRIGHT_ARM_TOOLCHAIN "'");
+  const Ran ran = build(folder, quickly + "-DCMAKE_TOOLCHAIN_FILE='" TILEWRIGHT_ARM_TOOLCHAIN "'");
   EXPECT_EQ(ran.status, 0) << ran.output;
   for (const char* isa : {"f32p[^ ]*_neon", "neon_i8mm", "sve2", "scalar"}) {
     EXPECT_TRUE(std::regex_search(ran.output, std::regex(std::string("runs  .*_") + isa))) << isa;

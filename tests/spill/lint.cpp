@@ -128,6 +128,10 @@ int lint(const Levels& levels) {
   for (size_t i = 0; i < tw_generated_attention_kernel_count; ++i) {
     add(tw_generated_attention_kernels[i].kernel);
   }
+  // Those that are compiled together need the same header of intrinsics, or none.
+  std::stable_sort(kernels.begin(), kernels.end(), [](const tw_kernel* a, const tw_kernel* b) {
+    return std::string(a->isa) < b->isa;
+  });
   std::printf(
       "Hot loops of compiled intrinsics: instructions, multiplications, vector stores to "
       "and loads from the\nstack; for each of");
