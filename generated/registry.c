@@ -5,8 +5,8 @@
 //
 // from   specs/attention_f32_f32_f16.yaml (52989ffaea8cc7af)
 // from   specs/attention_f32_f32_qsi8c32.yaml (6c89d36abbbb5795)
-// from   specs/dwconv_clamp_f16_f16_f16p.yaml (a39f42ad35c06528)
-// from   specs/dwconv_clamp_f32_f32_f32p.yaml (dae1958180fb5970)
+// from   specs/dwconv_clamp_f16_f16_f16p.yaml (278eb08137b859e9)
+// from   specs/dwconv_clamp_f32_f32_f32p.yaml (f00edf84cd422dc1)
 // from   specs/dwconv_clamp_qai8_qai8_qsi8cxp.yaml (5fcbf1992df3ae36)
 // from   specs/imatmul_clamp_f32_f32_f32p.yaml (e8021fb91bdc9eb7)
 // from   specs/matmul_clamp_f16_f16_f16p.yaml (b435761e2aef4b6a)
@@ -27297,7 +27297,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 19,
         .macs_per_cycle = 4.0,
-        .content_hash = UINT64_C(0x067b0bc5aa5d920a),
+        .content_hash = UINT64_C(0x353740f8ff27538e),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
@@ -30888,7 +30888,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 19,
         .macs_per_cycle = 3.9,
-        .content_hash = UINT64_C(0xc051cfbe3798be3f),
+        .content_hash = UINT64_C(0x79b39d8d54514eff),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
@@ -30942,7 +30942,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 19,
         .macs_per_cycle = 3.9,
-        .content_hash = UINT64_C(0x0bf988e2c989b5e0),
+        .content_hash = UINT64_C(0x2a1520c5725fe1de),
         .spills = "none",
         .core = "sme",
         .in_order = 0,

@@ -8,7 +8,7 @@
 //     | 256 x k bits of codes | 16 f32 x bias |
 // tile 7 x 32: needs 25 vector registers on avx512f (14 accumulators + 11 operands), 32 exist
 //
-// from   specs/dwconv_clamp_f16_f16_f16p.yaml (a39f42ad35c06528)
+// from   specs/dwconv_clamp_f16_f16_f16p.yaml (278eb08137b859e9)
 // again  tilewright generate
 //
 // Registers in loop pixels:

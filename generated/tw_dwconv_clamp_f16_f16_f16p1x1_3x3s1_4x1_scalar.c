@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes | 1 f32 x bias |
 // tile 4 x 1: needs 12 vector registers on scalar (4 accumulators + 8 operands), 32 exist
 //
-// from   specs/dwconv_clamp_f16_f16_f16p.yaml (a39f42ad35c06528)
+// from   specs/dwconv_clamp_f16_f16_f16p.yaml (278eb08137b859e9)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 4 f32 x bias |
 // tile 7 x 4: needs 14 vector registers on neon (7 accumulators + 7 operands), 32 exist
 //
-// from   specs/dwconv_clamp_f16_f16_f16p.yaml (a39f42ad35c06528)
+// from   specs/dwconv_clamp_f16_f16_f16p.yaml (278eb08137b859e9)
 // again  tilewright generate
 //
 // Registers in loop pixels:

@@ -15,10 +15,10 @@
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile  x7 k
 //  x19 k_left  x9 rhs_7  x10 rhs_1  x11 rhs_2  x12 rhs_3  x13 rhs_4  x14 rhs_5  x15 rhs_6
 //  x20 lhs_panel  x21 rhs_panel  x22 rhs_1  x23 rhs_2  x24 rhs_3  x25 rhs_4  x26 rhs_5  x27 rhs_6
-//  x28 rhs_7  z0 acc0_0 ...  z1 acc0_1 ...  z2 acc0_2 ...  z3 acc0_3 ...  z4 acc0_4 ...
-//  z5 acc0_5 ...  z6 acc0_6 ...  z7 acc0_7 ...  z16 acc0_8 ...  z17 acc0_9 ...  z18 acc0_10 ...
-//  z19 acc0_11 ...  z20 acc0_12 ...  z21 acc0_13 ...  z22 acc0_14 ...  z23 acc0_15 ...  z24 a_0
-//  z25 w_0 ...
+//  x28 rhs_7  z0 a_0  z1 w_0 ...  z2 acc0_0 ...  z3 acc0_1 ...  z6 acc0_2 ...  z7 acc0_3 ...
+//  z16 acc0_4 ...  z17 acc0_5 ...  z18 acc0_6 ...  z19 acc0_7 ...  z20 acc0_8 ...  z21 acc0_9 ...
+//  z22 acc0_10 ...  z23 acc0_11 ...  z24 acc0_12 ...  z25 acc0_13 ...  z26 acc0_14 ...
+//  z27 acc0_15 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
 #if defined(__ELF__)
@@ -220,22 +220,22 @@ L(m):
   add x9, x15, x9
   cmp x19, #0                                            // rhs_7
   csel x9, x15, x9, eq
-  mov z0.b, #0                                           // acc0_0
-  mov z1.b, #0                                           // acc0_1
-  mov z2.b, #0                                           // acc0_2
-  mov z3.b, #0                                           // acc0_3
-  mov z4.b, #0                                           // acc0_4
-  mov z5.b, #0                                           // acc0_5
-  mov z6.b, #0                                           // acc0_6
-  mov z7.b, #0                                           // acc0_7
-  mov z16.b, #0                                          // acc0_8
-  mov z17.b, #0                                          // acc0_9
-  mov z18.b, #0                                          // acc0_10
-  mov z19.b, #0                                          // acc0_11
-  mov z20.b, #0                                          // acc0_12
-  mov z21.b, #0                                          // acc0_13
-  mov z22.b, #0                                          // acc0_14
-  mov z23.b, #0                                          // acc0_15
+  mov z2.b, #0                                           // acc0_0
+  mov z3.b, #0                                           // acc0_1
+  mov z6.b, #0                                           // acc0_2
+  mov z7.b, #0                                           // acc0_3
+  mov z16.b, #0                                          // acc0_4
+  mov z17.b, #0                                          // acc0_5
+  mov z18.b, #0                                          // acc0_6
+  mov z19.b, #0                                          // acc0_7
+  mov z20.b, #0                                          // acc0_8
+  mov z21.b, #0                                          // acc0_9
+  mov z22.b, #0                                          // acc0_10
+  mov z23.b, #0                                          // acc0_11
+  mov z24.b, #0                                          // acc0_12
+  mov z25.b, #0                                          // acc0_13
+  mov z26.b, #0                                          // acc0_14
+  mov z27.b, #0                                          // acc0_15
   lsr x19, x7, #3                                        // k_steps
   ldr x20, [sp, #8]                                      // lhs_panel
   mov x21, x3                                            // rhs_panel
@@ -251,202 +251,202 @@ L(m):
   .balign 64
 #endif
 L(k):
-  ld1rw {z24.s}, p7/z, [x20, #0]                         // a_0
-  ldr z25, [x21, #1, mul vl]                             // w_0
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 0 // fmlalb z0.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 0 // fmlalt z0.s, z25.h, z24.h // acc
-  ldr z25, [x21, #2, mul vl]                             // w_1
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 1 // fmlalb z1.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 1 // fmlalt z1.s, z25.h, z24.h // acc
-  ldr z25, [x22, #1, mul vl]                             // w_2
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 2 // fmlalb z2.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 2 // fmlalt z2.s, z25.h, z24.h // acc
-  ldr z25, [x22, #2, mul vl]                             // w_3
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 3 // fmlalb z3.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 3 // fmlalt z3.s, z25.h, z24.h // acc
-  ldr z25, [x23, #1, mul vl]                             // w_4
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 4 // fmlalb z4.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 4 // fmlalt z4.s, z25.h, z24.h // acc
-  ldr z25, [x23, #2, mul vl]                             // w_5
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 5 // fmlalb z5.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 5 // fmlalt z5.s, z25.h, z24.h // acc
-  ldr z25, [x24, #1, mul vl]                             // w_6
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 6 // fmlalb z6.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 6 // fmlalt z6.s, z25.h, z24.h // acc
-  ldr z25, [x24, #2, mul vl]                             // w_7
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 7 // fmlalb z7.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 7 // fmlalt z7.s, z25.h, z24.h // acc
-  ldr z25, [x25, #1, mul vl]                             // w_8
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 16 // fmlalb z16.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 16 // fmlalt z16.s, z25.h, z24.h // acc
-  ldr z25, [x25, #2, mul vl]                             // w_9
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 17 // fmlalb z17.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 17 // fmlalt z17.s, z25.h, z24.h // acc
-  ldr z25, [x26, #1, mul vl]                             // w_10
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 18 // fmlalb z18.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 18 // fmlalt z18.s, z25.h, z24.h // acc
-  ldr z25, [x26, #2, mul vl]                             // w_11
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 19 // fmlalb z19.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 19 // fmlalt z19.s, z25.h, z24.h // acc
-  ldr z25, [x27, #1, mul vl]                             // w_12
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 20 // fmlalb z20.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 20 // fmlalt z20.s, z25.h, z24.h // acc
-  ldr z25, [x27, #2, mul vl]                             // w_13
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 21 // fmlalb z21.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 21 // fmlalt z21.s, z25.h, z24.h // acc
-  ldr z25, [x28, #1, mul vl]                             // w_14
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 22 // fmlalb z22.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 22 // fmlalt z22.s, z25.h, z24.h // acc
-  ldr z25, [x28, #2, mul vl]                             // w_15
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 23 // fmlalb z23.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 23 // fmlalt z23.s, z25.h, z24.h // acc
-  ld1rw {z24.s}, p7/z, [x20, #4]                         // a_0
-  ldr z25, [x21, #3, mul vl]                             // w_0
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 0 // fmlalb z0.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 0 // fmlalt z0.s, z25.h, z24.h // acc
-  ldr z25, [x21, #4, mul vl]                             // w_1
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 1 // fmlalb z1.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 1 // fmlalt z1.s, z25.h, z24.h // acc
-  ldr z25, [x22, #3, mul vl]                             // w_2
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 2 // fmlalb z2.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 2 // fmlalt z2.s, z25.h, z24.h // acc
-  ldr z25, [x22, #4, mul vl]                             // w_3
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 3 // fmlalb z3.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 3 // fmlalt z3.s, z25.h, z24.h // acc
-  ldr z25, [x23, #3, mul vl]                             // w_4
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 4 // fmlalb z4.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 4 // fmlalt z4.s, z25.h, z24.h // acc
-  ldr z25, [x23, #4, mul vl]                             // w_5
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 5 // fmlalb z5.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 5 // fmlalt z5.s, z25.h, z24.h // acc
-  ldr z25, [x24, #3, mul vl]                             // w_6
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 6 // fmlalb z6.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 6 // fmlalt z6.s, z25.h, z24.h // acc
-  ldr z25, [x24, #4, mul vl]                             // w_7
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 7 // fmlalb z7.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 7 // fmlalt z7.s, z25.h, z24.h // acc
-  ldr z25, [x25, #3, mul vl]                             // w_8
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 16 // fmlalb z16.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 16 // fmlalt z16.s, z25.h, z24.h // acc
-  ldr z25, [x25, #4, mul vl]                             // w_9
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 17 // fmlalb z17.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 17 // fmlalt z17.s, z25.h, z24.h // acc
-  ldr z25, [x26, #3, mul vl]                             // w_10
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 18 // fmlalb z18.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 18 // fmlalt z18.s, z25.h, z24.h // acc
-  ldr z25, [x26, #4, mul vl]                             // w_11
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 19 // fmlalb z19.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 19 // fmlalt z19.s, z25.h, z24.h // acc
-  ldr z25, [x27, #3, mul vl]                             // w_12
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 20 // fmlalb z20.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 20 // fmlalt z20.s, z25.h, z24.h // acc
-  ldr z25, [x27, #4, mul vl]                             // w_13
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 21 // fmlalb z21.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 21 // fmlalt z21.s, z25.h, z24.h // acc
-  ldr z25, [x28, #3, mul vl]                             // w_14
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 22 // fmlalb z22.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 22 // fmlalt z22.s, z25.h, z24.h // acc
-  ldr z25, [x28, #4, mul vl]                             // w_15
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 23 // fmlalb z23.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 23 // fmlalt z23.s, z25.h, z24.h // acc
-  ld1rw {z24.s}, p7/z, [x20, #8]                         // a_0
-  ldr z25, [x21, #5, mul vl]                             // w_0
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 0 // fmlalb z0.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 0 // fmlalt z0.s, z25.h, z24.h // acc
-  ldr z25, [x21, #6, mul vl]                             // w_1
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 1 // fmlalb z1.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 1 // fmlalt z1.s, z25.h, z24.h // acc
-  ldr z25, [x22, #5, mul vl]                             // w_2
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 2 // fmlalb z2.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 2 // fmlalt z2.s, z25.h, z24.h // acc
-  ldr z25, [x22, #6, mul vl]                             // w_3
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 3 // fmlalb z3.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 3 // fmlalt z3.s, z25.h, z24.h // acc
-  ldr z25, [x23, #5, mul vl]                             // w_4
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 4 // fmlalb z4.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 4 // fmlalt z4.s, z25.h, z24.h // acc
-  ldr z25, [x23, #6, mul vl]                             // w_5
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 5 // fmlalb z5.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 5 // fmlalt z5.s, z25.h, z24.h // acc
-  ldr z25, [x24, #5, mul vl]                             // w_6
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 6 // fmlalb z6.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 6 // fmlalt z6.s, z25.h, z24.h // acc
-  ldr z25, [x24, #6, mul vl]                             // w_7
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 7 // fmlalb z7.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 7 // fmlalt z7.s, z25.h, z24.h // acc
-  ldr z25, [x25, #5, mul vl]                             // w_8
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 16 // fmlalb z16.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 16 // fmlalt z16.s, z25.h, z24.h // acc
-  ldr z25, [x25, #6, mul vl]                             // w_9
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 17 // fmlalb z17.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 17 // fmlalt z17.s, z25.h, z24.h // acc
-  ldr z25, [x26, #5, mul vl]                             // w_10
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 18 // fmlalb z18.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 18 // fmlalt z18.s, z25.h, z24.h // acc
-  ldr z25, [x26, #6, mul vl]                             // w_11
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 19 // fmlalb z19.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 19 // fmlalt z19.s, z25.h, z24.h // acc
-  ldr z25, [x27, #5, mul vl]                             // w_12
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 20 // fmlalb z20.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 20 // fmlalt z20.s, z25.h, z24.h // acc
-  ldr z25, [x27, #6, mul vl]                             // w_13
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 21 // fmlalb z21.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 21 // fmlalt z21.s, z25.h, z24.h // acc
-  ldr z25, [x28, #5, mul vl]                             // w_14
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 22 // fmlalb z22.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 22 // fmlalt z22.s, z25.h, z24.h // acc
-  ldr z25, [x28, #6, mul vl]                             // w_15
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 23 // fmlalb z23.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 23 // fmlalt z23.s, z25.h, z24.h // acc
-  ld1rw {z24.s}, p7/z, [x20, #12]                        // a_0
-  ldr z25, [x21, #7, mul vl]                             // w_0
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 0 // fmlalb z0.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 0 // fmlalt z0.s, z25.h, z24.h // acc
-  ldr z25, [x21, #8, mul vl]                             // w_1
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 1 // fmlalb z1.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 1 // fmlalt z1.s, z25.h, z24.h // acc
-  ldr z25, [x22, #7, mul vl]                             // w_2
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 2 // fmlalb z2.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 2 // fmlalt z2.s, z25.h, z24.h // acc
-  ldr z25, [x22, #8, mul vl]                             // w_3
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 3 // fmlalb z3.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 3 // fmlalt z3.s, z25.h, z24.h // acc
-  ldr z25, [x23, #7, mul vl]                             // w_4
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 4 // fmlalb z4.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 4 // fmlalt z4.s, z25.h, z24.h // acc
-  ldr z25, [x23, #8, mul vl]                             // w_5
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 5 // fmlalb z5.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 5 // fmlalt z5.s, z25.h, z24.h // acc
-  ldr z25, [x24, #7, mul vl]                             // w_6
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 6 // fmlalb z6.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 6 // fmlalt z6.s, z25.h, z24.h // acc
-  ldr z25, [x24, #8, mul vl]                             // w_7
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 7 // fmlalb z7.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 7 // fmlalt z7.s, z25.h, z24.h // acc
-  ldr z25, [x25, #7, mul vl]                             // w_8
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 16 // fmlalb z16.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 16 // fmlalt z16.s, z25.h, z24.h // acc
-  ldr z25, [x25, #8, mul vl]                             // w_9
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 17 // fmlalb z17.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 17 // fmlalt z17.s, z25.h, z24.h // acc
-  ldr z25, [x26, #7, mul vl]                             // w_10
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 18 // fmlalb z18.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 18 // fmlalt z18.s, z25.h, z24.h // acc
-  ldr z25, [x26, #8, mul vl]                             // w_11
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 19 // fmlalb z19.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 19 // fmlalt z19.s, z25.h, z24.h // acc
-  ldr z25, [x27, #7, mul vl]                             // w_12
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 20 // fmlalb z20.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 20 // fmlalt z20.s, z25.h, z24.h // acc
-  ldr z25, [x27, #8, mul vl]                             // w_13
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 21 // fmlalb z21.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 21 // fmlalt z21.s, z25.h, z24.h // acc
-  ldr z25, [x28, #7, mul vl]                             // w_14
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 22 // fmlalb z22.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 22 // fmlalt z22.s, z25.h, z24.h // acc
-  ldr z25, [x28, #8, mul vl]                             // w_15
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 23 // fmlalb z23.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 23 // fmlalt z23.s, z25.h, z24.h // acc
+  ld1rw {z0.s}, p7/z, [x20, #0]                          // a_0
+  ldr z1, [x21, #1, mul vl]                              // w_0
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 2 // fmlalb z2.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 2 // fmlalt z2.s, z1.h, z0.h // acc
+  ldr z1, [x21, #2, mul vl]                              // w_1
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 3 // fmlalb z3.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 3 // fmlalt z3.s, z1.h, z0.h // acc
+  ldr z1, [x22, #1, mul vl]                              // w_2
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 6 // fmlalb z6.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 6 // fmlalt z6.s, z1.h, z0.h // acc
+  ldr z1, [x22, #2, mul vl]                              // w_3
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 7 // fmlalb z7.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 7 // fmlalt z7.s, z1.h, z0.h // acc
+  ldr z1, [x23, #1, mul vl]                              // w_4
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 16 // fmlalb z16.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 16 // fmlalt z16.s, z1.h, z0.h // acc
+  ldr z1, [x23, #2, mul vl]                              // w_5
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 17 // fmlalb z17.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 17 // fmlalt z17.s, z1.h, z0.h // acc
+  ldr z1, [x24, #1, mul vl]                              // w_6
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 18 // fmlalb z18.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 18 // fmlalt z18.s, z1.h, z0.h // acc
+  ldr z1, [x24, #2, mul vl]                              // w_7
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 19 // fmlalb z19.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 19 // fmlalt z19.s, z1.h, z0.h // acc
+  ldr z1, [x25, #1, mul vl]                              // w_8
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 20 // fmlalb z20.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 20 // fmlalt z20.s, z1.h, z0.h // acc
+  ldr z1, [x25, #2, mul vl]                              // w_9
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 21 // fmlalb z21.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 21 // fmlalt z21.s, z1.h, z0.h // acc
+  ldr z1, [x26, #1, mul vl]                              // w_10
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 22 // fmlalb z22.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 22 // fmlalt z22.s, z1.h, z0.h // acc
+  ldr z1, [x26, #2, mul vl]                              // w_11
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 23 // fmlalb z23.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 23 // fmlalt z23.s, z1.h, z0.h // acc
+  ldr z1, [x27, #1, mul vl]                              // w_12
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 24 // fmlalb z24.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 24 // fmlalt z24.s, z1.h, z0.h // acc
+  ldr z1, [x27, #2, mul vl]                              // w_13
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 25 // fmlalb z25.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 25 // fmlalt z25.s, z1.h, z0.h // acc
+  ldr z1, [x28, #1, mul vl]                              // w_14
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 26 // fmlalb z26.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 26 // fmlalt z26.s, z1.h, z0.h // acc
+  ldr z1, [x28, #2, mul vl]                              // w_15
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 27 // fmlalb z27.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 27 // fmlalt z27.s, z1.h, z0.h // acc
+  ld1rw {z0.s}, p7/z, [x20, #4]                          // a_0
+  ldr z1, [x21, #3, mul vl]                              // w_0
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 2 // fmlalb z2.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 2 // fmlalt z2.s, z1.h, z0.h // acc
+  ldr z1, [x21, #4, mul vl]                              // w_1
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 3 // fmlalb z3.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 3 // fmlalt z3.s, z1.h, z0.h // acc
+  ldr z1, [x22, #3, mul vl]                              // w_2
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 6 // fmlalb z6.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 6 // fmlalt z6.s, z1.h, z0.h // acc
+  ldr z1, [x22, #4, mul vl]                              // w_3
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 7 // fmlalb z7.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 7 // fmlalt z7.s, z1.h, z0.h // acc
+  ldr z1, [x23, #3, mul vl]                              // w_4
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 16 // fmlalb z16.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 16 // fmlalt z16.s, z1.h, z0.h // acc
+  ldr z1, [x23, #4, mul vl]                              // w_5
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 17 // fmlalb z17.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 17 // fmlalt z17.s, z1.h, z0.h // acc
+  ldr z1, [x24, #3, mul vl]                              // w_6
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 18 // fmlalb z18.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 18 // fmlalt z18.s, z1.h, z0.h // acc
+  ldr z1, [x24, #4, mul vl]                              // w_7
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 19 // fmlalb z19.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 19 // fmlalt z19.s, z1.h, z0.h // acc
+  ldr z1, [x25, #3, mul vl]                              // w_8
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 20 // fmlalb z20.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 20 // fmlalt z20.s, z1.h, z0.h // acc
+  ldr z1, [x25, #4, mul vl]                              // w_9
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 21 // fmlalb z21.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 21 // fmlalt z21.s, z1.h, z0.h // acc
+  ldr z1, [x26, #3, mul vl]                              // w_10
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 22 // fmlalb z22.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 22 // fmlalt z22.s, z1.h, z0.h // acc
+  ldr z1, [x26, #4, mul vl]                              // w_11
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 23 // fmlalb z23.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 23 // fmlalt z23.s, z1.h, z0.h // acc
+  ldr z1, [x27, #3, mul vl]                              // w_12
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 24 // fmlalb z24.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 24 // fmlalt z24.s, z1.h, z0.h // acc
+  ldr z1, [x27, #4, mul vl]                              // w_13
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 25 // fmlalb z25.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 25 // fmlalt z25.s, z1.h, z0.h // acc
+  ldr z1, [x28, #3, mul vl]                              // w_14
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 26 // fmlalb z26.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 26 // fmlalt z26.s, z1.h, z0.h // acc
+  ldr z1, [x28, #4, mul vl]                              // w_15
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 27 // fmlalb z27.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 27 // fmlalt z27.s, z1.h, z0.h // acc
+  ld1rw {z0.s}, p7/z, [x20, #8]                          // a_0
+  ldr z1, [x21, #5, mul vl]                              // w_0
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 2 // fmlalb z2.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 2 // fmlalt z2.s, z1.h, z0.h // acc
+  ldr z1, [x21, #6, mul vl]                              // w_1
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 3 // fmlalb z3.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 3 // fmlalt z3.s, z1.h, z0.h // acc
+  ldr z1, [x22, #5, mul vl]                              // w_2
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 6 // fmlalb z6.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 6 // fmlalt z6.s, z1.h, z0.h // acc
+  ldr z1, [x22, #6, mul vl]                              // w_3
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 7 // fmlalb z7.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 7 // fmlalt z7.s, z1.h, z0.h // acc
+  ldr z1, [x23, #5, mul vl]                              // w_4
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 16 // fmlalb z16.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 16 // fmlalt z16.s, z1.h, z0.h // acc
+  ldr z1, [x23, #6, mul vl]                              // w_5
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 17 // fmlalb z17.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 17 // fmlalt z17.s, z1.h, z0.h // acc
+  ldr z1, [x24, #5, mul vl]                              // w_6
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 18 // fmlalb z18.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 18 // fmlalt z18.s, z1.h, z0.h // acc
+  ldr z1, [x24, #6, mul vl]                              // w_7
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 19 // fmlalb z19.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 19 // fmlalt z19.s, z1.h, z0.h // acc
+  ldr z1, [x25, #5, mul vl]                              // w_8
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 20 // fmlalb z20.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 20 // fmlalt z20.s, z1.h, z0.h // acc
+  ldr z1, [x25, #6, mul vl]                              // w_9
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 21 // fmlalb z21.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 21 // fmlalt z21.s, z1.h, z0.h // acc
+  ldr z1, [x26, #5, mul vl]                              // w_10
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 22 // fmlalb z22.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 22 // fmlalt z22.s, z1.h, z0.h // acc
+  ldr z1, [x26, #6, mul vl]                              // w_11
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 23 // fmlalb z23.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 23 // fmlalt z23.s, z1.h, z0.h // acc
+  ldr z1, [x27, #5, mul vl]                              // w_12
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 24 // fmlalb z24.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 24 // fmlalt z24.s, z1.h, z0.h // acc
+  ldr z1, [x27, #6, mul vl]                              // w_13
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 25 // fmlalb z25.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 25 // fmlalt z25.s, z1.h, z0.h // acc
+  ldr z1, [x28, #5, mul vl]                              // w_14
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 26 // fmlalb z26.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 26 // fmlalt z26.s, z1.h, z0.h // acc
+  ldr z1, [x28, #6, mul vl]                              // w_15
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 27 // fmlalb z27.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 27 // fmlalt z27.s, z1.h, z0.h // acc
+  ld1rw {z0.s}, p7/z, [x20, #12]                         // a_0
+  ldr z1, [x21, #7, mul vl]                              // w_0
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 2 // fmlalb z2.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 2 // fmlalt z2.s, z1.h, z0.h // acc
+  ldr z1, [x21, #8, mul vl]                              // w_1
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 3 // fmlalb z3.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 3 // fmlalt z3.s, z1.h, z0.h // acc
+  ldr z1, [x22, #7, mul vl]                              // w_2
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 6 // fmlalb z6.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 6 // fmlalt z6.s, z1.h, z0.h // acc
+  ldr z1, [x22, #8, mul vl]                              // w_3
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 7 // fmlalb z7.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 7 // fmlalt z7.s, z1.h, z0.h // acc
+  ldr z1, [x23, #7, mul vl]                              // w_4
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 16 // fmlalb z16.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 16 // fmlalt z16.s, z1.h, z0.h // acc
+  ldr z1, [x23, #8, mul vl]                              // w_5
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 17 // fmlalb z17.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 17 // fmlalt z17.s, z1.h, z0.h // acc
+  ldr z1, [x24, #7, mul vl]                              // w_6
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 18 // fmlalb z18.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 18 // fmlalt z18.s, z1.h, z0.h // acc
+  ldr z1, [x24, #8, mul vl]                              // w_7
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 19 // fmlalb z19.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 19 // fmlalt z19.s, z1.h, z0.h // acc
+  ldr z1, [x25, #7, mul vl]                              // w_8
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 20 // fmlalb z20.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 20 // fmlalt z20.s, z1.h, z0.h // acc
+  ldr z1, [x25, #8, mul vl]                              // w_9
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 21 // fmlalb z21.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 21 // fmlalt z21.s, z1.h, z0.h // acc
+  ldr z1, [x26, #7, mul vl]                              // w_10
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 22 // fmlalb z22.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 22 // fmlalt z22.s, z1.h, z0.h // acc
+  ldr z1, [x26, #8, mul vl]                              // w_11
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 23 // fmlalb z23.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 23 // fmlalt z23.s, z1.h, z0.h // acc
+  ldr z1, [x27, #7, mul vl]                              // w_12
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 24 // fmlalb z24.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 24 // fmlalt z24.s, z1.h, z0.h // acc
+  ldr z1, [x27, #8, mul vl]                              // w_13
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 25 // fmlalb z25.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 25 // fmlalt z25.s, z1.h, z0.h // acc
+  ldr z1, [x28, #7, mul vl]                              // w_14
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 26 // fmlalb z26.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 26 // fmlalt z26.s, z1.h, z0.h // acc
+  ldr z1, [x28, #8, mul vl]                              // w_15
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 27 // fmlalb z27.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 27 // fmlalt z27.s, z1.h, z0.h // acc
   add x20, x20, #16
   addvl x21, x21, #8
   addvl x22, x22, #8
@@ -464,55 +464,55 @@ L(k_done):
   lsr x19, x19, #1
   cbz x19, L(k_rest_done)
 L(k_rest):
-  ld1rw {z24.s}, p7/z, [x20, #0]                         // a_0
-  ldr z25, [x21, #1, mul vl]                             // w_0
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 0 // fmlalb z0.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 0 // fmlalt z0.s, z25.h, z24.h // acc
-  ldr z25, [x21, #2, mul vl]                             // w_1
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 1 // fmlalb z1.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 1 // fmlalt z1.s, z25.h, z24.h // acc
-  ldr z25, [x22, #1, mul vl]                             // w_2
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 2 // fmlalb z2.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 2 // fmlalt z2.s, z25.h, z24.h // acc
-  ldr z25, [x22, #2, mul vl]                             // w_3
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 3 // fmlalb z3.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 3 // fmlalt z3.s, z25.h, z24.h // acc
-  ldr z25, [x23, #1, mul vl]                             // w_4
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 4 // fmlalb z4.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 4 // fmlalt z4.s, z25.h, z24.h // acc
-  ldr z25, [x23, #2, mul vl]                             // w_5
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 5 // fmlalb z5.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 5 // fmlalt z5.s, z25.h, z24.h // acc
-  ldr z25, [x24, #1, mul vl]                             // w_6
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 6 // fmlalb z6.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 6 // fmlalt z6.s, z25.h, z24.h // acc
-  ldr z25, [x24, #2, mul vl]                             // w_7
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 7 // fmlalb z7.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 7 // fmlalt z7.s, z25.h, z24.h // acc
-  ldr z25, [x25, #1, mul vl]                             // w_8
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 16 // fmlalb z16.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 16 // fmlalt z16.s, z25.h, z24.h // acc
-  ldr z25, [x25, #2, mul vl]                             // w_9
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 17 // fmlalb z17.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 17 // fmlalt z17.s, z25.h, z24.h // acc
-  ldr z25, [x26, #1, mul vl]                             // w_10
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 18 // fmlalb z18.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 18 // fmlalt z18.s, z25.h, z24.h // acc
-  ldr z25, [x26, #2, mul vl]                             // w_11
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 19 // fmlalb z19.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 19 // fmlalt z19.s, z25.h, z24.h // acc
-  ldr z25, [x27, #1, mul vl]                             // w_12
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 20 // fmlalb z20.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 20 // fmlalt z20.s, z25.h, z24.h // acc
-  ldr z25, [x27, #2, mul vl]                             // w_13
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 21 // fmlalb z21.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 21 // fmlalt z21.s, z25.h, z24.h // acc
-  ldr z25, [x28, #1, mul vl]                             // w_14
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 22 // fmlalb z22.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 22 // fmlalt z22.s, z25.h, z24.h // acc
-  ldr z25, [x28, #2, mul vl]                             // w_15
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 23 // fmlalb z23.s, z25.h, z24.h // acc
-  .inst 0x64a08400 + (24 << 16) + (25 << 5) + 23 // fmlalt z23.s, z25.h, z24.h // acc
+  ld1rw {z0.s}, p7/z, [x20, #0]                          // a_0
+  ldr z1, [x21, #1, mul vl]                              // w_0
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 2 // fmlalb z2.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 2 // fmlalt z2.s, z1.h, z0.h // acc
+  ldr z1, [x21, #2, mul vl]                              // w_1
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 3 // fmlalb z3.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 3 // fmlalt z3.s, z1.h, z0.h // acc
+  ldr z1, [x22, #1, mul vl]                              // w_2
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 6 // fmlalb z6.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 6 // fmlalt z6.s, z1.h, z0.h // acc
+  ldr z1, [x22, #2, mul vl]                              // w_3
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 7 // fmlalb z7.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 7 // fmlalt z7.s, z1.h, z0.h // acc
+  ldr z1, [x23, #1, mul vl]                              // w_4
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 16 // fmlalb z16.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 16 // fmlalt z16.s, z1.h, z0.h // acc
+  ldr z1, [x23, #2, mul vl]                              // w_5
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 17 // fmlalb z17.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 17 // fmlalt z17.s, z1.h, z0.h // acc
+  ldr z1, [x24, #1, mul vl]                              // w_6
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 18 // fmlalb z18.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 18 // fmlalt z18.s, z1.h, z0.h // acc
+  ldr z1, [x24, #2, mul vl]                              // w_7
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 19 // fmlalb z19.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 19 // fmlalt z19.s, z1.h, z0.h // acc
+  ldr z1, [x25, #1, mul vl]                              // w_8
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 20 // fmlalb z20.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 20 // fmlalt z20.s, z1.h, z0.h // acc
+  ldr z1, [x25, #2, mul vl]                              // w_9
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 21 // fmlalb z21.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 21 // fmlalt z21.s, z1.h, z0.h // acc
+  ldr z1, [x26, #1, mul vl]                              // w_10
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 22 // fmlalb z22.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 22 // fmlalt z22.s, z1.h, z0.h // acc
+  ldr z1, [x26, #2, mul vl]                              // w_11
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 23 // fmlalb z23.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 23 // fmlalt z23.s, z1.h, z0.h // acc
+  ldr z1, [x27, #1, mul vl]                              // w_12
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 24 // fmlalb z24.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 24 // fmlalt z24.s, z1.h, z0.h // acc
+  ldr z1, [x27, #2, mul vl]                              // w_13
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 25 // fmlalb z25.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 25 // fmlalt z25.s, z1.h, z0.h // acc
+  ldr z1, [x28, #1, mul vl]                              // w_14
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 26 // fmlalb z26.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 26 // fmlalt z26.s, z1.h, z0.h // acc
+  ldr z1, [x28, #2, mul vl]                              // w_15
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 27 // fmlalb z27.s, z1.h, z0.h // acc
+  .inst 0x64a08400 + (0 << 16) + (1 << 5) + 27 // fmlalt z27.s, z1.h, z0.h // acc
   add x20, x20, #4
   addvl x21, x21, #2
   addvl x22, x22, #2
@@ -535,39 +535,39 @@ L(k_rest_done):
   csel x7, x7, x19, lo
   cbz x7, L(k_rest_2_done)
 L(k_rest_2):
-  ld1rh {z24.h}, p7/z, [x20, #0]                         // a_0
-  ldr z25, [x21, #1, mul vl]                             // w_0
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 0 // fmlalb z0.s, z25.h, z24.h // acc
-  ldr z25, [x21, #2, mul vl]                             // w_1
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 1 // fmlalb z1.s, z25.h, z24.h // acc
-  ldr z25, [x22, #1, mul vl]                             // w_2
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 2 // fmlalb z2.s, z25.h, z24.h // acc
-  ldr z25, [x22, #2, mul vl]                             // w_3
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 3 // fmlalb z3.s, z25.h, z24.h // acc
-  ldr z25, [x23, #1, mul vl]                             // w_4
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 4 // fmlalb z4.s, z25.h, z24.h // acc
-  ldr z25, [x23, #2, mul vl]                             // w_5
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 5 // fmlalb z5.s, z25.h, z24.h // acc
-  ldr z25, [x24, #1, mul vl]                             // w_6
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 6 // fmlalb z6.s, z25.h, z24.h // acc
-  ldr z25, [x24, #2, mul vl]                             // w_7
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 7 // fmlalb z7.s, z25.h, z24.h // acc
-  ldr z25, [x25, #1, mul vl]                             // w_8
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 16 // fmlalb z16.s, z25.h, z24.h // acc
-  ldr z25, [x25, #2, mul vl]                             // w_9
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 17 // fmlalb z17.s, z25.h, z24.h // acc
-  ldr z25, [x26, #1, mul vl]                             // w_10
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 18 // fmlalb z18.s, z25.h, z24.h // acc
-  ldr z25, [x26, #2, mul vl]                             // w_11
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 19 // fmlalb z19.s, z25.h, z24.h // acc
-  ldr z25, [x27, #1, mul vl]                             // w_12
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 20 // fmlalb z20.s, z25.h, z24.h // acc
-  ldr z25, [x27, #2, mul vl]                             // w_13
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 21 // fmlalb z21.s, z25.h, z24.h // acc
-  ldr z25, [x28, #1, mul vl]                             // w_14
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 22 // fmlalb z22.s, z25.h, z24.h // acc
-  ldr z25, [x28, #2, mul vl]                             // w_15
-  .inst 0x64a08000 + (24 << 16) + (25 << 5) + 23 // fmlalb z23.s, z25.h, z24.h // acc
+  ld1rh {z0.h}, p7/z, [x20, #0]                          // a_0
+  ldr z1, [x21, #1, mul vl]                              // w_0
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 2 // fmlalb z2.s, z1.h, z0.h // acc
+  ldr z1, [x21, #2, mul vl]                              // w_1
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 3 // fmlalb z3.s, z1.h, z0.h // acc
+  ldr z1, [x22, #1, mul vl]                              // w_2
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 6 // fmlalb z6.s, z1.h, z0.h // acc
+  ldr z1, [x22, #2, mul vl]                              // w_3
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 7 // fmlalb z7.s, z1.h, z0.h // acc
+  ldr z1, [x23, #1, mul vl]                              // w_4
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 16 // fmlalb z16.s, z1.h, z0.h // acc
+  ldr z1, [x23, #2, mul vl]                              // w_5
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 17 // fmlalb z17.s, z1.h, z0.h // acc
+  ldr z1, [x24, #1, mul vl]                              // w_6
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 18 // fmlalb z18.s, z1.h, z0.h // acc
+  ldr z1, [x24, #2, mul vl]                              // w_7
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 19 // fmlalb z19.s, z1.h, z0.h // acc
+  ldr z1, [x25, #1, mul vl]                              // w_8
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 20 // fmlalb z20.s, z1.h, z0.h // acc
+  ldr z1, [x25, #2, mul vl]                              // w_9
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 21 // fmlalb z21.s, z1.h, z0.h // acc
+  ldr z1, [x26, #1, mul vl]                              // w_10
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 22 // fmlalb z22.s, z1.h, z0.h // acc
+  ldr z1, [x26, #2, mul vl]                              // w_11
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 23 // fmlalb z23.s, z1.h, z0.h // acc
+  ldr z1, [x27, #1, mul vl]                              // w_12
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 24 // fmlalb z24.s, z1.h, z0.h // acc
+  ldr z1, [x27, #2, mul vl]                              // w_13
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 25 // fmlalb z25.s, z1.h, z0.h // acc
+  ldr z1, [x28, #1, mul vl]                              // w_14
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 26 // fmlalb z26.s, z1.h, z0.h // acc
+  ldr z1, [x28, #2, mul vl]                              // w_15
+  .inst 0x64a08000 + (0 << 16) + (1 << 5) + 27 // fmlalb z27.s, z1.h, z0.h // acc
   add x20, x20, #2
   add x21, x21, #1
   add x22, x22, #1
@@ -581,8 +581,8 @@ L(k_rest_2):
   b.hi L(k_rest_2)
 L(k_rest_2_done):
   add x7, x0, #8*15                                      // clamp
-  ld1rw {z24.s}, p7/z, [x7, #0]                          // min
-  ld1rw {z25.s}, p7/z, [x7, #4]                          // max
+  ld1rw {z0.s}, p7/z, [x7, #0]                           // min
+  ld1rw {z1.s}, p7/z, [x7, #4]                           // max
   rdvl x7, #4
   mov x19, #0
   add x20, x3, x19                                       // field
@@ -642,102 +642,78 @@ L(k_rest_2_done):
   addvl x20, x20, #7
   cmp x19, #0                                            // bias
   csel x9, x9, x20, eq
-  ld1h {z26.s}, p7/z, [x7, #0, mul vl]                   // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z0.s, z0.s, z26.s                                 // out
-  fmax z0.s, p7/m, z0.s, z24.s                           // out
-  fmin z0.s, p7/m, z0.s, z25.s                           // out_0_0
-  ld1h {z26.s}, p7/z, [x7, #1, mul vl]                   // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z1.s, z1.s, z26.s                                 // out
-  fmax z1.s, p7/m, z1.s, z24.s                           // out
-  fmin z1.s, p7/m, z1.s, z25.s                           // out_0_1
-  ld1h {z26.s}, p7/z, [x10, #0, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z2.s, z2.s, z26.s                                 // out
-  fmax z2.s, p7/m, z2.s, z24.s                           // out
-  fmin z2.s, p7/m, z2.s, z25.s                           // out_0_2
-  ld1h {z26.s}, p7/z, [x10, #1, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z3.s, z3.s, z26.s                                 // out
-  fmax z3.s, p7/m, z3.s, z24.s                           // out
-  fmin z3.s, p7/m, z3.s, z25.s                           // out_0_3
-  ld1h {z26.s}, p7/z, [x11, #0, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z4.s, z4.s, z26.s                                 // out
-  fmax z4.s, p7/m, z4.s, z24.s                           // out
-  fmin z4.s, p7/m, z4.s, z25.s                           // out_0_4
-  ld1h {z26.s}, p7/z, [x11, #1, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z5.s, z5.s, z26.s                                 // out
-  fmax z5.s, p7/m, z5.s, z24.s                           // out
-  fmin z5.s, p7/m, z5.s, z25.s                           // out_0_5
-  ld1h {z26.s}, p7/z, [x12, #0, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z6.s, z6.s, z26.s                                 // out
-  fmax z6.s, p7/m, z6.s, z24.s                           // out
-  fmin z6.s, p7/m, z6.s, z25.s                           // out_0_6
-  ld1h {z26.s}, p7/z, [x12, #1, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z7.s, z7.s, z26.s                                 // out
-  fmax z7.s, p7/m, z7.s, z24.s                           // out
-  fmin z7.s, p7/m, z7.s, z25.s                           // out_0_7
-  ld1h {z26.s}, p7/z, [x13, #0, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z16.s, z16.s, z26.s                               // out
-  fmax z16.s, p7/m, z16.s, z24.s                         // out
-  fmin z16.s, p7/m, z16.s, z25.s                         // out_0_8
-  ld1h {z26.s}, p7/z, [x13, #1, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z17.s, z17.s, z26.s                               // out
-  fmax z17.s, p7/m, z17.s, z24.s                         // out
-  fmin z17.s, p7/m, z17.s, z25.s                         // out_0_9
-  ld1h {z26.s}, p7/z, [x14, #0, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z18.s, z18.s, z26.s                               // out
-  fmax z18.s, p7/m, z18.s, z24.s                         // out
-  fmin z18.s, p7/m, z18.s, z25.s                         // out_0_10
-  ld1h {z26.s}, p7/z, [x14, #1, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z19.s, z19.s, z26.s                               // out
-  fmax z19.s, p7/m, z19.s, z24.s                         // out
-  fmin z19.s, p7/m, z19.s, z25.s                         // out_0_11
-  ld1h {z26.s}, p7/z, [x15, #0, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z20.s, z20.s, z26.s                               // out
-  fmax z20.s, p7/m, z20.s, z24.s                         // out
-  fmin z20.s, p7/m, z20.s, z25.s                         // out_0_12
-  ld1h {z26.s}, p7/z, [x15, #1, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z21.s, z21.s, z26.s                               // out
-  fmax z21.s, p7/m, z21.s, z24.s                         // out
-  fmin z21.s, p7/m, z21.s, z25.s                         // out_0_13
-  ld1h {z26.s}, p7/z, [x9, #0, mul vl]                   // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z22.s, z22.s, z26.s                               // out
-  fmax z22.s, p7/m, z22.s, z24.s                         // out
-  fmin z22.s, p7/m, z22.s, z25.s                         // out_0_14
-  ld1h {z26.s}, p7/z, [x9, #1, mul vl]                   // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z23.s, z23.s, z26.s                               // out
-  fmax z23.s, p7/m, z23.s, z24.s                         // out
-  fmin z23.s, p7/m, z23.s, z25.s                         // out_0_15
-  str z0, [x6, #0, mul vl]                               // out_0_0
-  str z1, [x6, #1, mul vl]                               // out_0_1
-  str z2, [x6, #2, mul vl]                               // out_0_2
-  str z3, [x6, #3, mul vl]                               // out_0_3
-  str z4, [x6, #4, mul vl]                               // out_0_4
-  str z5, [x6, #5, mul vl]                               // out_0_5
-  str z6, [x6, #6, mul vl]                               // out_0_6
-  str z7, [x6, #7, mul vl]                               // out_0_7
-  str z16, [x6, #8, mul vl]                              // out_0_8
-  str z17, [x6, #9, mul vl]                              // out_0_9
-  str z18, [x6, #10, mul vl]                             // out_0_10
-  str z19, [x6, #11, mul vl]                             // out_0_11
-  str z20, [x6, #12, mul vl]                             // out_0_12
-  str z21, [x6, #13, mul vl]                             // out_0_13
-  str z22, [x6, #14, mul vl]                             // out_0_14
-  str z23, [x6, #15, mul vl]                             // out_0_15
+  ld1h {z4.s}, p7/z, [x7, #0, mul vl]                    // bias
+  fcvt z4.s, p7/m, z4.h                                  // bias
+  fadd z4.s, z2.s, z4.s                                  // out
+  ld1h {z2.s}, p7/z, [x7, #1, mul vl]                    // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z5.s, z3.s, z2.s                                  // out
+  ld1h {z2.s}, p7/z, [x10, #0, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z6.s, z6.s, z2.s                                  // out
+  ld1h {z2.s}, p7/z, [x10, #1, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z7.s, z7.s, z2.s                                  // out
+  .inst 0xc1a0a900 + (0 << 16) + 4 // fmax {z4.s - z7.s}, {z4.s - z7.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 4 // fmin {z4.s - z7.s}, {z4.s - z7.s}, z1.s // out_0_0, out_0_1, out_0_2, out_0_3
+  ld1h {z2.s}, p7/z, [x11, #0, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z8.s, z16.s, z2.s                                 // out
+  ld1h {z2.s}, p7/z, [x11, #1, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z9.s, z17.s, z2.s                                 // out
+  ld1h {z2.s}, p7/z, [x12, #0, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z10.s, z18.s, z2.s                                // out
+  ld1h {z2.s}, p7/z, [x12, #1, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z11.s, z19.s, z2.s                                // out
+  .inst 0xc1a0a900 + (0 << 16) + 8 // fmax {z8.s - z11.s}, {z8.s - z11.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 8 // fmin {z8.s - z11.s}, {z8.s - z11.s}, z1.s // out_0_4, out_0_5, out_0_6, out_0_7
+  ld1h {z2.s}, p7/z, [x13, #0, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z12.s, z20.s, z2.s                                // out
+  ld1h {z2.s}, p7/z, [x13, #1, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z13.s, z21.s, z2.s                                // out
+  ld1h {z2.s}, p7/z, [x14, #0, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z14.s, z22.s, z2.s                                // out
+  ld1h {z2.s}, p7/z, [x14, #1, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z15.s, z23.s, z2.s                                // out
+  .inst 0xc1a0a900 + (0 << 16) + 12 // fmax {z12.s - z15.s}, {z12.s - z15.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 12 // fmin {z12.s - z15.s}, {z12.s - z15.s}, z1.s // out_0_8, out_0_9, out_0_10, out_0_11
+  ld1h {z2.s}, p7/z, [x15, #0, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z16.s, z24.s, z2.s                                // out
+  ld1h {z2.s}, p7/z, [x15, #1, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z17.s, z25.s, z2.s                                // out
+  ld1h {z2.s}, p7/z, [x9, #0, mul vl]                    // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z18.s, z26.s, z2.s                                // out
+  ld1h {z2.s}, p7/z, [x9, #1, mul vl]                    // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z19.s, z27.s, z2.s                                // out
+  .inst 0xc1a0a900 + (0 << 16) + 16 // fmax {z16.s - z19.s}, {z16.s - z19.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 16 // fmin {z16.s - z19.s}, {z16.s - z19.s}, z1.s // out_0_12, out_0_13, out_0_14, out_0_15
+  str z4, [x6, #0, mul vl]                               // out_0_0
+  str z5, [x6, #1, mul vl]                               // out_0_1
+  str z6, [x6, #2, mul vl]                               // out_0_2
+  str z7, [x6, #3, mul vl]                               // out_0_3
+  str z8, [x6, #4, mul vl]                               // out_0_4
+  str z9, [x6, #5, mul vl]                               // out_0_5
+  str z10, [x6, #6, mul vl]                              // out_0_6
+  str z11, [x6, #7, mul vl]                              // out_0_7
+  str z12, [x6, #8, mul vl]                              // out_0_8
+  str z13, [x6, #9, mul vl]                              // out_0_9
+  str z14, [x6, #10, mul vl]                             // out_0_10
+  str z15, [x6, #11, mul vl]                             // out_0_11
+  str z16, [x6, #12, mul vl]                             // out_0_12
+  str z17, [x6, #13, mul vl]                             // out_0_13
+  str z18, [x6, #14, mul vl]                             // out_0_14
+  str z19, [x6, #15, mul vl]                             // out_0_15
   b L(if_done)
 L(if_else):
   ldr x7, [x0, #8*14]                                    // bias
@@ -788,224 +764,200 @@ L(if_else):
   cmp x19, #0                                            // bias
   csel x9, x9, x20, eq
   whilelo p0.s, xzr, x1                                  // columns
-  ld1h {z26.s}, p0/z, [x7, #0, mul vl]                   // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z0.s, z0.s, z26.s                                 // out
-  fmax z0.s, p7/m, z0.s, z24.s                           // out
-  fmin z0.s, p7/m, z0.s, z25.s                           // out_0_0
+  ld1h {z4.s}, p0/z, [x7, #0, mul vl]                    // bias
+  fcvt z4.s, p7/m, z4.h                                  // bias
+  fadd z4.s, z2.s, z4.s                                  // out
   cntw x19, all, mul #1
   subs x19, x1, x19
   csel x19, x19, xzr, hs
   whilelo p0.s, xzr, x19                                 // columns
-  ld1h {z26.s}, p0/z, [x7, #1, mul vl]                   // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z1.s, z1.s, z26.s                                 // out
-  fmax z1.s, p7/m, z1.s, z24.s                           // out
-  fmin z1.s, p7/m, z1.s, z25.s                           // out_0_1
+  ld1h {z2.s}, p0/z, [x7, #1, mul vl]                    // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z5.s, z3.s, z2.s                                  // out
   cnth x7, all, mul #1
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1h {z26.s}, p0/z, [x10, #0, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z2.s, z2.s, z26.s                                 // out
-  fmax z2.s, p7/m, z2.s, z24.s                           // out
-  fmin z2.s, p7/m, z2.s, z25.s                           // out_0_2
+  ld1h {z2.s}, p0/z, [x10, #0, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z6.s, z6.s, z2.s                                  // out
   cntw x7, all, mul #3
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1h {z26.s}, p0/z, [x10, #1, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z3.s, z3.s, z26.s                                 // out
-  fmax z3.s, p7/m, z3.s, z24.s                           // out
-  fmin z3.s, p7/m, z3.s, z25.s                           // out_0_3
+  ld1h {z2.s}, p0/z, [x10, #1, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z7.s, z7.s, z2.s                                  // out
+  .inst 0xc1a0a900 + (0 << 16) + 4 // fmax {z4.s - z7.s}, {z4.s - z7.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 4 // fmin {z4.s - z7.s}, {z4.s - z7.s}, z1.s // out_0_0, out_0_1, out_0_2, out_0_3
   rdvl x7, #1
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1h {z26.s}, p0/z, [x11, #0, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z4.s, z4.s, z26.s                                 // out
-  fmax z4.s, p7/m, z4.s, z24.s                           // out
-  fmin z4.s, p7/m, z4.s, z25.s                           // out_0_4
+  ld1h {z2.s}, p0/z, [x11, #0, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z8.s, z16.s, z2.s                                 // out
   cntw x7, all, mul #5
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1h {z26.s}, p0/z, [x11, #1, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z5.s, z5.s, z26.s                                 // out
-  fmax z5.s, p7/m, z5.s, z24.s                           // out
-  fmin z5.s, p7/m, z5.s, z25.s                           // out_0_5
+  ld1h {z2.s}, p0/z, [x11, #1, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z9.s, z17.s, z2.s                                 // out
   cnth x7, all, mul #3
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1h {z26.s}, p0/z, [x12, #0, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z6.s, z6.s, z26.s                                 // out
-  fmax z6.s, p7/m, z6.s, z24.s                           // out
-  fmin z6.s, p7/m, z6.s, z25.s                           // out_0_6
+  ld1h {z2.s}, p0/z, [x12, #0, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z10.s, z18.s, z2.s                                // out
   cntw x7, all, mul #7
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1h {z26.s}, p0/z, [x12, #1, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z7.s, z7.s, z26.s                                 // out
-  fmax z7.s, p7/m, z7.s, z24.s                           // out
-  fmin z7.s, p7/m, z7.s, z25.s                           // out_0_7
+  ld1h {z2.s}, p0/z, [x12, #1, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z11.s, z19.s, z2.s                                // out
+  .inst 0xc1a0a900 + (0 << 16) + 8 // fmax {z8.s - z11.s}, {z8.s - z11.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 8 // fmin {z8.s - z11.s}, {z8.s - z11.s}, z1.s // out_0_4, out_0_5, out_0_6, out_0_7
   rdvl x7, #2
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1h {z26.s}, p0/z, [x13, #0, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z16.s, z16.s, z26.s                               // out
-  fmax z16.s, p7/m, z16.s, z24.s                         // out
-  fmin z16.s, p7/m, z16.s, z25.s                         // out_0_8
+  ld1h {z2.s}, p0/z, [x13, #0, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z12.s, z20.s, z2.s                                // out
   cntw x7, all, mul #9
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1h {z26.s}, p0/z, [x13, #1, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z17.s, z17.s, z26.s                               // out
-  fmax z17.s, p7/m, z17.s, z24.s                         // out
-  fmin z17.s, p7/m, z17.s, z25.s                         // out_0_9
+  ld1h {z2.s}, p0/z, [x13, #1, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z13.s, z21.s, z2.s                                // out
   cnth x7, all, mul #5
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1h {z26.s}, p0/z, [x14, #0, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z18.s, z18.s, z26.s                               // out
-  fmax z18.s, p7/m, z18.s, z24.s                         // out
-  fmin z18.s, p7/m, z18.s, z25.s                         // out_0_10
+  ld1h {z2.s}, p0/z, [x14, #0, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z14.s, z22.s, z2.s                                // out
   cntw x7, all, mul #11
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1h {z26.s}, p0/z, [x14, #1, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z19.s, z19.s, z26.s                               // out
-  fmax z19.s, p7/m, z19.s, z24.s                         // out
-  fmin z19.s, p7/m, z19.s, z25.s                         // out_0_11
+  ld1h {z2.s}, p0/z, [x14, #1, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z15.s, z23.s, z2.s                                // out
+  .inst 0xc1a0a900 + (0 << 16) + 12 // fmax {z12.s - z15.s}, {z12.s - z15.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 12 // fmin {z12.s - z15.s}, {z12.s - z15.s}, z1.s // out_0_8, out_0_9, out_0_10, out_0_11
   rdvl x7, #3
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1h {z26.s}, p0/z, [x15, #0, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z20.s, z20.s, z26.s                               // out
-  fmax z20.s, p7/m, z20.s, z24.s                         // out
-  fmin z20.s, p7/m, z20.s, z25.s                         // out_0_12
+  ld1h {z2.s}, p0/z, [x15, #0, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z16.s, z24.s, z2.s                                // out
   cntw x7, all, mul #13
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1h {z26.s}, p0/z, [x15, #1, mul vl]                  // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z21.s, z21.s, z26.s                               // out
-  fmax z21.s, p7/m, z21.s, z24.s                         // out
-  fmin z21.s, p7/m, z21.s, z25.s                         // out_0_13
+  ld1h {z2.s}, p0/z, [x15, #1, mul vl]                   // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z17.s, z25.s, z2.s                                // out
   cnth x7, all, mul #7
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1h {z26.s}, p0/z, [x9, #0, mul vl]                   // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z22.s, z22.s, z26.s                               // out
-  fmax z22.s, p7/m, z22.s, z24.s                         // out
-  fmin z22.s, p7/m, z22.s, z25.s                         // out_0_14
+  ld1h {z2.s}, p0/z, [x9, #0, mul vl]                    // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z18.s, z26.s, z2.s                                // out
   cntw x7, all, mul #15
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1h {z26.s}, p0/z, [x9, #1, mul vl]                   // bias
-  fcvt z26.s, p7/m, z26.h                                // bias
-  fadd z23.s, z23.s, z26.s                               // out
-  fmax z23.s, p7/m, z23.s, z24.s                         // out
-  fmin z23.s, p7/m, z23.s, z25.s                         // out_0_15
+  ld1h {z2.s}, p0/z, [x9, #1, mul vl]                    // bias
+  fcvt z2.s, p7/m, z2.h                                  // bias
+  fadd z19.s, z27.s, z2.s                                // out
+  .inst 0xc1a0a900 + (0 << 16) + 16 // fmax {z16.s - z19.s}, {z16.s - z19.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 16 // fmin {z16.s - z19.s}, {z16.s - z19.s}, z1.s // out_0_12, out_0_13, out_0_14, out_0_15
   whilelo p0.s, xzr, x1                                  // columns
-  st1w {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
+  st1w {z4.s}, p0, [x6, #0, mul vl]                      // out_0_0
   cntw x7, all, mul #1
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  st1w {z1.s}, p0, [x6, #1, mul vl]                      // out_0_1
+  st1w {z5.s}, p0, [x6, #1, mul vl]                      // out_0_1
   cnth x7, all, mul #1
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  st1w {z2.s}, p0, [x6, #2, mul vl]                      // out_0_2
+  st1w {z6.s}, p0, [x6, #2, mul vl]                      // out_0_2
   cntw x7, all, mul #3
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  st1w {z3.s}, p0, [x6, #3, mul vl]                      // out_0_3
+  st1w {z7.s}, p0, [x6, #3, mul vl]                      // out_0_3
   rdvl x7, #1
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  st1w {z4.s}, p0, [x6, #4, mul vl]                      // out_0_4
+  st1w {z8.s}, p0, [x6, #4, mul vl]                      // out_0_4
   cntw x7, all, mul #5
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  st1w {z5.s}, p0, [x6, #5, mul vl]                      // out_0_5
+  st1w {z9.s}, p0, [x6, #5, mul vl]                      // out_0_5
   cnth x7, all, mul #3
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  st1w {z6.s}, p0, [x6, #6, mul vl]                      // out_0_6
+  st1w {z10.s}, p0, [x6, #6, mul vl]                     // out_0_6
   cntw x7, all, mul #7
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  st1w {z7.s}, p0, [x6, #7, mul vl]                      // out_0_7
+  st1w {z11.s}, p0, [x6, #7, mul vl]                     // out_0_7
   rdvl x7, #2
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
   addvl x7, x6, #8                                       // dst_tile
-  st1w {z16.s}, p0, [x7, #0, mul vl]                     // out_0_8
+  st1w {z12.s}, p0, [x7, #0, mul vl]                     // out_0_8
   cntw x9, all, mul #9
   subs x9, x1, x9
   csel x9, x9, xzr, hs
   whilelo p0.s, xzr, x9                                  // columns
-  st1w {z17.s}, p0, [x7, #1, mul vl]                     // out_0_9
+  st1w {z13.s}, p0, [x7, #1, mul vl]                     // out_0_9
   cnth x9, all, mul #5
   subs x9, x1, x9
   csel x9, x9, xzr, hs
   whilelo p0.s, xzr, x9                                  // columns
-  st1w {z18.s}, p0, [x7, #2, mul vl]                     // out_0_10
+  st1w {z14.s}, p0, [x7, #2, mul vl]                     // out_0_10
   cntw x9, all, mul #11
   subs x9, x1, x9
   csel x9, x9, xzr, hs
   whilelo p0.s, xzr, x9                                  // columns
-  st1w {z19.s}, p0, [x7, #3, mul vl]                     // out_0_11
+  st1w {z15.s}, p0, [x7, #3, mul vl]                     // out_0_11
   rdvl x9, #3
   subs x9, x1, x9
   csel x9, x9, xzr, hs
   whilelo p0.s, xzr, x9                                  // columns
-  st1w {z20.s}, p0, [x7, #4, mul vl]                     // out_0_12
+  st1w {z16.s}, p0, [x7, #4, mul vl]                     // out_0_12
   cntw x9, all, mul #13
   subs x9, x1, x9
   csel x9, x9, xzr, hs
   whilelo p0.s, xzr, x9                                  // columns
-  st1w {z21.s}, p0, [x7, #5, mul vl]                     // out_0_13
+  st1w {z17.s}, p0, [x7, #5, mul vl]                     // out_0_13
   cnth x9, all, mul #7
   subs x9, x1, x9
   csel x9, x9, xzr, hs
   whilelo p0.s, xzr, x9                                  // columns
-  st1w {z22.s}, p0, [x7, #6, mul vl]                     // out_0_14
+  st1w {z18.s}, p0, [x7, #6, mul vl]                     // out_0_14
   cntw x9, all, mul #15
   subs x9, x1, x9
   csel x9, x9, xzr, hs
   whilelo p0.s, xzr, x9                                  // columns
-  st1w {z23.s}, p0, [x7, #7, mul vl]                     // out_0_15
+  st1w {z19.s}, p0, [x7, #7, mul vl]                     // out_0_15
 L(if_done):
   ldr x7, [x0, #8*13]                                    // dst_stride
   mov x9, #1

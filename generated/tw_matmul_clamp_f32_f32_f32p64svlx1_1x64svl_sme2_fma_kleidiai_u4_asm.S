@@ -14,10 +14,10 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x9 m_left  x10 k  x11 k_left  x12 lhs_panel  x13 rhs_panel  x14 part  z0 w_0 ...
-//  z1 w_1 ...  z2 w_2 ...  z3 w_3 ...  z4 a_0  z5 acc_0_0 ...  z6 acc_0_1 ...  z7 acc_0_2 ...
-//  z16 acc_0_3 ...  z17 acc_0_4 ...  z18 acc_0_5 ...  z19 acc_0_6 ...  z20 acc_0_7 ...
-//  z21 acc_0_8 ...  z22 acc_0_9 ...  z23 acc_0_10 ...  z24 acc_0_11 ...  z25 acc_0_12 ...
-//  z26 acc_0_13 ...  z27 acc_0_14 ...  z28 acc_0_15 ...
+//  z1 w_1 ...  z2 w_2 ...  z3 w_3 ...  z4 a_0  z16 acc_0_0 ...  z17 acc_0_1 ...  z18 acc_0_2 ...
+//  z19 acc_0_3 ...  z20 acc_0_4 ...  z21 acc_0_5 ...  z22 acc_0_6 ...  z23 acc_0_7 ...
+//  z24 acc_0_8 ...  z25 acc_0_9 ...  z26 acc_0_10 ...  z27 acc_0_11 ...  z28 acc_0_12 ...
+//  z29 acc_0_13 ...  z30 acc_0_14 ...  z31 acc_0_15 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
 #if defined(__ELF__)
@@ -134,22 +134,22 @@ L(n):
   cbz x5, L(m_done)
 L(m):
   ldr x10, [x0, #8*3]                                    // k
-  mov z5.b, #0                                           // acc_0_0
-  mov z6.b, #0                                           // acc_0_1
-  mov z7.b, #0                                           // acc_0_2
-  mov z16.b, #0                                          // acc_0_3
-  mov z17.b, #0                                          // acc_0_4
-  mov z18.b, #0                                          // acc_0_5
-  mov z19.b, #0                                          // acc_0_6
-  mov z20.b, #0                                          // acc_0_7
-  mov z21.b, #0                                          // acc_0_8
-  mov z22.b, #0                                          // acc_0_9
-  mov z23.b, #0                                          // acc_0_10
-  mov z24.b, #0                                          // acc_0_11
-  mov z25.b, #0                                          // acc_0_12
-  mov z26.b, #0                                          // acc_0_13
-  mov z27.b, #0                                          // acc_0_14
-  mov z28.b, #0                                          // acc_0_15
+  mov z16.b, #0                                          // acc_0_0
+  mov z17.b, #0                                          // acc_0_1
+  mov z18.b, #0                                          // acc_0_2
+  mov z19.b, #0                                          // acc_0_3
+  mov z20.b, #0                                          // acc_0_4
+  mov z21.b, #0                                          // acc_0_5
+  mov z22.b, #0                                          // acc_0_6
+  mov z23.b, #0                                          // acc_0_7
+  mov z24.b, #0                                          // acc_0_8
+  mov z25.b, #0                                          // acc_0_9
+  mov z26.b, #0                                          // acc_0_10
+  mov z27.b, #0                                          // acc_0_11
+  mov z28.b, #0                                          // acc_0_12
+  mov z29.b, #0                                          // acc_0_13
+  mov z30.b, #0                                          // acc_0_14
+  mov z31.b, #0                                          // acc_0_15
   lsr x11, x10, #2                                       // k_steps
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
@@ -160,121 +160,121 @@ L(m):
 L(k):
   ld1rqb {z4.b}, p7/z, [x12, #0]                         // a_0
   .inst 0xa0408000 + ((4 & 15) << 16) + (13 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x13, #4 * 4, mul vl] // w_0, w_1, w_2, w_3
-  fmla z5.s, z0.s, z4.s[0]                               // acc
-  fmla z6.s, z1.s, z4.s[0]                               // acc
-  fmla z7.s, z2.s, z4.s[0]                               // acc
-  fmla z16.s, z3.s, z4.s[0]                              // acc
+  fmla z16.s, z0.s, z4.s[0]                              // acc
+  fmla z17.s, z1.s, z4.s[0]                              // acc
+  fmla z18.s, z2.s, z4.s[0]                              // acc
+  fmla z19.s, z3.s, z4.s[0]                              // acc
   .inst 0xa0408000 + ((5 & 15) << 16) + (13 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x13, #4 * 5, mul vl] // w_4, w_5, w_6, w_7
-  fmla z17.s, z0.s, z4.s[0]                              // acc
-  fmla z18.s, z1.s, z4.s[0]                              // acc
-  fmla z19.s, z2.s, z4.s[0]                              // acc
-  fmla z20.s, z3.s, z4.s[0]                              // acc
+  fmla z20.s, z0.s, z4.s[0]                              // acc
+  fmla z21.s, z1.s, z4.s[0]                              // acc
+  fmla z22.s, z2.s, z4.s[0]                              // acc
+  fmla z23.s, z3.s, z4.s[0]                              // acc
   .inst 0xa0408000 + ((6 & 15) << 16) + (13 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x13, #4 * 6, mul vl] // w_8, w_9, w_10, w_11
-  fmla z21.s, z0.s, z4.s[0]                              // acc
-  fmla z22.s, z1.s, z4.s[0]                              // acc
-  fmla z23.s, z2.s, z4.s[0]                              // acc
-  fmla z24.s, z3.s, z4.s[0]                              // acc
+  fmla z24.s, z0.s, z4.s[0]                              // acc
+  fmla z25.s, z1.s, z4.s[0]                              // acc
+  fmla z26.s, z2.s, z4.s[0]                              // acc
+  fmla z27.s, z3.s, z4.s[0]                              // acc
   .inst 0xa0408000 + ((7 & 15) << 16) + (13 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x13, #4 * 7, mul vl] // w_12, w_13, w_14, w_15
-  fmla z25.s, z0.s, z4.s[0]                              // acc
-  fmla z26.s, z1.s, z4.s[0]                              // acc
-  fmla z27.s, z2.s, z4.s[0]                              // acc
-  fmla z28.s, z3.s, z4.s[0]                              // acc
+  fmla z28.s, z0.s, z4.s[0]                              // acc
+  fmla z29.s, z1.s, z4.s[0]                              // acc
+  fmla z30.s, z2.s, z4.s[0]                              // acc
+  fmla z31.s, z3.s, z4.s[0]                              // acc
   ldr z0, [x13, #32, mul vl]                             // w_0
-  fmla z5.s, z0.s, z4.s[1]                               // acc
-  ldr z0, [x13, #33, mul vl]                             // w_1
-  fmla z6.s, z0.s, z4.s[1]                               // acc
-  ldr z0, [x13, #34, mul vl]                             // w_2
-  fmla z7.s, z0.s, z4.s[1]                               // acc
-  ldr z0, [x13, #35, mul vl]                             // w_3
   fmla z16.s, z0.s, z4.s[1]                              // acc
-  ldr z0, [x13, #36, mul vl]                             // w_4
+  ldr z0, [x13, #33, mul vl]                             // w_1
   fmla z17.s, z0.s, z4.s[1]                              // acc
-  ldr z0, [x13, #37, mul vl]                             // w_5
+  ldr z0, [x13, #34, mul vl]                             // w_2
   fmla z18.s, z0.s, z4.s[1]                              // acc
-  ldr z0, [x13, #38, mul vl]                             // w_6
+  ldr z0, [x13, #35, mul vl]                             // w_3
   fmla z19.s, z0.s, z4.s[1]                              // acc
-  ldr z0, [x13, #39, mul vl]                             // w_7
+  ldr z0, [x13, #36, mul vl]                             // w_4
   fmla z20.s, z0.s, z4.s[1]                              // acc
-  ldr z0, [x13, #40, mul vl]                             // w_8
+  ldr z0, [x13, #37, mul vl]                             // w_5
   fmla z21.s, z0.s, z4.s[1]                              // acc
-  ldr z0, [x13, #41, mul vl]                             // w_9
+  ldr z0, [x13, #38, mul vl]                             // w_6
   fmla z22.s, z0.s, z4.s[1]                              // acc
-  ldr z0, [x13, #42, mul vl]                             // w_10
+  ldr z0, [x13, #39, mul vl]                             // w_7
   fmla z23.s, z0.s, z4.s[1]                              // acc
-  ldr z0, [x13, #43, mul vl]                             // w_11
+  ldr z0, [x13, #40, mul vl]                             // w_8
   fmla z24.s, z0.s, z4.s[1]                              // acc
-  ldr z0, [x13, #44, mul vl]                             // w_12
+  ldr z0, [x13, #41, mul vl]                             // w_9
   fmla z25.s, z0.s, z4.s[1]                              // acc
-  ldr z0, [x13, #45, mul vl]                             // w_13
+  ldr z0, [x13, #42, mul vl]                             // w_10
   fmla z26.s, z0.s, z4.s[1]                              // acc
-  ldr z0, [x13, #46, mul vl]                             // w_14
+  ldr z0, [x13, #43, mul vl]                             // w_11
   fmla z27.s, z0.s, z4.s[1]                              // acc
-  ldr z0, [x13, #47, mul vl]                             // w_15
+  ldr z0, [x13, #44, mul vl]                             // w_12
   fmla z28.s, z0.s, z4.s[1]                              // acc
+  ldr z0, [x13, #45, mul vl]                             // w_13
+  fmla z29.s, z0.s, z4.s[1]                              // acc
+  ldr z0, [x13, #46, mul vl]                             // w_14
+  fmla z30.s, z0.s, z4.s[1]                              // acc
+  ldr z0, [x13, #47, mul vl]                             // w_15
+  fmla z31.s, z0.s, z4.s[1]                              // acc
   ldr z0, [x13, #48, mul vl]                             // w_0
-  fmla z5.s, z0.s, z4.s[2]                               // acc
-  ldr z0, [x13, #49, mul vl]                             // w_1
-  fmla z6.s, z0.s, z4.s[2]                               // acc
-  ldr z0, [x13, #50, mul vl]                             // w_2
-  fmla z7.s, z0.s, z4.s[2]                               // acc
-  ldr z0, [x13, #51, mul vl]                             // w_3
   fmla z16.s, z0.s, z4.s[2]                              // acc
-  ldr z0, [x13, #52, mul vl]                             // w_4
+  ldr z0, [x13, #49, mul vl]                             // w_1
   fmla z17.s, z0.s, z4.s[2]                              // acc
-  ldr z0, [x13, #53, mul vl]                             // w_5
+  ldr z0, [x13, #50, mul vl]                             // w_2
   fmla z18.s, z0.s, z4.s[2]                              // acc
-  ldr z0, [x13, #54, mul vl]                             // w_6
+  ldr z0, [x13, #51, mul vl]                             // w_3
   fmla z19.s, z0.s, z4.s[2]                              // acc
-  ldr z0, [x13, #55, mul vl]                             // w_7
+  ldr z0, [x13, #52, mul vl]                             // w_4
   fmla z20.s, z0.s, z4.s[2]                              // acc
-  ldr z0, [x13, #56, mul vl]                             // w_8
+  ldr z0, [x13, #53, mul vl]                             // w_5
   fmla z21.s, z0.s, z4.s[2]                              // acc
-  ldr z0, [x13, #57, mul vl]                             // w_9
+  ldr z0, [x13, #54, mul vl]                             // w_6
   fmla z22.s, z0.s, z4.s[2]                              // acc
-  ldr z0, [x13, #58, mul vl]                             // w_10
+  ldr z0, [x13, #55, mul vl]                             // w_7
   fmla z23.s, z0.s, z4.s[2]                              // acc
-  ldr z0, [x13, #59, mul vl]                             // w_11
+  ldr z0, [x13, #56, mul vl]                             // w_8
   fmla z24.s, z0.s, z4.s[2]                              // acc
-  ldr z0, [x13, #60, mul vl]                             // w_12
+  ldr z0, [x13, #57, mul vl]                             // w_9
   fmla z25.s, z0.s, z4.s[2]                              // acc
-  ldr z0, [x13, #61, mul vl]                             // w_13
+  ldr z0, [x13, #58, mul vl]                             // w_10
   fmla z26.s, z0.s, z4.s[2]                              // acc
-  ldr z0, [x13, #62, mul vl]                             // w_14
+  ldr z0, [x13, #59, mul vl]                             // w_11
   fmla z27.s, z0.s, z4.s[2]                              // acc
-  ldr z0, [x13, #63, mul vl]                             // w_15
+  ldr z0, [x13, #60, mul vl]                             // w_12
   fmla z28.s, z0.s, z4.s[2]                              // acc
+  ldr z0, [x13, #61, mul vl]                             // w_13
+  fmla z29.s, z0.s, z4.s[2]                              // acc
+  ldr z0, [x13, #62, mul vl]                             // w_14
+  fmla z30.s, z0.s, z4.s[2]                              // acc
+  ldr z0, [x13, #63, mul vl]                             // w_15
+  fmla z31.s, z0.s, z4.s[2]                              // acc
   ldr z0, [x13, #64, mul vl]                             // w_0
-  fmla z5.s, z0.s, z4.s[3]                               // acc
-  ldr z0, [x13, #65, mul vl]                             // w_1
-  fmla z6.s, z0.s, z4.s[3]                               // acc
-  ldr z0, [x13, #66, mul vl]                             // w_2
-  fmla z7.s, z0.s, z4.s[3]                               // acc
-  ldr z0, [x13, #67, mul vl]                             // w_3
   fmla z16.s, z0.s, z4.s[3]                              // acc
-  ldr z0, [x13, #68, mul vl]                             // w_4
+  ldr z0, [x13, #65, mul vl]                             // w_1
   fmla z17.s, z0.s, z4.s[3]                              // acc
-  ldr z0, [x13, #69, mul vl]                             // w_5
+  ldr z0, [x13, #66, mul vl]                             // w_2
   fmla z18.s, z0.s, z4.s[3]                              // acc
-  ldr z0, [x13, #70, mul vl]                             // w_6
+  ldr z0, [x13, #67, mul vl]                             // w_3
   fmla z19.s, z0.s, z4.s[3]                              // acc
-  ldr z0, [x13, #71, mul vl]                             // w_7
+  ldr z0, [x13, #68, mul vl]                             // w_4
   fmla z20.s, z0.s, z4.s[3]                              // acc
-  ldr z0, [x13, #72, mul vl]                             // w_8
+  ldr z0, [x13, #69, mul vl]                             // w_5
   fmla z21.s, z0.s, z4.s[3]                              // acc
-  ldr z0, [x13, #73, mul vl]                             // w_9
+  ldr z0, [x13, #70, mul vl]                             // w_6
   fmla z22.s, z0.s, z4.s[3]                              // acc
-  ldr z0, [x13, #74, mul vl]                             // w_10
+  ldr z0, [x13, #71, mul vl]                             // w_7
   fmla z23.s, z0.s, z4.s[3]                              // acc
-  ldr z0, [x13, #75, mul vl]                             // w_11
+  ldr z0, [x13, #72, mul vl]                             // w_8
   fmla z24.s, z0.s, z4.s[3]                              // acc
-  ldr z0, [x13, #76, mul vl]                             // w_12
+  ldr z0, [x13, #73, mul vl]                             // w_9
   fmla z25.s, z0.s, z4.s[3]                              // acc
-  ldr z0, [x13, #77, mul vl]                             // w_13
+  ldr z0, [x13, #74, mul vl]                             // w_10
   fmla z26.s, z0.s, z4.s[3]                              // acc
-  ldr z0, [x13, #78, mul vl]                             // w_14
+  ldr z0, [x13, #75, mul vl]                             // w_11
   fmla z27.s, z0.s, z4.s[3]                              // acc
-  ldr z0, [x13, #79, mul vl]                             // w_15
+  ldr z0, [x13, #76, mul vl]                             // w_12
   fmla z28.s, z0.s, z4.s[3]                              // acc
+  ldr z0, [x13, #77, mul vl]                             // w_13
+  fmla z29.s, z0.s, z4.s[3]                              // acc
+  ldr z0, [x13, #78, mul vl]                             // w_14
+  fmla z30.s, z0.s, z4.s[3]                              // acc
+  ldr z0, [x13, #79, mul vl]                             // w_15
+  fmla z31.s, z0.s, z4.s[3]                              // acc
   add x12, x12, #16
   rdvl x14, #16                                          // part
   add x13, x13, x14, lsl #2
@@ -287,33 +287,33 @@ L(k_done):
 L(k_rest):
   .inst 0xa0408000 + ((4 & 15) << 16) + (13 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x13, #4 * 4, mul vl] // w_0, w_1, w_2, w_3
   ld1rw {z4.s}, p7/z, [x12, #0]                          // a_0
-  fmla z5.s, p7/m, z0.s, z4.s                            // acc
-  fmla z6.s, p7/m, z1.s, z4.s                            // acc
-  fmla z7.s, p7/m, z2.s, z4.s                            // acc
-  fmla z16.s, p7/m, z3.s, z4.s                           // acc
+  fmla z16.s, p7/m, z0.s, z4.s                           // acc
+  fmla z17.s, p7/m, z1.s, z4.s                           // acc
+  fmla z18.s, p7/m, z2.s, z4.s                           // acc
+  fmla z19.s, p7/m, z3.s, z4.s                           // acc
   .inst 0xa0408000 + ((5 & 15) << 16) + (13 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x13, #4 * 5, mul vl] // w_4, w_5, w_6, w_7
-  fmla z17.s, p7/m, z0.s, z4.s                           // acc
-  fmla z18.s, p7/m, z1.s, z4.s                           // acc
-  fmla z19.s, p7/m, z2.s, z4.s                           // acc
-  fmla z20.s, p7/m, z3.s, z4.s                           // acc
+  fmla z20.s, p7/m, z0.s, z4.s                           // acc
+  fmla z21.s, p7/m, z1.s, z4.s                           // acc
+  fmla z22.s, p7/m, z2.s, z4.s                           // acc
+  fmla z23.s, p7/m, z3.s, z4.s                           // acc
   .inst 0xa0408000 + ((6 & 15) << 16) + (13 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x13, #4 * 6, mul vl] // w_8, w_9, w_10, w_11
-  fmla z21.s, p7/m, z0.s, z4.s                           // acc
-  fmla z22.s, p7/m, z1.s, z4.s                           // acc
-  fmla z23.s, p7/m, z2.s, z4.s                           // acc
-  fmla z24.s, p7/m, z3.s, z4.s                           // acc
+  fmla z24.s, p7/m, z0.s, z4.s                           // acc
+  fmla z25.s, p7/m, z1.s, z4.s                           // acc
+  fmla z26.s, p7/m, z2.s, z4.s                           // acc
+  fmla z27.s, p7/m, z3.s, z4.s                           // acc
   .inst 0xa0408000 + ((7 & 15) << 16) + (13 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x13, #4 * 7, mul vl] // w_12, w_13, w_14, w_15
-  fmla z25.s, p7/m, z0.s, z4.s                           // acc
-  fmla z26.s, p7/m, z1.s, z4.s                           // acc
-  fmla z27.s, p7/m, z2.s, z4.s                           // acc
-  fmla z28.s, p7/m, z3.s, z4.s                           // acc
+  fmla z28.s, p7/m, z0.s, z4.s                           // acc
+  fmla z29.s, p7/m, z1.s, z4.s                           // acc
+  fmla z30.s, p7/m, z2.s, z4.s                           // acc
+  fmla z31.s, p7/m, z3.s, z4.s                           // acc
   add x12, x12, #4
   addvl x13, x13, #16
   subs x11, x11, #1                                      // next k_rest
   b.hi L(k_rest)
 L(k_rest_done):
   add x10, x0, #8*15                                     // clamp
-  ld1rw {z4.s}, p7/z, [x10, #0]                          // min
-  ld1rw {z29.s}, p7/z, [x10, #4]                         // max
+  ld1rw {z0.s}, p7/z, [x10, #0]                          // min
+  ld1rw {z1.s}, p7/z, [x10, #4]                          // max
   rdvl x10, #4
   mov x11, #0
   add x11, x3, x11                                       // field
@@ -323,74 +323,50 @@ L(k_rest_done):
   add x12, x10, x2
   cmp x10, #0                                            // bias
   csel x10, x11, x12, eq
-  .inst 0xa0408000 + ((0 & 15) << 16) + (10 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x10, #4 * 0, mul vl] // bias, bias, bias, bias
-  fadd z5.s, z5.s, z0.s                                  // out
-  fmax z5.s, p7/m, z5.s, z4.s                            // out
-  fmin z5.s, p7/m, z5.s, z29.s                           // out_0_0
-  fadd z6.s, z6.s, z1.s                                  // out
-  fmax z6.s, p7/m, z6.s, z4.s                            // out
-  fmin z6.s, p7/m, z6.s, z29.s                           // out_0_1
-  fadd z7.s, z7.s, z2.s                                  // out
-  fmax z7.s, p7/m, z7.s, z4.s                            // out
-  fmin z7.s, p7/m, z7.s, z29.s                           // out_0_2
-  fadd z16.s, z16.s, z3.s                                // out
-  fmax z16.s, p7/m, z16.s, z4.s                          // out
-  fmin z16.s, p7/m, z16.s, z29.s                         // out_0_3
-  .inst 0xa0408000 + ((1 & 15) << 16) + (10 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x10, #4 * 1, mul vl] // bias, bias, bias, bias
-  fadd z17.s, z17.s, z0.s                                // out
-  fmax z17.s, p7/m, z17.s, z4.s                          // out
-  fmin z17.s, p7/m, z17.s, z29.s                         // out_0_4
-  fadd z18.s, z18.s, z1.s                                // out
-  fmax z18.s, p7/m, z18.s, z4.s                          // out
-  fmin z18.s, p7/m, z18.s, z29.s                         // out_0_5
-  fadd z19.s, z19.s, z2.s                                // out
-  fmax z19.s, p7/m, z19.s, z4.s                          // out
-  fmin z19.s, p7/m, z19.s, z29.s                         // out_0_6
-  fadd z20.s, z20.s, z3.s                                // out
-  fmax z20.s, p7/m, z20.s, z4.s                          // out
-  fmin z20.s, p7/m, z20.s, z29.s                         // out_0_7
-  .inst 0xa0408000 + ((2 & 15) << 16) + (10 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x10, #4 * 2, mul vl] // bias, bias, bias, bias
-  fadd z21.s, z21.s, z0.s                                // out
-  fmax z21.s, p7/m, z21.s, z4.s                          // out
-  fmin z21.s, p7/m, z21.s, z29.s                         // out_0_8
-  fadd z22.s, z22.s, z1.s                                // out
-  fmax z22.s, p7/m, z22.s, z4.s                          // out
-  fmin z22.s, p7/m, z22.s, z29.s                         // out_0_9
-  fadd z23.s, z23.s, z2.s                                // out
-  fmax z23.s, p7/m, z23.s, z4.s                          // out
-  fmin z23.s, p7/m, z23.s, z29.s                         // out_0_10
-  fadd z24.s, z24.s, z3.s                                // out
-  fmax z24.s, p7/m, z24.s, z4.s                          // out
-  fmin z24.s, p7/m, z24.s, z29.s                         // out_0_11
-  .inst 0xa0408000 + ((3 & 15) << 16) + (10 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x10, #4 * 3, mul vl] // bias, bias, bias, bias
-  fadd z0.s, z25.s, z0.s                                 // out
-  fmax z0.s, p7/m, z0.s, z4.s                            // out
-  fmin z0.s, p7/m, z0.s, z29.s                           // out_0_12
-  fadd z1.s, z26.s, z1.s                                 // out
-  fmax z1.s, p7/m, z1.s, z4.s                            // out
-  fmin z1.s, p7/m, z1.s, z29.s                           // out_0_13
-  fadd z2.s, z27.s, z2.s                                 // out
-  fmax z2.s, p7/m, z2.s, z4.s                            // out
-  fmin z2.s, p7/m, z2.s, z29.s                           // out_0_14
-  fadd z3.s, z28.s, z3.s                                 // out
-  fmax z3.s, p7/m, z3.s, z4.s                            // out
-  fmin z3.s, p7/m, z3.s, z29.s                           // out_0_15
-  str z5, [x6, #0, mul vl]                               // out_0_0
-  str z6, [x6, #1, mul vl]                               // out_0_1
-  str z7, [x6, #2, mul vl]                               // out_0_2
-  str z16, [x6, #3, mul vl]                              // out_0_3
-  str z17, [x6, #4, mul vl]                              // out_0_4
-  str z18, [x6, #5, mul vl]                              // out_0_5
-  str z19, [x6, #6, mul vl]                              // out_0_6
-  str z20, [x6, #7, mul vl]                              // out_0_7
-  str z21, [x6, #8, mul vl]                              // out_0_8
-  str z22, [x6, #9, mul vl]                              // out_0_9
-  str z23, [x6, #10, mul vl]                             // out_0_10
-  str z24, [x6, #11, mul vl]                             // out_0_11
-  str z0, [x6, #12, mul vl]                              // out_0_12
-  str z1, [x6, #13, mul vl]                              // out_0_13
-  str z2, [x6, #14, mul vl]                              // out_0_14
-  str z3, [x6, #15, mul vl]                              // out_0_15
+  .inst 0xa0408000 + ((0 & 15) << 16) + (10 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x10, #4 * 0, mul vl] // bias, bias, bias, bias
+  fadd z4.s, z16.s, z4.s                                 // out
+  fadd z5.s, z17.s, z5.s                                 // out
+  fadd z6.s, z18.s, z6.s                                 // out
+  fadd z7.s, z19.s, z7.s                                 // out
+  .inst 0xc1a0a900 + (0 << 16) + 4 // fmax {z4.s - z7.s}, {z4.s - z7.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 4 // fmin {z4.s - z7.s}, {z4.s - z7.s}, z1.s // out_0_0, out_0_1, out_0_2, out_0_3
+  .inst 0xa0408000 + ((1 & 15) << 16) + (10 << 5) + 8 // ld1b {z8.b, z9.b, z10.b, z11.b}, pn8/z, [x10, #4 * 1, mul vl] // bias, bias, bias, bias
+  fadd z8.s, z20.s, z8.s                                 // out
+  fadd z9.s, z21.s, z9.s                                 // out
+  fadd z10.s, z22.s, z10.s                               // out
+  fadd z11.s, z23.s, z11.s                               // out
+  .inst 0xc1a0a900 + (0 << 16) + 8 // fmax {z8.s - z11.s}, {z8.s - z11.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 8 // fmin {z8.s - z11.s}, {z8.s - z11.s}, z1.s // out_0_4, out_0_5, out_0_6, out_0_7
+  .inst 0xa0408000 + ((2 & 15) << 16) + (10 << 5) + 12 // ld1b {z12.b, z13.b, z14.b, z15.b}, pn8/z, [x10, #4 * 2, mul vl] // bias, bias, bias, bias
+  fadd z12.s, z24.s, z12.s                               // out
+  fadd z13.s, z25.s, z13.s                               // out
+  fadd z14.s, z26.s, z14.s                               // out
+  fadd z15.s, z27.s, z15.s                               // out
+  .inst 0xc1a0a900 + (0 << 16) + 12 // fmax {z12.s - z15.s}, {z12.s - z15.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 12 // fmin {z12.s - z15.s}, {z12.s - z15.s}, z1.s // out_0_8, out_0_9, out_0_10, out_0_11
+  .inst 0xa0408000 + ((3 & 15) << 16) + (10 << 5) + 16 // ld1b {z16.b, z17.b, z18.b, z19.b}, pn8/z, [x10, #4 * 3, mul vl] // bias, bias, bias, bias
+  fadd z16.s, z28.s, z16.s                               // out
+  fadd z17.s, z29.s, z17.s                               // out
+  fadd z18.s, z30.s, z18.s                               // out
+  fadd z19.s, z31.s, z19.s                               // out
+  .inst 0xc1a0a900 + (0 << 16) + 16 // fmax {z16.s - z19.s}, {z16.s - z19.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 16 // fmin {z16.s - z19.s}, {z16.s - z19.s}, z1.s // out_0_12, out_0_13, out_0_14, out_0_15
+  str z4, [x6, #0, mul vl]                               // out_0_0
+  str z5, [x6, #1, mul vl]                               // out_0_1
+  str z6, [x6, #2, mul vl]                               // out_0_2
+  str z7, [x6, #3, mul vl]                               // out_0_3
+  str z8, [x6, #4, mul vl]                               // out_0_4
+  str z9, [x6, #5, mul vl]                               // out_0_5
+  str z10, [x6, #6, mul vl]                              // out_0_6
+  str z11, [x6, #7, mul vl]                              // out_0_7
+  str z12, [x6, #8, mul vl]                              // out_0_8
+  str z13, [x6, #9, mul vl]                              // out_0_9
+  str z14, [x6, #10, mul vl]                             // out_0_10
+  str z15, [x6, #11, mul vl]                             // out_0_11
+  str z16, [x6, #12, mul vl]                             // out_0_12
+  str z17, [x6, #13, mul vl]                             // out_0_13
+  str z18, [x6, #14, mul vl]                             // out_0_14
+  str z19, [x6, #15, mul vl]                             // out_0_15
   b L(if_done)
 L(if_else):
   ldr x10, [x0, #8*14]                                   // bias
@@ -398,209 +374,185 @@ L(if_else):
   cmp x10, #0                                            // bias
   csel x10, x11, x12, eq
   whilelo p0.s, xzr, x1                                  // columns
-  ld1w {z0.s}, p0/z, [x10, #0, mul vl]                   // bias
-  fadd z0.s, z5.s, z0.s                                  // out
-  fmax z0.s, p7/m, z0.s, z4.s                            // out
-  fmin z0.s, p7/m, z0.s, z29.s                           // out_0_0
+  ld1w {z2.s}, p0/z, [x10, #0, mul vl]                   // bias
+  fadd z4.s, z16.s, z2.s                                 // out
   cntw x11, all, mul #1
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
-  ld1w {z1.s}, p0/z, [x10, #1, mul vl]                   // bias
-  fadd z1.s, z6.s, z1.s                                  // out
-  fmax z1.s, p7/m, z1.s, z4.s                            // out
-  fmin z1.s, p7/m, z1.s, z29.s                           // out_0_1
+  ld1w {z2.s}, p0/z, [x10, #1, mul vl]                   // bias
+  fadd z5.s, z17.s, z2.s                                 // out
   cnth x11, all, mul #1
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
   ld1w {z2.s}, p0/z, [x10, #2, mul vl]                   // bias
-  fadd z2.s, z7.s, z2.s                                  // out
-  fmax z2.s, p7/m, z2.s, z4.s                            // out
-  fmin z2.s, p7/m, z2.s, z29.s                           // out_0_2
+  fadd z6.s, z18.s, z2.s                                 // out
   cntw x11, all, mul #3
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
-  ld1w {z3.s}, p0/z, [x10, #3, mul vl]                   // bias
-  fadd z3.s, z16.s, z3.s                                 // out
-  fmax z3.s, p7/m, z3.s, z4.s                            // out
-  fmin z3.s, p7/m, z3.s, z29.s                           // out_0_3
+  ld1w {z2.s}, p0/z, [x10, #3, mul vl]                   // bias
+  fadd z7.s, z19.s, z2.s                                 // out
+  .inst 0xc1a0a900 + (0 << 16) + 4 // fmax {z4.s - z7.s}, {z4.s - z7.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 4 // fmin {z4.s - z7.s}, {z4.s - z7.s}, z1.s // out_0_0, out_0_1, out_0_2, out_0_3
   rdvl x11, #1
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
-  ld1w {z5.s}, p0/z, [x10, #4, mul vl]                   // bias
-  fadd z5.s, z17.s, z5.s                                 // out
-  fmax z5.s, p7/m, z5.s, z4.s                            // out
-  fmin z5.s, p7/m, z5.s, z29.s                           // out_0_4
+  ld1w {z2.s}, p0/z, [x10, #4, mul vl]                   // bias
+  fadd z8.s, z20.s, z2.s                                 // out
   cntw x11, all, mul #5
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
-  ld1w {z6.s}, p0/z, [x10, #5, mul vl]                   // bias
-  fadd z6.s, z18.s, z6.s                                 // out
-  fmax z6.s, p7/m, z6.s, z4.s                            // out
-  fmin z6.s, p7/m, z6.s, z29.s                           // out_0_5
+  ld1w {z2.s}, p0/z, [x10, #5, mul vl]                   // bias
+  fadd z9.s, z21.s, z2.s                                 // out
   cnth x11, all, mul #3
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
-  ld1w {z7.s}, p0/z, [x10, #6, mul vl]                   // bias
-  fadd z7.s, z19.s, z7.s                                 // out
-  fmax z7.s, p7/m, z7.s, z4.s                            // out
-  fmin z7.s, p7/m, z7.s, z29.s                           // out_0_6
+  ld1w {z2.s}, p0/z, [x10, #6, mul vl]                   // bias
+  fadd z10.s, z22.s, z2.s                                // out
   cntw x11, all, mul #7
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
-  ld1w {z16.s}, p0/z, [x10, #7, mul vl]                  // bias
-  fadd z16.s, z20.s, z16.s                               // out
-  fmax z16.s, p7/m, z16.s, z4.s                          // out
-  fmin z16.s, p7/m, z16.s, z29.s                         // out_0_7
+  ld1w {z2.s}, p0/z, [x10, #7, mul vl]                   // bias
+  fadd z11.s, z23.s, z2.s                                // out
+  .inst 0xc1a0a900 + (0 << 16) + 8 // fmax {z8.s - z11.s}, {z8.s - z11.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 8 // fmin {z8.s - z11.s}, {z8.s - z11.s}, z1.s // out_0_4, out_0_5, out_0_6, out_0_7
   rdvl x11, #2
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
   addvl x10, x10, #8                                     // bias
-  ld1w {z17.s}, p0/z, [x10, #0, mul vl]                  // bias
-  fadd z17.s, z21.s, z17.s                               // out
-  fmax z17.s, p7/m, z17.s, z4.s                          // out
-  fmin z17.s, p7/m, z17.s, z29.s                         // out_0_8
+  ld1w {z2.s}, p0/z, [x10, #0, mul vl]                   // bias
+  fadd z12.s, z24.s, z2.s                                // out
   cntw x11, all, mul #9
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
-  ld1w {z18.s}, p0/z, [x10, #1, mul vl]                  // bias
-  fadd z18.s, z22.s, z18.s                               // out
-  fmax z18.s, p7/m, z18.s, z4.s                          // out
-  fmin z18.s, p7/m, z18.s, z29.s                         // out_0_9
+  ld1w {z2.s}, p0/z, [x10, #1, mul vl]                   // bias
+  fadd z13.s, z25.s, z2.s                                // out
   cnth x11, all, mul #5
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
-  ld1w {z19.s}, p0/z, [x10, #2, mul vl]                  // bias
-  fadd z19.s, z23.s, z19.s                               // out
-  fmax z19.s, p7/m, z19.s, z4.s                          // out
-  fmin z19.s, p7/m, z19.s, z29.s                         // out_0_10
+  ld1w {z2.s}, p0/z, [x10, #2, mul vl]                   // bias
+  fadd z14.s, z26.s, z2.s                                // out
   cntw x11, all, mul #11
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
-  ld1w {z20.s}, p0/z, [x10, #3, mul vl]                  // bias
-  fadd z20.s, z24.s, z20.s                               // out
-  fmax z20.s, p7/m, z20.s, z4.s                          // out
-  fmin z20.s, p7/m, z20.s, z29.s                         // out_0_11
+  ld1w {z2.s}, p0/z, [x10, #3, mul vl]                   // bias
+  fadd z15.s, z27.s, z2.s                                // out
+  .inst 0xc1a0a900 + (0 << 16) + 12 // fmax {z12.s - z15.s}, {z12.s - z15.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 12 // fmin {z12.s - z15.s}, {z12.s - z15.s}, z1.s // out_0_8, out_0_9, out_0_10, out_0_11
   rdvl x11, #3
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
-  ld1w {z21.s}, p0/z, [x10, #4, mul vl]                  // bias
-  fadd z21.s, z25.s, z21.s                               // out
-  fmax z21.s, p7/m, z21.s, z4.s                          // out
-  fmin z21.s, p7/m, z21.s, z29.s                         // out_0_12
+  ld1w {z2.s}, p0/z, [x10, #4, mul vl]                   // bias
+  fadd z16.s, z28.s, z2.s                                // out
   cntw x11, all, mul #13
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
-  ld1w {z22.s}, p0/z, [x10, #5, mul vl]                  // bias
-  fadd z22.s, z26.s, z22.s                               // out
-  fmax z22.s, p7/m, z22.s, z4.s                          // out
-  fmin z22.s, p7/m, z22.s, z29.s                         // out_0_13
+  ld1w {z2.s}, p0/z, [x10, #5, mul vl]                   // bias
+  fadd z17.s, z29.s, z2.s                                // out
   cnth x11, all, mul #7
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
-  ld1w {z23.s}, p0/z, [x10, #6, mul vl]                  // bias
-  fadd z23.s, z27.s, z23.s                               // out
-  fmax z23.s, p7/m, z23.s, z4.s                          // out
-  fmin z23.s, p7/m, z23.s, z29.s                         // out_0_14
+  ld1w {z2.s}, p0/z, [x10, #6, mul vl]                   // bias
+  fadd z18.s, z30.s, z2.s                                // out
   cntw x11, all, mul #15
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
-  ld1w {z24.s}, p0/z, [x10, #7, mul vl]                  // bias
-  fadd z24.s, z28.s, z24.s                               // out
-  fmax z24.s, p7/m, z24.s, z4.s                          // out
-  fmin z24.s, p7/m, z24.s, z29.s                         // out_0_15
+  ld1w {z2.s}, p0/z, [x10, #7, mul vl]                   // bias
+  fadd z19.s, z31.s, z2.s                                // out
+  .inst 0xc1a0a900 + (0 << 16) + 16 // fmax {z16.s - z19.s}, {z16.s - z19.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 16 // fmin {z16.s - z19.s}, {z16.s - z19.s}, z1.s // out_0_12, out_0_13, out_0_14, out_0_15
   whilelo p0.s, xzr, x1                                  // columns
-  st1w {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
+  st1w {z4.s}, p0, [x6, #0, mul vl]                      // out_0_0
   cntw x10, all, mul #1
   subs x10, x1, x10
   csel x10, x10, xzr, hs
   whilelo p0.s, xzr, x10                                 // columns
-  st1w {z1.s}, p0, [x6, #1, mul vl]                      // out_0_1
+  st1w {z5.s}, p0, [x6, #1, mul vl]                      // out_0_1
   cnth x10, all, mul #1
   subs x10, x1, x10
   csel x10, x10, xzr, hs
   whilelo p0.s, xzr, x10                                 // columns
-  st1w {z2.s}, p0, [x6, #2, mul vl]                      // out_0_2
+  st1w {z6.s}, p0, [x6, #2, mul vl]                      // out_0_2
   cntw x10, all, mul #3
   subs x10, x1, x10
   csel x10, x10, xzr, hs
   whilelo p0.s, xzr, x10                                 // columns
-  st1w {z3.s}, p0, [x6, #3, mul vl]                      // out_0_3
+  st1w {z7.s}, p0, [x6, #3, mul vl]                      // out_0_3
   rdvl x10, #1
   subs x10, x1, x10
   csel x10, x10, xzr, hs
   whilelo p0.s, xzr, x10                                 // columns
-  st1w {z5.s}, p0, [x6, #4, mul vl]                      // out_0_4
+  st1w {z8.s}, p0, [x6, #4, mul vl]                      // out_0_4
   cntw x10, all, mul #5
   subs x10, x1, x10
   csel x10, x10, xzr, hs
   whilelo p0.s, xzr, x10                                 // columns
-  st1w {z6.s}, p0, [x6, #5, mul vl]                      // out_0_5
+  st1w {z9.s}, p0, [x6, #5, mul vl]                      // out_0_5
   cnth x10, all, mul #3
   subs x10, x1, x10
   csel x10, x10, xzr, hs
   whilelo p0.s, xzr, x10                                 // columns
-  st1w {z7.s}, p0, [x6, #6, mul vl]                      // out_0_6
+  st1w {z10.s}, p0, [x6, #6, mul vl]                     // out_0_6
   cntw x10, all, mul #7
   subs x10, x1, x10
   csel x10, x10, xzr, hs
   whilelo p0.s, xzr, x10                                 // columns
-  st1w {z16.s}, p0, [x6, #7, mul vl]                     // out_0_7
+  st1w {z11.s}, p0, [x6, #7, mul vl]                     // out_0_7
   rdvl x10, #2
   subs x10, x1, x10
   csel x10, x10, xzr, hs
   whilelo p0.s, xzr, x10                                 // columns
   addvl x10, x6, #8                                      // dst_tile
-  st1w {z17.s}, p0, [x10, #0, mul vl]                    // out_0_8
+  st1w {z12.s}, p0, [x10, #0, mul vl]                    // out_0_8
   cntw x11, all, mul #9
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
-  st1w {z18.s}, p0, [x10, #1, mul vl]                    // out_0_9
+  st1w {z13.s}, p0, [x10, #1, mul vl]                    // out_0_9
   cnth x11, all, mul #5
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
-  st1w {z19.s}, p0, [x10, #2, mul vl]                    // out_0_10
+  st1w {z14.s}, p0, [x10, #2, mul vl]                    // out_0_10
   cntw x11, all, mul #11
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
-  st1w {z20.s}, p0, [x10, #3, mul vl]                    // out_0_11
+  st1w {z15.s}, p0, [x10, #3, mul vl]                    // out_0_11
   rdvl x11, #3
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
-  st1w {z21.s}, p0, [x10, #4, mul vl]                    // out_0_12
+  st1w {z16.s}, p0, [x10, #4, mul vl]                    // out_0_12
   cntw x11, all, mul #13
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
-  st1w {z22.s}, p0, [x10, #5, mul vl]                    // out_0_13
+  st1w {z17.s}, p0, [x10, #5, mul vl]                    // out_0_13
   cnth x11, all, mul #7
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
-  st1w {z23.s}, p0, [x10, #6, mul vl]                    // out_0_14
+  st1w {z18.s}, p0, [x10, #6, mul vl]                    // out_0_14
   cntw x11, all, mul #15
   subs x11, x1, x11
   csel x11, x11, xzr, hs
   whilelo p0.s, xzr, x11                                 // columns
-  st1w {z24.s}, p0, [x10, #7, mul vl]                    // out_0_15
+  st1w {z19.s}, p0, [x10, #7, mul vl]                    // out_0_15
 L(if_done):
   ldr x10, [x0, #8*13]                                   // dst_stride
   mov x11, #1

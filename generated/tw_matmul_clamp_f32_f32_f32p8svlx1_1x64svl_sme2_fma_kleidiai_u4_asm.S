@@ -15,10 +15,10 @@
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile  x7 k
 //  x19 k_left  x9 rhs_7  x10 rhs_1  x11 rhs_2  x12 rhs_3  x13 rhs_4  x14 rhs_5  x15 rhs_6
 //  x20 lhs_panel  x21 rhs_panel  x22 rhs_1  x23 rhs_2  x24 rhs_3  x25 rhs_4  x26 rhs_5  x27 rhs_6
-//  x28 rhs_7  z0 w_0 ...  z1 w_1 ...  z2 a_0  z3 acc_0_0 ...  z4 acc_0_1 ...  z5 acc_0_2 ...
-//  z6 acc_0_3 ...  z7 acc_0_4 ...  z16 acc_0_5 ...  z17 acc_0_6 ...  z18 acc_0_7 ...
-//  z19 acc_0_8 ...  z20 acc_0_9 ...  z21 acc_0_10 ...  z22 acc_0_11 ...  z23 acc_0_12 ...
-//  z24 acc_0_13 ...  z25 acc_0_14 ...  z26 acc_0_15 ...
+//  x28 rhs_7  z0 w_0 ...  z1 w_1 ...  z2 a_0  z4 acc_0_0 ...  z5 acc_0_1 ...  z6 acc_0_2 ...
+//  z7 acc_0_3 ...  z16 acc_0_4 ...  z17 acc_0_5 ...  z18 acc_0_6 ...  z19 acc_0_7 ...
+//  z20 acc_0_8 ...  z21 acc_0_9 ...  z22 acc_0_10 ...  z23 acc_0_11 ...  z24 acc_0_12 ...
+//  z25 acc_0_13 ...  z26 acc_0_14 ...  z27 acc_0_15 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
 #if defined(__ELF__)
@@ -220,22 +220,22 @@ L(m):
   add x9, x15, x9
   cmp x19, #0                                            // rhs_7
   csel x9, x15, x9, eq
-  mov z3.b, #0                                           // acc_0_0
-  mov z4.b, #0                                           // acc_0_1
-  mov z5.b, #0                                           // acc_0_2
-  mov z6.b, #0                                           // acc_0_3
-  mov z7.b, #0                                           // acc_0_4
-  mov z16.b, #0                                          // acc_0_5
-  mov z17.b, #0                                          // acc_0_6
-  mov z18.b, #0                                          // acc_0_7
-  mov z19.b, #0                                          // acc_0_8
-  mov z20.b, #0                                          // acc_0_9
-  mov z21.b, #0                                          // acc_0_10
-  mov z22.b, #0                                          // acc_0_11
-  mov z23.b, #0                                          // acc_0_12
-  mov z24.b, #0                                          // acc_0_13
-  mov z25.b, #0                                          // acc_0_14
-  mov z26.b, #0                                          // acc_0_15
+  mov z4.b, #0                                           // acc_0_0
+  mov z5.b, #0                                           // acc_0_1
+  mov z6.b, #0                                           // acc_0_2
+  mov z7.b, #0                                           // acc_0_3
+  mov z16.b, #0                                          // acc_0_4
+  mov z17.b, #0                                          // acc_0_5
+  mov z18.b, #0                                          // acc_0_6
+  mov z19.b, #0                                          // acc_0_7
+  mov z20.b, #0                                          // acc_0_8
+  mov z21.b, #0                                          // acc_0_9
+  mov z22.b, #0                                          // acc_0_10
+  mov z23.b, #0                                          // acc_0_11
+  mov z24.b, #0                                          // acc_0_12
+  mov z25.b, #0                                          // acc_0_13
+  mov z26.b, #0                                          // acc_0_14
+  mov z27.b, #0                                          // acc_0_15
   lsr x19, x7, #2                                        // k_steps
   ldr x20, [sp, #8]                                      // lhs_panel
   mov x21, x3                                            // rhs_panel
@@ -253,101 +253,101 @@ L(m):
 L(k):
   ld1rqb {z2.b}, p7/z, [x20, #0]                         // a_0
   .inst 0xa0400000 + ((1 & 15) << 16) + (21 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x21, #2 * 1, mul vl] // w_0, w_1
-  fmla z3.s, z0.s, z2.s[0]                               // acc
-  fmla z4.s, z1.s, z2.s[0]                               // acc
+  fmla z4.s, z0.s, z2.s[0]                               // acc
+  fmla z5.s, z1.s, z2.s[0]                               // acc
   .inst 0xa0400000 + ((1 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x22, #2 * 1, mul vl] // w_2, w_3
-  fmla z5.s, z0.s, z2.s[0]                               // acc
-  fmla z6.s, z1.s, z2.s[0]                               // acc
+  fmla z6.s, z0.s, z2.s[0]                               // acc
+  fmla z7.s, z1.s, z2.s[0]                               // acc
   .inst 0xa0400000 + ((1 & 15) << 16) + (23 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x23, #2 * 1, mul vl] // w_4, w_5
-  fmla z7.s, z0.s, z2.s[0]                               // acc
-  fmla z16.s, z1.s, z2.s[0]                              // acc
+  fmla z16.s, z0.s, z2.s[0]                              // acc
+  fmla z17.s, z1.s, z2.s[0]                              // acc
   .inst 0xa0400000 + ((1 & 15) << 16) + (24 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x24, #2 * 1, mul vl] // w_6, w_7
-  fmla z17.s, z0.s, z2.s[0]                              // acc
-  fmla z18.s, z1.s, z2.s[0]                              // acc
+  fmla z18.s, z0.s, z2.s[0]                              // acc
+  fmla z19.s, z1.s, z2.s[0]                              // acc
   .inst 0xa0400000 + ((1 & 15) << 16) + (25 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x25, #2 * 1, mul vl] // w_8, w_9
-  fmla z19.s, z0.s, z2.s[0]                              // acc
-  fmla z20.s, z1.s, z2.s[0]                              // acc
+  fmla z20.s, z0.s, z2.s[0]                              // acc
+  fmla z21.s, z1.s, z2.s[0]                              // acc
   .inst 0xa0400000 + ((1 & 15) << 16) + (26 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x26, #2 * 1, mul vl] // w_10, w_11
-  fmla z21.s, z0.s, z2.s[0]                              // acc
-  fmla z22.s, z1.s, z2.s[0]                              // acc
+  fmla z22.s, z0.s, z2.s[0]                              // acc
+  fmla z23.s, z1.s, z2.s[0]                              // acc
   .inst 0xa0400000 + ((1 & 15) << 16) + (27 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x27, #2 * 1, mul vl] // w_12, w_13
-  fmla z23.s, z0.s, z2.s[0]                              // acc
-  fmla z24.s, z1.s, z2.s[0]                              // acc
+  fmla z24.s, z0.s, z2.s[0]                              // acc
+  fmla z25.s, z1.s, z2.s[0]                              // acc
   .inst 0xa0400000 + ((1 & 15) << 16) + (28 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x28, #2 * 1, mul vl] // w_14, w_15
-  fmla z25.s, z0.s, z2.s[0]                              // acc
-  fmla z26.s, z1.s, z2.s[0]                              // acc
+  fmla z26.s, z0.s, z2.s[0]                              // acc
+  fmla z27.s, z1.s, z2.s[0]                              // acc
   .inst 0xa0400000 + ((2 & 15) << 16) + (21 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x21, #2 * 2, mul vl] // w_0, w_1
-  fmla z3.s, z0.s, z2.s[1]                               // acc
-  fmla z4.s, z1.s, z2.s[1]                               // acc
+  fmla z4.s, z0.s, z2.s[1]                               // acc
+  fmla z5.s, z1.s, z2.s[1]                               // acc
   .inst 0xa0400000 + ((2 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x22, #2 * 2, mul vl] // w_2, w_3
-  fmla z5.s, z0.s, z2.s[1]                               // acc
-  fmla z6.s, z1.s, z2.s[1]                               // acc
+  fmla z6.s, z0.s, z2.s[1]                               // acc
+  fmla z7.s, z1.s, z2.s[1]                               // acc
   .inst 0xa0400000 + ((2 & 15) << 16) + (23 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x23, #2 * 2, mul vl] // w_4, w_5
-  fmla z7.s, z0.s, z2.s[1]                               // acc
-  fmla z16.s, z1.s, z2.s[1]                              // acc
+  fmla z16.s, z0.s, z2.s[1]                              // acc
+  fmla z17.s, z1.s, z2.s[1]                              // acc
   .inst 0xa0400000 + ((2 & 15) << 16) + (24 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x24, #2 * 2, mul vl] // w_6, w_7
-  fmla z17.s, z0.s, z2.s[1]                              // acc
-  fmla z18.s, z1.s, z2.s[1]                              // acc
+  fmla z18.s, z0.s, z2.s[1]                              // acc
+  fmla z19.s, z1.s, z2.s[1]                              // acc
   .inst 0xa0400000 + ((2 & 15) << 16) + (25 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x25, #2 * 2, mul vl] // w_8, w_9
-  fmla z19.s, z0.s, z2.s[1]                              // acc
-  fmla z20.s, z1.s, z2.s[1]                              // acc
+  fmla z20.s, z0.s, z2.s[1]                              // acc
+  fmla z21.s, z1.s, z2.s[1]                              // acc
   .inst 0xa0400000 + ((2 & 15) << 16) + (26 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x26, #2 * 2, mul vl] // w_10, w_11
-  fmla z21.s, z0.s, z2.s[1]                              // acc
-  fmla z22.s, z1.s, z2.s[1]                              // acc
+  fmla z22.s, z0.s, z2.s[1]                              // acc
+  fmla z23.s, z1.s, z2.s[1]                              // acc
   .inst 0xa0400000 + ((2 & 15) << 16) + (27 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x27, #2 * 2, mul vl] // w_12, w_13
-  fmla z23.s, z0.s, z2.s[1]                              // acc
-  fmla z24.s, z1.s, z2.s[1]                              // acc
+  fmla z24.s, z0.s, z2.s[1]                              // acc
+  fmla z25.s, z1.s, z2.s[1]                              // acc
   .inst 0xa0400000 + ((2 & 15) << 16) + (28 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x28, #2 * 2, mul vl] // w_14, w_15
-  fmla z25.s, z0.s, z2.s[1]                              // acc
-  fmla z26.s, z1.s, z2.s[1]                              // acc
+  fmla z26.s, z0.s, z2.s[1]                              // acc
+  fmla z27.s, z1.s, z2.s[1]                              // acc
   .inst 0xa0400000 + ((3 & 15) << 16) + (21 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x21, #2 * 3, mul vl] // w_0, w_1
-  fmla z3.s, z0.s, z2.s[2]                               // acc
-  fmla z4.s, z1.s, z2.s[2]                               // acc
+  fmla z4.s, z0.s, z2.s[2]                               // acc
+  fmla z5.s, z1.s, z2.s[2]                               // acc
   .inst 0xa0400000 + ((3 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x22, #2 * 3, mul vl] // w_2, w_3
-  fmla z5.s, z0.s, z2.s[2]                               // acc
-  fmla z6.s, z1.s, z2.s[2]                               // acc
+  fmla z6.s, z0.s, z2.s[2]                               // acc
+  fmla z7.s, z1.s, z2.s[2]                               // acc
   .inst 0xa0400000 + ((3 & 15) << 16) + (23 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x23, #2 * 3, mul vl] // w_4, w_5
-  fmla z7.s, z0.s, z2.s[2]                               // acc
-  fmla z16.s, z1.s, z2.s[2]                              // acc
+  fmla z16.s, z0.s, z2.s[2]                              // acc
+  fmla z17.s, z1.s, z2.s[2]                              // acc
   .inst 0xa0400000 + ((3 & 15) << 16) + (24 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x24, #2 * 3, mul vl] // w_6, w_7
-  fmla z17.s, z0.s, z2.s[2]                              // acc
-  fmla z18.s, z1.s, z2.s[2]                              // acc
+  fmla z18.s, z0.s, z2.s[2]                              // acc
+  fmla z19.s, z1.s, z2.s[2]                              // acc
   .inst 0xa0400000 + ((3 & 15) << 16) + (25 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x25, #2 * 3, mul vl] // w_8, w_9
-  fmla z19.s, z0.s, z2.s[2]                              // acc
-  fmla z20.s, z1.s, z2.s[2]                              // acc
+  fmla z20.s, z0.s, z2.s[2]                              // acc
+  fmla z21.s, z1.s, z2.s[2]                              // acc
   .inst 0xa0400000 + ((3 & 15) << 16) + (26 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x26, #2 * 3, mul vl] // w_10, w_11
-  fmla z21.s, z0.s, z2.s[2]                              // acc
-  fmla z22.s, z1.s, z2.s[2]                              // acc
+  fmla z22.s, z0.s, z2.s[2]                              // acc
+  fmla z23.s, z1.s, z2.s[2]                              // acc
   .inst 0xa0400000 + ((3 & 15) << 16) + (27 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x27, #2 * 3, mul vl] // w_12, w_13
-  fmla z23.s, z0.s, z2.s[2]                              // acc
-  fmla z24.s, z1.s, z2.s[2]                              // acc
+  fmla z24.s, z0.s, z2.s[2]                              // acc
+  fmla z25.s, z1.s, z2.s[2]                              // acc
   .inst 0xa0400000 + ((3 & 15) << 16) + (28 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x28, #2 * 3, mul vl] // w_14, w_15
-  fmla z25.s, z0.s, z2.s[2]                              // acc
-  fmla z26.s, z1.s, z2.s[2]                              // acc
+  fmla z26.s, z0.s, z2.s[2]                              // acc
+  fmla z27.s, z1.s, z2.s[2]                              // acc
   .inst 0xa0400000 + ((4 & 15) << 16) + (21 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x21, #2 * 4, mul vl] // w_0, w_1
-  fmla z3.s, z0.s, z2.s[3]                               // acc
-  fmla z4.s, z1.s, z2.s[3]                               // acc
+  fmla z4.s, z0.s, z2.s[3]                               // acc
+  fmla z5.s, z1.s, z2.s[3]                               // acc
   .inst 0xa0400000 + ((4 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x22, #2 * 4, mul vl] // w_2, w_3
-  fmla z5.s, z0.s, z2.s[3]                               // acc
-  fmla z6.s, z1.s, z2.s[3]                               // acc
+  fmla z6.s, z0.s, z2.s[3]                               // acc
+  fmla z7.s, z1.s, z2.s[3]                               // acc
   .inst 0xa0400000 + ((4 & 15) << 16) + (23 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x23, #2 * 4, mul vl] // w_4, w_5
-  fmla z7.s, z0.s, z2.s[3]                               // acc
-  fmla z16.s, z1.s, z2.s[3]                              // acc
+  fmla z16.s, z0.s, z2.s[3]                              // acc
+  fmla z17.s, z1.s, z2.s[3]                              // acc
   .inst 0xa0400000 + ((4 & 15) << 16) + (24 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x24, #2 * 4, mul vl] // w_6, w_7
-  fmla z17.s, z0.s, z2.s[3]                              // acc
-  fmla z18.s, z1.s, z2.s[3]                              // acc
+  fmla z18.s, z0.s, z2.s[3]                              // acc
+  fmla z19.s, z1.s, z2.s[3]                              // acc
   .inst 0xa0400000 + ((4 & 15) << 16) + (25 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x25, #2 * 4, mul vl] // w_8, w_9
-  fmla z19.s, z0.s, z2.s[3]                              // acc
-  fmla z20.s, z1.s, z2.s[3]                              // acc
+  fmla z20.s, z0.s, z2.s[3]                              // acc
+  fmla z21.s, z1.s, z2.s[3]                              // acc
   .inst 0xa0400000 + ((4 & 15) << 16) + (26 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x26, #2 * 4, mul vl] // w_10, w_11
-  fmla z21.s, z0.s, z2.s[3]                              // acc
-  fmla z22.s, z1.s, z2.s[3]                              // acc
+  fmla z22.s, z0.s, z2.s[3]                              // acc
+  fmla z23.s, z1.s, z2.s[3]                              // acc
   .inst 0xa0400000 + ((4 & 15) << 16) + (27 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x27, #2 * 4, mul vl] // w_12, w_13
-  fmla z23.s, z0.s, z2.s[3]                              // acc
-  fmla z24.s, z1.s, z2.s[3]                              // acc
+  fmla z24.s, z0.s, z2.s[3]                              // acc
+  fmla z25.s, z1.s, z2.s[3]                              // acc
   .inst 0xa0400000 + ((4 & 15) << 16) + (28 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x28, #2 * 4, mul vl] // w_14, w_15
-  fmla z25.s, z0.s, z2.s[3]                              // acc
-  fmla z26.s, z1.s, z2.s[3]                              // acc
+  fmla z26.s, z0.s, z2.s[3]                              // acc
+  fmla z27.s, z1.s, z2.s[3]                              // acc
   add x20, x20, #16
   addvl x21, x21, #8
   addvl x22, x22, #8
@@ -366,29 +366,29 @@ L(k_done):
 L(k_rest):
   .inst 0xa0400000 + ((1 & 15) << 16) + (21 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x21, #2 * 1, mul vl] // w_0, w_1
   ld1rw {z2.s}, p7/z, [x20, #0]                          // a_0
-  fmla z3.s, p7/m, z0.s, z2.s                            // acc
-  fmla z4.s, p7/m, z1.s, z2.s                            // acc
+  fmla z4.s, p7/m, z0.s, z2.s                            // acc
+  fmla z5.s, p7/m, z1.s, z2.s                            // acc
   .inst 0xa0400000 + ((1 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x22, #2 * 1, mul vl] // w_2, w_3
-  fmla z5.s, p7/m, z0.s, z2.s                            // acc
-  fmla z6.s, p7/m, z1.s, z2.s                            // acc
+  fmla z6.s, p7/m, z0.s, z2.s                            // acc
+  fmla z7.s, p7/m, z1.s, z2.s                            // acc
   .inst 0xa0400000 + ((1 & 15) << 16) + (23 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x23, #2 * 1, mul vl] // w_4, w_5
-  fmla z7.s, p7/m, z0.s, z2.s                            // acc
-  fmla z16.s, p7/m, z1.s, z2.s                           // acc
+  fmla z16.s, p7/m, z0.s, z2.s                           // acc
+  fmla z17.s, p7/m, z1.s, z2.s                           // acc
   .inst 0xa0400000 + ((1 & 15) << 16) + (24 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x24, #2 * 1, mul vl] // w_6, w_7
-  fmla z17.s, p7/m, z0.s, z2.s                           // acc
-  fmla z18.s, p7/m, z1.s, z2.s                           // acc
+  fmla z18.s, p7/m, z0.s, z2.s                           // acc
+  fmla z19.s, p7/m, z1.s, z2.s                           // acc
   .inst 0xa0400000 + ((1 & 15) << 16) + (25 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x25, #2 * 1, mul vl] // w_8, w_9
-  fmla z19.s, p7/m, z0.s, z2.s                           // acc
-  fmla z20.s, p7/m, z1.s, z2.s                           // acc
+  fmla z20.s, p7/m, z0.s, z2.s                           // acc
+  fmla z21.s, p7/m, z1.s, z2.s                           // acc
   .inst 0xa0400000 + ((1 & 15) << 16) + (26 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x26, #2 * 1, mul vl] // w_10, w_11
-  fmla z21.s, p7/m, z0.s, z2.s                           // acc
-  fmla z22.s, p7/m, z1.s, z2.s                           // acc
+  fmla z22.s, p7/m, z0.s, z2.s                           // acc
+  fmla z23.s, p7/m, z1.s, z2.s                           // acc
   .inst 0xa0400000 + ((1 & 15) << 16) + (27 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x27, #2 * 1, mul vl] // w_12, w_13
-  fmla z23.s, p7/m, z0.s, z2.s                           // acc
-  fmla z24.s, p7/m, z1.s, z2.s                           // acc
+  fmla z24.s, p7/m, z0.s, z2.s                           // acc
+  fmla z25.s, p7/m, z1.s, z2.s                           // acc
   .inst 0xa0400000 + ((1 & 15) << 16) + (28 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x28, #2 * 1, mul vl] // w_14, w_15
-  fmla z25.s, p7/m, z0.s, z2.s                           // acc
-  fmla z26.s, p7/m, z1.s, z2.s                           // acc
+  fmla z26.s, p7/m, z0.s, z2.s                           // acc
+  fmla z27.s, p7/m, z1.s, z2.s                           // acc
   add x20, x20, #4
   addvl x21, x21, #2
   addvl x22, x22, #2
@@ -402,8 +402,8 @@ L(k_rest):
   b.hi L(k_rest)
 L(k_rest_done):
   add x7, x0, #8*15                                      // clamp
-  ld1rw {z2.s}, p7/z, [x7, #0]                           // min
-  ld1rw {z27.s}, p7/z, [x7, #4]                          // max
+  ld1rw {z0.s}, p7/z, [x7, #0]                           // min
+  ld1rw {z1.s}, p7/z, [x7, #4]                           // max
   rdvl x7, #4
   mov x19, #0
   add x20, x3, x19                                       // field
@@ -455,78 +455,54 @@ L(k_rest_done):
   addvl x20, x20, #14
   cmp x19, #0                                            // bias
   csel x9, x9, x20, eq
-  .inst 0xa0400000 + ((0 & 15) << 16) + (7 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x7, #2 * 0, mul vl] // bias, bias
-  fadd z3.s, z3.s, z0.s                                  // out
-  fmax z3.s, p7/m, z3.s, z2.s                            // out
-  fmin z3.s, p7/m, z3.s, z27.s                           // out_0_0
-  fadd z4.s, z4.s, z1.s                                  // out
-  fmax z4.s, p7/m, z4.s, z2.s                            // out
-  fmin z4.s, p7/m, z4.s, z27.s                           // out_0_1
-  .inst 0xa0400000 + ((0 & 15) << 16) + (10 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x10, #2 * 0, mul vl] // bias, bias
-  fadd z5.s, z5.s, z0.s                                  // out
-  fmax z5.s, p7/m, z5.s, z2.s                            // out
-  fmin z5.s, p7/m, z5.s, z27.s                           // out_0_2
-  fadd z6.s, z6.s, z1.s                                  // out
-  fmax z6.s, p7/m, z6.s, z2.s                            // out
-  fmin z6.s, p7/m, z6.s, z27.s                           // out_0_3
-  .inst 0xa0400000 + ((0 & 15) << 16) + (11 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x11, #2 * 0, mul vl] // bias, bias
-  fadd z7.s, z7.s, z0.s                                  // out
-  fmax z7.s, p7/m, z7.s, z2.s                            // out
-  fmin z7.s, p7/m, z7.s, z27.s                           // out_0_4
-  fadd z16.s, z16.s, z1.s                                // out
-  fmax z16.s, p7/m, z16.s, z2.s                          // out
-  fmin z16.s, p7/m, z16.s, z27.s                         // out_0_5
-  .inst 0xa0400000 + ((0 & 15) << 16) + (12 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x12, #2 * 0, mul vl] // bias, bias
-  fadd z17.s, z17.s, z0.s                                // out
-  fmax z17.s, p7/m, z17.s, z2.s                          // out
-  fmin z17.s, p7/m, z17.s, z27.s                         // out_0_6
-  fadd z18.s, z18.s, z1.s                                // out
-  fmax z18.s, p7/m, z18.s, z2.s                          // out
-  fmin z18.s, p7/m, z18.s, z27.s                         // out_0_7
-  .inst 0xa0400000 + ((0 & 15) << 16) + (13 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x13, #2 * 0, mul vl] // bias, bias
-  fadd z19.s, z19.s, z0.s                                // out
-  fmax z19.s, p7/m, z19.s, z2.s                          // out
-  fmin z19.s, p7/m, z19.s, z27.s                         // out_0_8
-  fadd z20.s, z20.s, z1.s                                // out
-  fmax z20.s, p7/m, z20.s, z2.s                          // out
-  fmin z20.s, p7/m, z20.s, z27.s                         // out_0_9
-  .inst 0xa0400000 + ((0 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x14, #2 * 0, mul vl] // bias, bias
-  fadd z21.s, z21.s, z0.s                                // out
-  fmax z21.s, p7/m, z21.s, z2.s                          // out
-  fmin z21.s, p7/m, z21.s, z27.s                         // out_0_10
-  fadd z22.s, z22.s, z1.s                                // out
-  fmax z22.s, p7/m, z22.s, z2.s                          // out
-  fmin z22.s, p7/m, z22.s, z27.s                         // out_0_11
-  .inst 0xa0400000 + ((0 & 15) << 16) + (15 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x15, #2 * 0, mul vl] // bias, bias
-  fadd z23.s, z23.s, z0.s                                // out
-  fmax z23.s, p7/m, z23.s, z2.s                          // out
-  fmin z23.s, p7/m, z23.s, z27.s                         // out_0_12
-  fadd z24.s, z24.s, z1.s                                // out
-  fmax z24.s, p7/m, z24.s, z2.s                          // out
-  fmin z24.s, p7/m, z24.s, z27.s                         // out_0_13
-  .inst 0xa0400000 + ((0 & 15) << 16) + (9 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x9, #2 * 0, mul vl] // bias, bias
-  fadd z0.s, z25.s, z0.s                                 // out
-  fmax z0.s, p7/m, z0.s, z2.s                            // out
-  fmin z0.s, p7/m, z0.s, z27.s                           // out_0_14
-  fadd z1.s, z26.s, z1.s                                 // out
-  fmax z1.s, p7/m, z1.s, z2.s                            // out
-  fmin z1.s, p7/m, z1.s, z27.s                           // out_0_15
-  str z3, [x6, #0, mul vl]                               // out_0_0
-  str z4, [x6, #1, mul vl]                               // out_0_1
-  str z5, [x6, #2, mul vl]                               // out_0_2
-  str z6, [x6, #3, mul vl]                               // out_0_3
-  str z7, [x6, #4, mul vl]                               // out_0_4
-  str z16, [x6, #5, mul vl]                              // out_0_5
-  str z17, [x6, #6, mul vl]                              // out_0_6
-  str z18, [x6, #7, mul vl]                              // out_0_7
-  str z19, [x6, #8, mul vl]                              // out_0_8
-  str z20, [x6, #9, mul vl]                              // out_0_9
-  str z21, [x6, #10, mul vl]                             // out_0_10
-  str z22, [x6, #11, mul vl]                             // out_0_11
-  str z23, [x6, #12, mul vl]                             // out_0_12
-  str z24, [x6, #13, mul vl]                             // out_0_13
-  str z0, [x6, #14, mul vl]                              // out_0_14
-  str z1, [x6, #15, mul vl]                              // out_0_15
+  .inst 0xa0400000 + ((0 & 15) << 16) + (7 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x7, #2 * 0, mul vl] // bias, bias
+  fadd z4.s, z4.s, z2.s                                  // out
+  fadd z5.s, z5.s, z3.s                                  // out
+  .inst 0xa0400000 + ((0 & 15) << 16) + (10 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x10, #2 * 0, mul vl] // bias, bias
+  fadd z6.s, z6.s, z2.s                                  // out
+  fadd z7.s, z7.s, z3.s                                  // out
+  .inst 0xc1a0a900 + (0 << 16) + 4 // fmax {z4.s - z7.s}, {z4.s - z7.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 4 // fmin {z4.s - z7.s}, {z4.s - z7.s}, z1.s // out_0_0, out_0_1, out_0_2, out_0_3
+  .inst 0xa0400000 + ((0 & 15) << 16) + (11 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x11, #2 * 0, mul vl] // bias, bias
+  fadd z8.s, z16.s, z2.s                                 // out
+  fadd z9.s, z17.s, z3.s                                 // out
+  .inst 0xa0400000 + ((0 & 15) << 16) + (12 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x12, #2 * 0, mul vl] // bias, bias
+  fadd z10.s, z18.s, z2.s                                // out
+  fadd z11.s, z19.s, z3.s                                // out
+  .inst 0xc1a0a900 + (0 << 16) + 8 // fmax {z8.s - z11.s}, {z8.s - z11.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 8 // fmin {z8.s - z11.s}, {z8.s - z11.s}, z1.s // out_0_4, out_0_5, out_0_6, out_0_7
+  .inst 0xa0400000 + ((0 & 15) << 16) + (13 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x13, #2 * 0, mul vl] // bias, bias
+  fadd z12.s, z20.s, z2.s                                // out
+  fadd z13.s, z21.s, z3.s                                // out
+  .inst 0xa0400000 + ((0 & 15) << 16) + (14 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x14, #2 * 0, mul vl] // bias, bias
+  fadd z14.s, z22.s, z2.s                                // out
+  fadd z15.s, z23.s, z3.s                                // out
+  .inst 0xc1a0a900 + (0 << 16) + 12 // fmax {z12.s - z15.s}, {z12.s - z15.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 12 // fmin {z12.s - z15.s}, {z12.s - z15.s}, z1.s // out_0_8, out_0_9, out_0_10, out_0_11
+  .inst 0xa0400000 + ((0 & 15) << 16) + (15 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x15, #2 * 0, mul vl] // bias, bias
+  fadd z16.s, z24.s, z2.s                                // out
+  fadd z17.s, z25.s, z3.s                                // out
+  .inst 0xa0400000 + ((0 & 15) << 16) + (9 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x9, #2 * 0, mul vl] // bias, bias
+  fadd z18.s, z26.s, z2.s                                // out
+  fadd z19.s, z27.s, z3.s                                // out
+  .inst 0xc1a0a900 + (0 << 16) + 16 // fmax {z16.s - z19.s}, {z16.s - z19.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 16 // fmin {z16.s - z19.s}, {z16.s - z19.s}, z1.s // out_0_12, out_0_13, out_0_14, out_0_15
+  str z4, [x6, #0, mul vl]                               // out_0_0
+  str z5, [x6, #1, mul vl]                               // out_0_1
+  str z6, [x6, #2, mul vl]                               // out_0_2
+  str z7, [x6, #3, mul vl]                               // out_0_3
+  str z8, [x6, #4, mul vl]                               // out_0_4
+  str z9, [x6, #5, mul vl]                               // out_0_5
+  str z10, [x6, #6, mul vl]                              // out_0_6
+  str z11, [x6, #7, mul vl]                              // out_0_7
+  str z12, [x6, #8, mul vl]                              // out_0_8
+  str z13, [x6, #9, mul vl]                              // out_0_9
+  str z14, [x6, #10, mul vl]                             // out_0_10
+  str z15, [x6, #11, mul vl]                             // out_0_11
+  str z16, [x6, #12, mul vl]                             // out_0_12
+  str z17, [x6, #13, mul vl]                             // out_0_13
+  str z18, [x6, #14, mul vl]                             // out_0_14
+  str z19, [x6, #15, mul vl]                             // out_0_15
   b L(if_done)
 L(if_else):
   ldr x7, [x0, #8*14]                                    // bias
@@ -569,208 +545,184 @@ L(if_else):
   cmp x19, #0                                            // bias
   csel x9, x9, x20, eq
   whilelo p0.s, xzr, x1                                  // columns
-  ld1w {z0.s}, p0/z, [x7, #0, mul vl]                    // bias
-  fadd z0.s, z3.s, z0.s                                  // out
-  fmax z0.s, p7/m, z0.s, z2.s                            // out
-  fmin z0.s, p7/m, z0.s, z27.s                           // out_0_0
+  ld1w {z2.s}, p0/z, [x7, #0, mul vl]                    // bias
+  fadd z4.s, z4.s, z2.s                                  // out
   cntw x19, all, mul #1
   subs x19, x1, x19
   csel x19, x19, xzr, hs
   whilelo p0.s, xzr, x19                                 // columns
-  ld1w {z1.s}, p0/z, [x7, #1, mul vl]                    // bias
-  fadd z1.s, z4.s, z1.s                                  // out
-  fmax z1.s, p7/m, z1.s, z2.s                            // out
-  fmin z1.s, p7/m, z1.s, z27.s                           // out_0_1
+  ld1w {z2.s}, p0/z, [x7, #1, mul vl]                    // bias
+  fadd z5.s, z5.s, z2.s                                  // out
   cnth x7, all, mul #1
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1w {z3.s}, p0/z, [x10, #0, mul vl]                   // bias
-  fadd z3.s, z5.s, z3.s                                  // out
-  fmax z3.s, p7/m, z3.s, z2.s                            // out
-  fmin z3.s, p7/m, z3.s, z27.s                           // out_0_2
+  ld1w {z2.s}, p0/z, [x10, #0, mul vl]                   // bias
+  fadd z6.s, z6.s, z2.s                                  // out
   cntw x7, all, mul #3
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1w {z4.s}, p0/z, [x10, #1, mul vl]                   // bias
-  fadd z4.s, z6.s, z4.s                                  // out
-  fmax z4.s, p7/m, z4.s, z2.s                            // out
-  fmin z4.s, p7/m, z4.s, z27.s                           // out_0_3
+  ld1w {z2.s}, p0/z, [x10, #1, mul vl]                   // bias
+  fadd z7.s, z7.s, z2.s                                  // out
+  .inst 0xc1a0a900 + (0 << 16) + 4 // fmax {z4.s - z7.s}, {z4.s - z7.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 4 // fmin {z4.s - z7.s}, {z4.s - z7.s}, z1.s // out_0_0, out_0_1, out_0_2, out_0_3
   rdvl x7, #1
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1w {z5.s}, p0/z, [x11, #0, mul vl]                   // bias
-  fadd z5.s, z7.s, z5.s                                  // out
-  fmax z5.s, p7/m, z5.s, z2.s                            // out
-  fmin z5.s, p7/m, z5.s, z27.s                           // out_0_4
+  ld1w {z2.s}, p0/z, [x11, #0, mul vl]                   // bias
+  fadd z8.s, z16.s, z2.s                                 // out
   cntw x7, all, mul #5
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1w {z6.s}, p0/z, [x11, #1, mul vl]                   // bias
-  fadd z6.s, z16.s, z6.s                                 // out
-  fmax z6.s, p7/m, z6.s, z2.s                            // out
-  fmin z6.s, p7/m, z6.s, z27.s                           // out_0_5
+  ld1w {z2.s}, p0/z, [x11, #1, mul vl]                   // bias
+  fadd z9.s, z17.s, z2.s                                 // out
   cnth x7, all, mul #3
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1w {z7.s}, p0/z, [x12, #0, mul vl]                   // bias
-  fadd z7.s, z17.s, z7.s                                 // out
-  fmax z7.s, p7/m, z7.s, z2.s                            // out
-  fmin z7.s, p7/m, z7.s, z27.s                           // out_0_6
+  ld1w {z2.s}, p0/z, [x12, #0, mul vl]                   // bias
+  fadd z10.s, z18.s, z2.s                                // out
   cntw x7, all, mul #7
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1w {z16.s}, p0/z, [x12, #1, mul vl]                  // bias
-  fadd z16.s, z18.s, z16.s                               // out
-  fmax z16.s, p7/m, z16.s, z2.s                          // out
-  fmin z16.s, p7/m, z16.s, z27.s                         // out_0_7
+  ld1w {z2.s}, p0/z, [x12, #1, mul vl]                   // bias
+  fadd z11.s, z19.s, z2.s                                // out
+  .inst 0xc1a0a900 + (0 << 16) + 8 // fmax {z8.s - z11.s}, {z8.s - z11.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 8 // fmin {z8.s - z11.s}, {z8.s - z11.s}, z1.s // out_0_4, out_0_5, out_0_6, out_0_7
   rdvl x7, #2
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1w {z17.s}, p0/z, [x13, #0, mul vl]                  // bias
-  fadd z17.s, z19.s, z17.s                               // out
-  fmax z17.s, p7/m, z17.s, z2.s                          // out
-  fmin z17.s, p7/m, z17.s, z27.s                         // out_0_8
+  ld1w {z2.s}, p0/z, [x13, #0, mul vl]                   // bias
+  fadd z12.s, z20.s, z2.s                                // out
   cntw x7, all, mul #9
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1w {z18.s}, p0/z, [x13, #1, mul vl]                  // bias
-  fadd z18.s, z20.s, z18.s                               // out
-  fmax z18.s, p7/m, z18.s, z2.s                          // out
-  fmin z18.s, p7/m, z18.s, z27.s                         // out_0_9
+  ld1w {z2.s}, p0/z, [x13, #1, mul vl]                   // bias
+  fadd z13.s, z21.s, z2.s                                // out
   cnth x7, all, mul #5
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1w {z19.s}, p0/z, [x14, #0, mul vl]                  // bias
-  fadd z19.s, z21.s, z19.s                               // out
-  fmax z19.s, p7/m, z19.s, z2.s                          // out
-  fmin z19.s, p7/m, z19.s, z27.s                         // out_0_10
+  ld1w {z2.s}, p0/z, [x14, #0, mul vl]                   // bias
+  fadd z14.s, z22.s, z2.s                                // out
   cntw x7, all, mul #11
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1w {z20.s}, p0/z, [x14, #1, mul vl]                  // bias
-  fadd z20.s, z22.s, z20.s                               // out
-  fmax z20.s, p7/m, z20.s, z2.s                          // out
-  fmin z20.s, p7/m, z20.s, z27.s                         // out_0_11
+  ld1w {z2.s}, p0/z, [x14, #1, mul vl]                   // bias
+  fadd z15.s, z23.s, z2.s                                // out
+  .inst 0xc1a0a900 + (0 << 16) + 12 // fmax {z12.s - z15.s}, {z12.s - z15.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 12 // fmin {z12.s - z15.s}, {z12.s - z15.s}, z1.s // out_0_8, out_0_9, out_0_10, out_0_11
   rdvl x7, #3
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1w {z21.s}, p0/z, [x15, #0, mul vl]                  // bias
-  fadd z21.s, z23.s, z21.s                               // out
-  fmax z21.s, p7/m, z21.s, z2.s                          // out
-  fmin z21.s, p7/m, z21.s, z27.s                         // out_0_12
+  ld1w {z2.s}, p0/z, [x15, #0, mul vl]                   // bias
+  fadd z16.s, z24.s, z2.s                                // out
   cntw x7, all, mul #13
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1w {z22.s}, p0/z, [x15, #1, mul vl]                  // bias
-  fadd z22.s, z24.s, z22.s                               // out
-  fmax z22.s, p7/m, z22.s, z2.s                          // out
-  fmin z22.s, p7/m, z22.s, z27.s                         // out_0_13
+  ld1w {z2.s}, p0/z, [x15, #1, mul vl]                   // bias
+  fadd z17.s, z25.s, z2.s                                // out
   cnth x7, all, mul #7
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1w {z23.s}, p0/z, [x9, #0, mul vl]                   // bias
-  fadd z23.s, z25.s, z23.s                               // out
-  fmax z23.s, p7/m, z23.s, z2.s                          // out
-  fmin z23.s, p7/m, z23.s, z27.s                         // out_0_14
+  ld1w {z2.s}, p0/z, [x9, #0, mul vl]                    // bias
+  fadd z18.s, z26.s, z2.s                                // out
   cntw x7, all, mul #15
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  ld1w {z24.s}, p0/z, [x9, #1, mul vl]                   // bias
-  fadd z24.s, z26.s, z24.s                               // out
-  fmax z24.s, p7/m, z24.s, z2.s                          // out
-  fmin z24.s, p7/m, z24.s, z27.s                         // out_0_15
+  ld1w {z2.s}, p0/z, [x9, #1, mul vl]                    // bias
+  fadd z19.s, z27.s, z2.s                                // out
+  .inst 0xc1a0a900 + (0 << 16) + 16 // fmax {z16.s - z19.s}, {z16.s - z19.s}, z0.s // out, out, out, out
+  .inst 0xc1a0a901 + (1 << 16) + 16 // fmin {z16.s - z19.s}, {z16.s - z19.s}, z1.s // out_0_12, out_0_13, out_0_14, out_0_15
   whilelo p0.s, xzr, x1                                  // columns
-  st1w {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
+  st1w {z4.s}, p0, [x6, #0, mul vl]                      // out_0_0
   cntw x7, all, mul #1
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  st1w {z1.s}, p0, [x6, #1, mul vl]                      // out_0_1
+  st1w {z5.s}, p0, [x6, #1, mul vl]                      // out_0_1
   cnth x7, all, mul #1
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  st1w {z3.s}, p0, [x6, #2, mul vl]                      // out_0_2
+  st1w {z6.s}, p0, [x6, #2, mul vl]                      // out_0_2
   cntw x7, all, mul #3
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  st1w {z4.s}, p0, [x6, #3, mul vl]                      // out_0_3
+  st1w {z7.s}, p0, [x6, #3, mul vl]                      // out_0_3
   rdvl x7, #1
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  st1w {z5.s}, p0, [x6, #4, mul vl]                      // out_0_4
+  st1w {z8.s}, p0, [x6, #4, mul vl]                      // out_0_4
   cntw x7, all, mul #5
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  st1w {z6.s}, p0, [x6, #5, mul vl]                      // out_0_5
+  st1w {z9.s}, p0, [x6, #5, mul vl]                      // out_0_5
   cnth x7, all, mul #3
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  st1w {z7.s}, p0, [x6, #6, mul vl]                      // out_0_6
+  st1w {z10.s}, p0, [x6, #6, mul vl]                     // out_0_6
   cntw x7, all, mul #7
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
-  st1w {z16.s}, p0, [x6, #7, mul vl]                     // out_0_7
+  st1w {z11.s}, p0, [x6, #7, mul vl]                     // out_0_7
   rdvl x7, #2
   subs x7, x1, x7
   csel x7, x7, xzr, hs
   whilelo p0.s, xzr, x7                                  // columns
   addvl x7, x6, #8                                       // dst_tile
-  st1w {z17.s}, p0, [x7, #0, mul vl]                     // out_0_8
+  st1w {z12.s}, p0, [x7, #0, mul vl]                     // out_0_8
   cntw x9, all, mul #9
   subs x9, x1, x9
   csel x9, x9, xzr, hs
   whilelo p0.s, xzr, x9                                  // columns
-  st1w {z18.s}, p0, [x7, #1, mul vl]                     // out_0_9
+  st1w {z13.s}, p0, [x7, #1, mul vl]                     // out_0_9
   cnth x9, all, mul #5
   subs x9, x1, x9
   csel x9, x9, xzr, hs
   whilelo p0.s, xzr, x9                                  // columns
-  st1w {z19.s}, p0, [x7, #2, mul vl]                     // out_0_10
+  st1w {z14.s}, p0, [x7, #2, mul vl]                     // out_0_10
   cntw x9, all, mul #11
   subs x9, x1, x9
   csel x9, x9, xzr, hs
   whilelo p0.s, xzr, x9                                  // columns
-  st1w {z20.s}, p0, [x7, #3, mul vl]                     // out_0_11
+  st1w {z15.s}, p0, [x7, #3, mul vl]                     // out_0_11
   rdvl x9, #3
   subs x9, x1, x9
   csel x9, x9, xzr, hs
   whilelo p0.s, xzr, x9                                  // columns
-  st1w {z21.s}, p0, [x7, #4, mul vl]                     // out_0_12
+  st1w {z16.s}, p0, [x7, #4, mul vl]                     // out_0_12
   cntw x9, all, mul #13
   subs x9, x1, x9
   csel x9, x9, xzr, hs
   whilelo p0.s, xzr, x9                                  // columns
-  st1w {z22.s}, p0, [x7, #5, mul vl]                     // out_0_13
+  st1w {z17.s}, p0, [x7, #5, mul vl]                     // out_0_13
   cnth x9, all, mul #7
   subs x9, x1, x9
   csel x9, x9, xzr, hs
   whilelo p0.s, xzr, x9                                  // columns
-  st1w {z23.s}, p0, [x7, #6, mul vl]                     // out_0_14
+  st1w {z18.s}, p0, [x7, #6, mul vl]                     // out_0_14
   cntw x9, all, mul #15
   subs x9, x1, x9
   csel x9, x9, xzr, hs
   whilelo p0.s, xzr, x9                                  // columns
-  st1w {z24.s}, p0, [x7, #7, mul vl]                     // out_0_15
+  st1w {z19.s}, p0, [x7, #7, mul vl]                     // out_0_15
 L(if_done):
   ldr x7, [x0, #8*13]                                    // dst_stride
   mov x9, #1

@@ -5,7 +5,7 @@
 // into rhs f16 n1 kr1 k%1 [data|bias:f32] (6597d6ca1619924b)
 //          | 16 x k bits of codes | 1 f32 x bias |
 //
-// from   specs/dwconv_clamp_f16_f16_f16p.yaml (a39f42ad35c06528)
+// from   specs/dwconv_clamp_f16_f16_f16p.yaml (278eb08137b859e9)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs f16 n8svl kr1 k%1 [bias:f16|data] (b6868cd2a6f22963)
 //          | 8svl f16 x bias | 128svl x k bits of codes |
 //
-// from   specs/dwconv_clamp_f16_f16_f16p.yaml (a39f42ad35c06528)
+// from   specs/dwconv_clamp_f16_f16_f16p.yaml (278eb08137b859e9)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs f16 n16 kr1 k%1 [data|bias:f32] (7abd6c767b86c30d)
 //          | 256 x k bits of codes | 16 f32 x bias |
 //
-// from   specs/dwconv_clamp_f16_f16_f16p.yaml (a39f42ad35c06528)
+// from   specs/dwconv_clamp_f16_f16_f16p.yaml (278eb08137b859e9)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,8 +5,8 @@
 //
 // from   specs/attention_f32_f32_f16.yaml (52989ffaea8cc7af)
 // from   specs/attention_f32_f32_qsi8c32.yaml (6c89d36abbbb5795)
-// from   specs/dwconv_clamp_f16_f16_f16p.yaml (a39f42ad35c06528)
-// from   specs/dwconv_clamp_f32_f32_f32p.yaml (dae1958180fb5970)
+// from   specs/dwconv_clamp_f16_f16_f16p.yaml (278eb08137b859e9)
+// from   specs/dwconv_clamp_f32_f32_f32p.yaml (f00edf84cd422dc1)
 // from   specs/dwconv_clamp_qai8_qai8_qsi8cxp.yaml (5fcbf1992df3ae36)
 // from   specs/imatmul_clamp_f32_f32_f32p.yaml (e8021fb91bdc9eb7)
 // from   specs/matmul_clamp_f16_f16_f16p.yaml (b435761e2aef4b6a)
@@ -118,7 +118,7 @@ void tw_dwconv_clamp_f16_f16_f16p4x1_3x3s1_7x8_neon_asm(const tw_args *args);
 void tw_dwconv_clamp_f16_f16_f16p4x1_3x3s2_7x8_neon_asm(const tw_args *args);
 void tw_dwconv_clamp_f16_f16_f16p4x1_5x5s1_7x8_neon_asm(const tw_args *args);
 void tw_dwconv_clamp_f16_f16_f16p4x1_5x5s2_7x8_neon_asm(const tw_args *args);
-void tw_dwconv_clamp_f16_f16_f16p8svlx1_3x3s1_8x8svl_sme2_kleidiai_asm(const tw_args *args);
+void tw_dwconv_clamp_f16_f16_f16p8svlx1_3x3s1_4x8svl_sme2_kleidiai_asm(const tw_args *args);
 void tw_dwconv_clamp_f32_f32_f32p1x1_3x3s1_4x1_scalar(const tw_args *args);
 void tw_dwconv_clamp_f32_f32_f32p1x1_3x3s2_4x1_scalar(const tw_args *args);
 void tw_dwconv_clamp_f32_f32_f32p1x1_5x5s1_4x1_scalar(const tw_args *args);
@@ -151,7 +151,7 @@ void tw_dwconv_clamp_f32_f32_f32p4x1_5x5s2_7x4_neon_asm(const tw_args *args);
 void tw_dwconv_clamp_f32_f32_f32p4x1_5x5s2_7x4_neon(const tw_args *args);
 void tw_dwconv_clamp_f32_f32_f32p4x1_5x5s1_7x8_neon_asm(const tw_args *args);
 void tw_dwconv_clamp_f32_f32_f32p4x1_5x5s2_7x8_neon_asm(const tw_args *args);
-void tw_dwconv_clamp_f32_f32_f32p4svlx1_3x3s1_8x4svl_sme2_kleidiai_asm(const tw_args *args);
+void tw_dwconv_clamp_f32_f32_f32p4svlx1_3x3s1_4x4svl_sme2_kleidiai_asm(const tw_args *args);
 void tw_dwconv_clamp_qai8_qai8_qsi8cxp1x1_3x3s1_4x1_scalar(const tw_args *args);
 void tw_dwconv_clamp_qai8_qai8_qsi8cxp1x1_3x3s2_4x1_scalar(const tw_args *args);
 void tw_dwconv_clamp_qai8_qai8_qsi8cxp1x1_5x5s1_4x1_scalar(const tw_args *args);

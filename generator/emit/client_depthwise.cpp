@@ -34,12 +34,12 @@ std::string call(const ClientDepthwise& depthwise, const ClientCode& code) {
 std::string plane(const Window& window, int64_t bytes, const std::string& rest) {
   return fmt::format(
       "  const tw_kai_plane plane = {{\n"
-      "      .height = {}, .width = {}, .bytes = {},\n"
+      "      .width = {}, .bytes = {},\n"
       "      .top = pad_top, .left = pad_left,\n"
       "      .src = src, .row_stride = in_stride_row, .col_stride = in_stride_col,\n"
       "      .dst_row_stride = dst_stride_row,\n"
       "{}  }};\n",
-      window.height, window.width, bytes, rest);
+      window.width, bytes, rest);
 }
 
 /// As many lines as a step, of which some may not exist. Strides are those of whole tensors.

@@ -83,6 +83,26 @@ void fma_f16_of_pair(const Step& s, uint8_t* to, size_t which) {
   }
 }
 
+void widen_f16_of_pair(const Step& s, uint8_t* to, size_t which) {
+  for (size_t i = 0; i < s.to.bytes / 4; ++i) {
+    put(to, i, half_to_float(lane<uint16_t>(s, 0, 2 * i + which)));
+  }
+}
+
+void join_f16(const Step& s, uint8_t* to) {
+  for (size_t i = 0; i < s.to.bytes / 2; ++i) {
+    put(to, i, float_to_half(lane<float>(s, static_cast<int>(i % 2), i / 2)));
+  }
+}
+
+/// Times `sign`, of numbers times `sign`.
+void fminimum_f16(const Step& s, uint8_t* to, float sign) {
+  for (size_t i = 0; i < s.to.bytes / 2; ++i) {
+    const float a = sign * half_to_float(lane<uint16_t>(s, 0, i));
+    put(to, i, float_to_half(sign * minimum(a, sign * half_to_float(lane<uint16_t>(s, 1, i)))));
+  }
+}
+
 template <typename Dot, typename F>
 void dot2_bf16(const Step& s, uint8_t* to, Dot dot, F&& c_lane) {
   for (size_t i = 0; i < s.to.bytes / 4; ++i) {

@@ -187,6 +187,39 @@ void add_products(const Step& s, Machine& m) {
   }
 }
 
+void put_rows(const Step& s, Machine& m) {
+  start_tile(s, m);
+  check_vector(s.arg[2].bytes, row_bytes(s.to));
+  for (int64_t i = 0; i < 4; ++i) {
+    std::memcpy(spread_row(s, s.to, 0, i), s.arg[2 + i].at, row_bytes(s.to));
+  }
+}
+
+/// `which` of a lane's two elements.
+template <size_t which>
+void add_halves(const Step& s, Machine& m) {
+  start_tile(s, m);
+  check_vector(s.arg[2].bytes, row_bytes(s.to));
+  const auto half = [&](int64_t argument, size_t j) {
+    return half_to_float(get<uint16_t>(s.arg[argument].at, 2 * j + which));
+  };
+  for (int64_t i = 0; i < 4; ++i) {
+    uint8_t* row = spread_row(s, s.to, 0, i);
+    for (size_t j = 0; j < row_bytes(s.to) / 4; ++j) {
+      put(row, j, fused(half(2 + i, j), half(6, j), get<float>(row, j)));
+    }
+  }
+}
+
+void tile_row4(const Step& s, Machine& m) {
+  m.require(Mode::accumulator_tiles);
+  const Storage& tile = s.arg[0];
+  check_vector(s.to.bytes, row_bytes(tile));
+  const uint64_t four = scalar(s.arg[1]);
+  if (four % 4 != 0) throw Fault(fmt::format("{} is not 4 times a row", four));
+  std::memcpy(s.to.at, tile.at + four / 4 % tile.rows * row_bytes(tile), s.to.bytes);
+}
+
 /// Nothing that the mode holds survives its change: on the way in and out of streaming the
 /// vectors and predicates are lost, tiles are lost on the way out.
 void change_mode(const Step& s, Machine& m, bool enter) {

@@ -23,6 +23,26 @@ void check_tile(const Variant& v) {
                   to_string(v.tile.m), to_string(v.tile.n), v.isa->name, to_string(v.rhs.panel)));
 }
 
+/// Weights are in the lower registers, beside the limits; outputs that are not done have tiles.
+void check_lines(const Variant& v) {
+  constexpr int64_t tiles = 4;
+  constexpr int64_t most_taps = 14;
+  const int64_t most_columns = tiles / (bits(v.rhs.element) == 16 ? 2 : 1) + 1;
+  const Window& window = v.window;
+  if (v.tile.m == Length{depthwise_lines} && v.tile.n == v.rhs.panel && window.stride == 1 &&
+      window.width > 1 && window.width <= most_columns &&
+      window.height * window.width <= most_taps) {
+    return;
+  }
+  throw std::invalid_argument(fmt::format(
+      "tile {}x{} with {}x{} taps, stride {}, does not fit depthwise convolutions of {} on {} in "
+      "KleidiAI's layout: {} lines by a panel's {} channels, 2 to {} columns of taps, at most {} "
+      "taps, and stride 1 do",
+      to_string(v.tile.m), to_string(v.tile.n), window.height, window.width, window.stride,
+      v.family.lhs->name, v.isa->name, depthwise_lines, to_string(v.rhs.panel), most_columns,
+      most_taps));
+}
+
 class DepthwiseWriter {
  public:
   explicit DepthwiseWriter(const Variant& v)
@@ -338,6 +358,10 @@ class DepthwiseWriter {
 }  // namespace
 
 Program lower_depthwise(const Variant& variant) {
+  if (makes_lines(variant)) {
+    check_lines(variant);
+    return lower_depthwise_lines(variant);
+  }
   check_tile(variant);
   return DepthwiseWriter(variant).write();
 }

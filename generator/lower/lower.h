@@ -12,6 +12,8 @@ namespace tw {
 Program lower(const Variant& variant);
 /// The same of a depthwise convolution, which lower() calls.
 Program lower_depthwise(const Variant& variant);
+/// ... of which this is for several lines of outputs at a time (model/depthwise.h).
+Program lower_depthwise_lines(const Variant& variant);
 /// Likewise of a stage of attention.
 Program lower_attention(const Variant& variant);
 

@@ -96,7 +96,12 @@ std::string depthwise_name(const Variant& v) {
                      to_string(v.tile.n), v.isa->name, style);
 }
 
+bool makes_lines(const Variant& v) {
+  return v.style == LayoutStyle::kleidiai && v.isa->has(OpCode::tile_put4);
+}
+
 bool adds_by_column(const Variant& v) {
+  if (makes_lines(v)) return true;
   return v.style == LayoutStyle::kleidiai && ratio(v.tile.n, v.isa->vector_bytes.divided(4)) == 1;
 }
 

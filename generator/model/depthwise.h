@@ -14,6 +14,11 @@ LayoutPair depthwise_layouts(const Family& family, const Isa& isa, LayoutStyle s
 /// "dwconv_clamp_f32_f32_f32p8x1_3x3s1_4x8_avx2".
 std::string depthwise_name(const Variant& variant);
 
+/// Lines of outputs, one below the other, that some kernels make at a time: then m of a tile is
+/// their number, and a call makes outputs of all of them.
+constexpr int64_t depthwise_lines = 4;
+bool makes_lines(const Variant& variant);
+
 /// Whether taps are added up a column of the window after the other, else a line after the other.
 /// So do KleidiAI's, whose tests compare sums that are nearly 0, too. All weights of a tile's
 /// channels are in registers then, so that it is for tiles of one vector.

@@ -19,6 +19,9 @@ OP(fmax, "f32 f32 -> f32", "", FLOATS(a > b ? a : b))
 /* IEEE 754's: a NaN where one is, and of two zeros the negative one, or the positive one */
 OP(fminimum, "f32 f32 -> f32", "", FLOATS(minimum(a, b)), .commutes = true)
 OP(fmaximum, "f32 f32 -> f32", "", FLOATS(maximum(a, b)), .commutes = true)
+/* the same of f16 */
+OP(fminimum_f16, "f16 f16 -> f16", "", VECTOR(fminimum_f16(s, to, 1)))
+OP(fmaximum_f16, "f16 f16 -> f16", "", VECTOR(fminimum_f16(s, to, -1)))
 OP(cvt_i32_f32, "i32 -> f32", "", CONVERT(int32_t, static_cast<float>(x)))
 /* #i of its bits are behind the point */
 OP(cvt_fixed_f32, "i32 -> f32", "i", VECTOR(convert_fixed(s, to)),
@@ -51,6 +54,10 @@ OP(fma_f16_lane, "f16 f16 f16 -> f16", "i", VECTOR(fma_f16_lane(s, to)), .whole 
 /* the lower or upper half of each segment */
 OP(cvt_lo_f16_f32, "f16 -> f32", "", VECTOR(widen_f16(s, to, 0)), .whole = Whole::segment)
 OP(cvt_hi_f16_f32, "f16 -> f32", "", VECTOR(widen_f16(s, to, 4)), .whole = Whole::segment)
+/* the first or second element of each 32-bit lane, and what cvt_f32_f16 makes of a and b there */
+OP(cvt_even_f16_f32, "f16 -> f32", "", VECTOR(widen_f16_of_pair(s, to, 0)))
+OP(cvt_odd_f16_f32, "f16 -> f32", "", VECTOR(widen_f16_of_pair(s, to, 1)))
+OP(join_f16, "f32 f32 -> f16", "", VECTOR(join_f16(s, to)))
 /* two products of neighbors added to a, the second first, each by one fma; of all numbers the
    denormal ones are 0 (x86 vdpbf16ps) */
 OP(dot2_bf16, "f32 bf16 bf16 -> f32", "", VECTOR(dot2_bf16(s, to, dot2_fused, same_lane)),

@@ -35,7 +35,16 @@ OP(tile_quarter, "tile four_rows -> v", "i", tile_quarter,
 /* c to f times g to j added by fma to four rows of a tile of R: (b / 4 + #i) mod (R / 4), R/4 below
    that, and so on */
 OP(tile_fma4, "tile_f32 four_rows f32 f32 f32 f32 f32 f32 f32 f32 -> tile_f32", "i", add_products,
-   .immediate = {"the row", Last::number, 1})
+   .immediate = {"the row", Last::number, 1}, .work = Work::products)
+/* those rows, #i being 0, of c to f; the others stay */
+OP(tile_put4, "tile_f32 four_rows f32 f32 f32 f32 -> tile_f32", "", put_rows)
+/* c to f times g added by fma to those rows, of each 32-bit lane the first or second elements */
+OP(tile_fma4_even, "tile_f32 four_rows f16 f16 f16 f16 f16 -> tile_f32", "", add_halves<0>,
+   .work = Work::products)
+OP(tile_fma4_odd, "tile_f32 four_rows f16 f16 f16 f16 f16 -> tile_f32", "", add_halves<1>,
+   .work = Work::products)
+/* row (b / 4) mod R of a tile of R rows */
+OP(tile_row4, "tile four_rows -> v", "", tile_row4)
 /* see Mode */
 OP(mode_enter, "", "i", enter_mode, .immediate = {"the mode", Last::number, last_mode, 1})
 OP(mode_leave, "", "i", leave_mode, .immediate = {"the mode", Last::number, last_mode, 1})

@@ -101,6 +101,25 @@ bool other_root(const Block& block, int n, int last, Match& found) {
   return false;
 }
 
+/// Whether only their arguments tell two operations of a row apart.
+bool are_equal(const MeansNode& a, const MeansNode& b) {
+  return a.code == b.code && a.bits == b.bits && a.imm == b.imm && a.imm_name == b.imm_name &&
+         a.offset == b.offset && a.offset_name == b.offset_name;
+}
+
+/// Are equal ones in the order in which the row has them?
+bool in_order(const Match& found, const std::vector<int>& roots) {
+  for (size_t i = 1; i < roots.size(); ++i) {
+    const auto before = static_cast<size_t>(roots[i - 1]);
+    const auto now = static_cast<size_t>(roots[i]);
+    if (are_equal(found.row->means[before], found.row->means[now]) &&
+        found.nodes[before] > found.nodes[now]) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 std::vector<int> roots(const Row& row) {
@@ -126,11 +145,14 @@ bool match(const Block& block, const Row& row, int root, int at, Match& found) {
   found.nodes.assign(row.means.size(), -1);
   if (!Matcher(block, found).node(root, at)) return false;
   if (row.means.size() == 1) return true;
-  for (int other : roots(row)) {
+  // From the last one back, as equal ones are in order.
+  const std::vector<int> all = roots(row);
+  for (auto it = all.rbegin(); it != all.rend(); ++it) {
+    const int other = *it;
     if (other == root || found.nodes[static_cast<size_t>(other)] >= 0) continue;
     if (!other_root(block, other, at, found)) return false;
   }
-  return true;
+  return in_order(found, all);
 }
 
 }  // namespace tw

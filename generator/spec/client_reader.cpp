@@ -6,6 +6,7 @@
 #include <cctype>
 #include <set>
 
+#include "model/depthwise.h"
 #include "model/sources.h"
 #include "spec/kernel_reader.h"
 #include "spec/yaml_reader.h"
@@ -182,7 +183,7 @@ void read_matmuls(const YamlNode& node, const Variants& variants, std::set<std::
   }
 }
 
-/// Depthwise convolutions, whose pixels lie next to each other.
+/// Depthwise convolutions, by kernels that make lines; what calls them knows windows of one height.
 void read_depthwise(const YamlNode& node, const Variants& variants, std::set<std::string>& taken,
                     ClientNames& names) {
   node.expect_keys({"family", "theirs", "folder", "kernels"});
@@ -196,14 +197,16 @@ void read_depthwise(const YamlNode& node, const Variants& variants, std::set<std
     if (const YamlNode* const rows = entry.find("rows")) depthwise.rows = rows->positive();
     const auto fits = [&](const Variant* variant) {
       const Window& window = variant->window;
-      return variant->isa->name == entry.at("isa").text() && window.stride == 1 &&
+      return variant->isa->name == entry.at("isa").text() && makes_lines(*variant) &&
+             window.height == 3 &&
              fmt::format("{}x{}", window.height, window.width) == entry.at("taps").text();
     };
     const auto found = std::find_if(family.begin(), family.end(), fits);
     if (found == family.end()) {
-      entry.fail(fmt::format("no kernel of {} with layout kleidiai for {} has taps {}, stride 1",
-                             family.front()->family.name, entry.at("isa").text(),
-                             entry.at("taps").text()));
+      entry.fail(fmt::format(
+          "no kernel of {} with layout kleidiai for {} makes lines by taps {}, which "
+          "are 3 high",
+          family.front()->family.name, entry.at("isa").text(), entry.at("taps").text()));
     }
     depthwise.kernel = *found;
     names.depthwise.push_back(depthwise);

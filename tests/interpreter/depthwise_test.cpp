@@ -78,14 +78,22 @@ Variant random_depthwise(const Family& family, const Isa& isa, LayoutStyle style
   const LayoutPair layouts = *layouts_of(family, isa, style);
   v.lhs = layouts.lhs;
   v.rhs = layouts.rhs;
+  v.isa = &isa;
+  v.technique = Technique::fma;
+  v.print_assembly = isa.can_print_assembly;
+  if (makes_lines(v)) {
+    const int64_t most_columns = family.dst == ElementType::f16 ? 3 : 5;
+    v.window = {static_cast<int>(random.between(1, 3)),
+                static_cast<int>(random.between(2, most_columns)), 1};
+    if (v.window.height * v.window.width > 14) v.window.height = 2;
+    v.tile = {depthwise_lines, v.rhs.panel};
+    return v;
+  }
   v.window = {static_cast<int>(random.between(1, 5)), static_cast<int>(random.between(1, 5)),
               static_cast<int>(random.between(1, 3))};
   // Of halves a panel may be two vectors.
   const bool wide = v.rhs.panel != isa.vector_bytes.divided(4);
   v.tile = {random.between(1, wide ? 4 : 6), v.rhs.panel * random.between(1, wide ? 1 : 2)};
-  v.technique = Technique::fma;
-  v.isa = &isa;
-  v.print_assembly = isa.can_print_assembly;
   return v;
 }
 
@@ -101,7 +109,7 @@ Depthwise random_shape(const Variant& v, VectorLength vl, Random& random) {
   in.bottom = side(0, 2);
   in.left = side(0, 2);
   in.right = side(0, 2);
-  in.height = in.taps_y + side(0, 2);
+  in.height = in.taps_y + side(0, makes_lines(v) ? 6 : 2);
   in.width = in.taps_x + side(0, 3 * v.tile.m.fixed * v.window.stride);
   in.channels = side(1, 2 * v.tile.n.at(vl) + 1);
   in.type = v.family.dst == ElementType::i8 ? "i8" : std::string(name(v.family.dst));
@@ -115,51 +123,16 @@ Depthwise random_shape(const Variant& v, VectorLength vl, Random& random) {
   return in;
 }
 
-/// A line of outputs; each pixel lies by itself, so that a read beyond its channels is a fault.
-std::string run_line(const Program& program, const Depthwise& in, size_t line,
-                     const DepthwisePanels& panels, VectorLength vl, bool physical) {
-  Memory memory;
-  Arguments arguments;
-  const auto set = [&](ArgField field, uint64_t value) {
-    arguments.field[static_cast<size_t>(field)] = value;
-  };
+std::vector<uint8_t> bytes_of(const std::vector<uint64_t>& pointers) {
+  std::vector<uint8_t> bytes(pointers.size() * 8);
+  std::memcpy(bytes.data(), pointers.data(), bytes.size());
+  return bytes;
+}
+
+/// What is wrong with a line of outputs that is there.
+std::string check_line(const Memory& memory, uint64_t dst, const Depthwise& in, size_t line,
+                       size_t stride) {
   const size_t bytes = in.channels * in.value_bytes();
-  const size_t padded_width = in.left + in.width + in.right;
-  const std::vector<float> nothing(in.channels, static_cast<float>(in.lhs_zero_point));
-  const uint64_t pad = memory.add("pad", bytes_of_values(in.type, nothing), false);
-  std::vector<uint64_t> table;
-  for (size_t y = line * in.stride; y < line * in.stride + in.taps_y; ++y) {
-    for (size_t x = 0; x < padded_width; ++x) {
-      const bool inside =
-          y >= in.top && y < in.top + in.height && x >= in.left && x < in.left + in.width;
-      std::vector<float> pixel;
-      for (size_t c = 0; c < in.channels; ++c) pixel.push_back(padded_value(in, y, x, c));
-      table.push_back(inside ? memory.add("pixel", bytes_of_values(in.type, pixel), false, 4)
-                             : pad);
-    }
-  }
-  std::vector<uint8_t> table_bytes(table.size() * 8);
-  std::memcpy(table_bytes.data(), table.data(), table_bytes.size());
-  const std::vector<uint8_t> rhs = packed_depthwise(in, panels);
-  const size_t stride = bytes + 4;
-  const uint64_t dst = memory.add_unwritten("dst", (in.columns() - 1) * stride + bytes, 4);
-  set(ArgField::m, in.columns());
-  set(ArgField::n, in.channels);
-  set(ArgField::k, in.taps());
-  set(ArgField::lhs, memory.add("table", table_bytes, false));
-  set(ArgField::lhs_stride, padded_width * 8);
-  set(ArgField::rhs, memory.add("weights", rhs, false, 4));
-  set(ArgField::rhs_stride, rhs.size() / ((in.channels + panels.channels - 1) / panels.channels));
-  set(ArgField::dst, dst);
-  set(ArgField::dst_stride, stride);
-  set(ArgField::dst_zero_point, static_cast<uint32_t>(in.dst_zero_point));
-  arguments.min = in.min;
-  arguments.max = in.max;
-  try {
-    run(program, arguments, memory, {.vl = vl, .physical = physical});
-  } catch (const Fault& fault) {
-    return std::string("fault: ") + fault.what();
-  }
   const std::vector<uint8_t>& found = memory.bytes(dst);
   const std::vector<bool>& written = memory.written(dst);
   const std::vector<uint8_t> right = depthwise_outputs(in);
@@ -171,6 +144,74 @@ std::string run_line(const Program& program, const Depthwise& in, size_t line,
       return "pixel " + std::to_string(i / stride) + " is wrong in byte " +
              std::to_string(i % stride);
     }
+  }
+  return "";
+}
+
+/// Lines of outputs that a call makes. Those in front of the first one do not exist.
+struct Lines {
+  int64_t first = 0, count = 1;
+};
+
+/// Each pixel lies by itself, so that a read beyond its channels is a fault.
+std::string run_lines(const Program& program, const Depthwise& in, Lines lines,
+                      const DepthwisePanels& panels, VectorLength vl, bool physical) {
+  Memory memory;
+  Arguments arguments;
+  const auto set = [&](ArgField field, uint64_t value) {
+    arguments.field[static_cast<size_t>(field)] = value;
+  };
+  const size_t bytes = in.channels * in.value_bytes();
+  const size_t padded_width = in.left + in.width + in.right;
+  const std::vector<float> nothing(in.channels, static_cast<float>(in.lhs_zero_point));
+  const uint64_t pad = memory.add("pad", bytes_of_values(in.type, nothing), false);
+  const auto pixel_lines =
+      static_cast<size_t>(lines.count - 1) * in.stride + in.taps_y;  // one below the other
+  const bool one = lines.count == 1;
+  // [line][column], or of several lines [column][line].
+  std::vector<uint64_t> table(pixel_lines * padded_width);
+  for (size_t line = 0; line < pixel_lines; ++line) {
+    const size_t y = static_cast<size_t>(lines.first) * in.stride + line;  // far off before 0
+    for (size_t x = 0; x < padded_width; ++x) {
+      const bool inside =
+          y >= in.top && y < in.top + in.height && x >= in.left && x < in.left + in.width;
+      std::vector<float> pixel;
+      for (size_t c = 0; c < in.channels; ++c) pixel.push_back(padded_value(in, y, x, c));
+      table[one ? line * padded_width + x : x * pixel_lines + line] =
+          inside ? memory.add("pixel", bytes_of_values(in.type, pixel), false, 4) : pad;
+    }
+  }
+  const std::vector<uint8_t> rhs = packed_depthwise(in, panels);
+  const size_t stride = bytes + 4;
+  std::vector<uint64_t> outs;
+  for (int64_t line = lines.first; line < lines.first + lines.count; ++line) {
+    if (line <= 0 && !outs.empty()) {
+      outs.push_back(outs.back());
+      continue;
+    }
+    outs.push_back(memory.add_unwritten("dst", (in.columns() - 1) * stride + bytes, 4));
+  }
+  set(ArgField::m, in.columns());
+  set(ArgField::n, in.channels);
+  set(ArgField::k, in.taps());
+  set(ArgField::lhs, memory.add("table", bytes_of(table), false));
+  set(ArgField::lhs_stride, padded_width * 8);
+  set(ArgField::rhs, memory.add("weights", rhs, false, 4));
+  set(ArgField::rhs_stride, rhs.size() / ((in.channels + panels.channels - 1) / panels.channels));
+  set(ArgField::dst, one ? outs.front() : memory.add("outs", bytes_of(outs), false));
+  set(ArgField::dst_stride, stride);
+  set(ArgField::dst_zero_point, static_cast<uint32_t>(in.dst_zero_point));
+  arguments.min = in.min;
+  arguments.max = in.max;
+  try {
+    run(program, arguments, memory, {.vl = vl, .physical = physical});
+  } catch (const Fault& fault) {
+    return std::string("fault: ") + fault.what();
+  }
+  for (size_t i = 0; i < outs.size(); ++i) {
+    const int64_t line = std::max<int64_t>(lines.first + static_cast<int64_t>(i), 0);
+    const std::string wrong = check_line(memory, outs[i], in, static_cast<size_t>(line), stride);
+    if (!wrong.empty()) return "line " + std::to_string(line) + ": " + wrong;
   }
   return "";
 }
@@ -199,15 +240,16 @@ TEST_P(DepthwiseInterpreter, AgreesWithTheReference) {
     if (variant.tile.n.vl != 0) vl.vl = random.of<int64_t>({1, 2, 4, 8, 16});
     if (variant.tile.n.svl != 0) vl.svl = random.of<int64_t>({1, 1, 2, 4, 8});
     const Depthwise in = random_shape(variant, vl, random);
-    const size_t line =
-        static_cast<size_t>(random.between(0, static_cast<int64_t>(in.lines()) - 1));
+    Lines lines;
+    if (makes_lines(variant)) lines.count = depthwise_lines;
+    lines.first = random.between(1, static_cast<int64_t>(in.lines())) - lines.count;
     const DepthwisePanels panels{static_cast<size_t>(variant.rhs.panel.at(vl)),
                                  variant.style == LayoutStyle::kleidiai};
     const auto check = [&](const char* stage, const Program& program, bool physical) {
       ++runs;
-      ASSERT_EQ(run_line(program, in, line, panels, vl, physical), "")
+      ASSERT_EQ(run_lines(program, in, lines, panels, vl, physical), "")
           << stage << ": " << variant.name() << ", " << in.channels << " channels, " << in.columns()
-          << " outputs, line " << line;
+          << " outputs, lines from " << lines.first;
     };
     check("lowered", compiled->lowered, false);
     check("ordered", compiled->ordered, false);

@@ -7,12 +7,35 @@
 
 namespace tw::test {
 
-std::string base_of(const MeansNode& node) {
+namespace {
+
+/// Of an operation that touches memory; null: of another one.
+const MeansArg* address_of(const MeansNode& node) {
   const OpCode code = node.code;
   if (!reads_memory(code) && !writes_memory(code) && !prefetches(code) && code != OpCode::arg) {
-    return {};
+    return nullptr;
   }
-  return node.args[info(code).args.find('s')].operand;
+  return &node.args[info(code).args.find('s')];
+}
+
+/// Of a sum that is an address, argument `i`.
+std::string of_sum(const Row& row, const MeansArg& address, size_t i) {
+  const MeansNode& sum = row.means[static_cast<size_t>(address.node)];
+  if (sum.code != OpCode::iadd) throw std::logic_error(row.name + ": no sum is its address");
+  return sum.args[i].operand;
+}
+
+}  // namespace
+
+std::string base_of(const Row& row, const MeansNode& node) {
+  const MeansArg* const address = address_of(node);
+  if (address == nullptr) return {};
+  return address->node < 0 ? address->operand : of_sum(row, *address, 0);
+}
+
+std::string distance_of(const Row& row, const MeansNode& node) {
+  const MeansArg* const address = address_of(node);
+  return address == nullptr || address->node < 0 ? "" : of_sum(row, *address, 1);
 }
 
 Length number(const RowUse& use, const std::string& immediate) {

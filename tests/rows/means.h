@@ -8,8 +8,10 @@
 
 namespace tw::test {
 
-/// The operand that is the address of what the operation touches; empty: it touches nothing.
-std::string base_of(const MeansNode& node);
+/// The operand that is the address of what the operation touches; empty: it touches nothing ...
+std::string base_of(const Row& row, const MeansNode& node);
+/// ... and the one that is added to it; empty: none is.
+std::string distance_of(const Row& row, const MeansNode& node);
 
 /// The number of an immediate; 0 for an empty name.
 Length number(const RowUse& use, const std::string& immediate);

@@ -78,6 +78,9 @@ class GroupMaker {
   // Operands.
 
   [[nodiscard]] Element element(const Slot& slot) const {
+    for (const MeansNode& node : row_.means) {
+      if (slot.operand == distance_of(row_, node)) return Element::row_bytes;
+    }
     return slot.type.kind == Kind::predicate ? Element::number : element_of(row_, slot.operand);
   }
   [[nodiscard]] bool is_argument(const Slot& slot) const {
@@ -155,14 +158,24 @@ class GroupMaker {
     }
   }
 
+  /// From the row's pointer, where another operand is added to it.
+  [[nodiscard]] int64_t distance(const MeansNode& node, const RowCase& one) const {
+    int64_t distance = 0;
+    for (const Slot& slot : program_.inputs) {
+      if (slot.operand != distance_of(row_, node)) continue;
+      std::memcpy(&distance, one.inputs.data() + slot.offset, sizeof distance);
+    }
+    return distance;
+  }
+
   void touch(const MeansNode& node, const RowCase& one, Span& span) const {
-    if (base_of(node).empty() || prefetches(node.code)) return;
+    if (base_of(row_, node).empty() || prefetches(node.code)) return;
     if (node.code == OpCode::arg) {
       const int64_t field = node.imm + number(use_, node.imm_name).fixed;
       if (!makes_address(node, {})) span.add(8 * field, 8);
       return;
     }
-    const int64_t at = (node.offset + number(use_, node.offset_name)).at(vl_);
+    const int64_t at = (node.offset + number(use_, node.offset_name)).at(vl_) + distance(node, one);
     switch (node.code) {
       case OpCode::load_i64:
       case OpCode::load_pointer:

@@ -65,6 +65,8 @@ class RowWriter {
         return b_.op(code, {a(0), a(1), a(2), a(3), a(4)}, with);
       case 6:
         return b_.op(code, {a(0), a(1), a(2), a(3), a(4), a(5)}, with);
+      case 7:
+        return b_.op(code, {a(0), a(1), a(2), a(3), a(4), a(5), a(6)}, with);
       case 10:
         return b_.op(code, {a(0), a(1), a(2), a(3), a(4), a(5), a(6), a(7), a(8), a(9)}, with);
       default:
@@ -74,7 +76,7 @@ class RowWriter {
 
   void find_pointer() {
     for (const MeansNode& node : row_.means) {
-      const std::string base = base_of(node);
+      const std::string base = base_of(row_, node);
       if (base.empty()) continue;
       if (!out_.pointer.empty() && out_.pointer != base) fail("it has two pointers");
       out_.pointer = base;

@@ -137,7 +137,7 @@ TEST(ClientFloats, DepthwiseConvolutions) {
   const auto wrong = folder.write("names.yaml", text("5x5"));
   EXPECT_EQ(folder.error([&] { depthwise_names(wrong); }),
             "names.yaml:18:9: no kernel of dwconv_clamp_f16_f16_f16p with layout kleidiai for "
-            "sme2 has taps 5x5, stride 1");
+            "sme2 makes lines by taps 5x5, which are 3 high");
 }
 
 TEST(ClientFloats, Mistakes) {

@@ -6,11 +6,12 @@
 
 #include "tilewright/kernel.h"
 
-// Pixels that are there, what is padded with zeros before them, and outputs, whose window is
-// `height` by `width` pixels; channels have so many bytes. Whatever else a window lies on is zeros,
-// too.
+enum { tw_kai_window_height = 3 };  // all of KleidiAI's
+
+// Pixels that are there, what is padded with zeros before them, and outputs, whose window is so
+// many pixels wide; channels have so many bytes. Whatever else a window lies on is zeros, too.
 typedef struct tw_kai_plane {
-  size_t height, width, bytes;
+  size_t width, bytes;
   size_t top, left;
   const void* src;
   size_t row_stride, col_stride;
@@ -19,6 +20,7 @@ typedef struct tw_kai_plane {
   size_t dst_rows, dst_cols;
 } tw_kai_plane;
 
-// `args`: of all outputs and channels; weights are in panels of so many channels.
+// `args`: of all outputs and channels; weights are in panels of so many channels. The kernel makes
+// four lines of outputs at a time.
 void tw_kai_run_depthwise(const tw_kai_plane* plane, const tw_args* args, size_t panel,
                           tw_kernel_fn kernel);
