@@ -262,6 +262,35 @@ TEST_P(DepthwiseInterpreter, AgreesWithTheReference) {
   EXPECT_LT(4 * refused, (is_sanitized ? 4 : 3) * rounds);
 }
 
+/// What kernels of lines do not do, they refuse.
+TEST(DepthwiseLines, AreOfOneShape) {
+  IsaLibrary isas(templates);
+  const Isa& isa = isas.get("sme2");
+  const CoreModel core = read_core(templates, isa.default_core);
+  const auto refused = [&](const char* format, Window window, Tile tile) {
+    const Family family = family_of(format);
+    Random random(1);
+    Variant v = random_depthwise(family, isa, LayoutStyle::kleidiai, random);
+    v.window = window;
+    v.tile = tile;
+    try {
+      compile(v, core);
+    } catch (const SpecError& error) {
+      return std::string(error.what()).find("does not fit depthwise") != std::string::npos;
+    }
+    return false;
+  };
+  const Length n = {0, 0, 4};
+  EXPECT_FALSE(refused("f32", {3, 3, 1}, {4, n}));
+  EXPECT_FALSE(refused("f16", {3, 3, 1}, {4, n * 2}));
+  EXPECT_TRUE(refused("f32", {3, 3, 2}, {4, n}));
+  EXPECT_TRUE(refused("f32", {3, 3, 1}, {8, n}));
+  EXPECT_TRUE(refused("f32", {3, 3, 1}, {4, n * 2}));
+  EXPECT_TRUE(refused("f32", {3, 1, 1}, {4, n}));
+  EXPECT_TRUE(refused("f32", {3, 5, 1}, {4, n}));
+  EXPECT_TRUE(refused("f16", {3, 4, 1}, {4, n * 2}));
+}
+
 INSTANTIATE_TEST_SUITE_P(, DepthwiseInterpreter, testing::ValuesIn(grounds()),
                          [](const auto& ground) {
                            const bool own = ground.param.style == LayoutStyle::own;

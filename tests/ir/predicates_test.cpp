@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "helpers.h"
+#include "ir/meaning.h"
 
 namespace tw::test {
 namespace {
@@ -203,6 +204,53 @@ void write_fours(Builder& b, Value from, Value to, int64_t svl) {
     b.op(OpCode::store, {to, lines[i]}, {.offset = 16 * svl * static_cast<int64_t>(i)});
   }
   b.op(OpCode::mode_leave, {}, {.imm = tiles});
+}
+
+/// Vectors 4 to 7 in four rows, vectors 0 to 3 of f16 times vector 8 added to them.
+void write_halves(Builder& b, Value from, Value to, OpCode product, int64_t svl) {
+  std::vector<Value> v;
+  for (int64_t i = 0; i < 9; ++i) {
+    v.push_back(b.op(OpCode::load, {from}, {.offset = Length{0, 0, 16} * i}));
+  }
+  b.op(OpCode::mode_enter, {}, {.imm = tiles});
+  const Value row = b.constant(0);
+  Value tile = b.op(OpCode::tile_zero);
+  tile = b.op(OpCode::tile_put4, {tile, row, v[4], v[5], v[6], v[7]});
+  tile = b.op(product, {tile, row, v[0], v[1], v[2], v[3], v[8]});
+  for (int64_t i = 0; i < 4; ++i) {  // counted on from behind the last row
+    const Value line = b.op(OpCode::tile_row4, {tile, b.constant(4 * svl * (4 + i))});
+    b.op(OpCode::store, {to, line}, {.offset = 16 * svl * i});
+  }
+  b.op(OpCode::mode_leave, {}, {.imm = tiles});
+}
+
+TEST(Tiles, HalvesIntoFourRows) {
+  for (int64_t svl : {1, 2, 4}) {
+    const auto n = static_cast<size_t>(4 * svl);  // columns
+    // Small whole numbers as f16, sums as f32.
+    const auto whole = [](size_t i) { return static_cast<int>(i * 7 % 11) - 5; };
+    std::vector<uint16_t> halves;
+    for (size_t i = 0; i < 18 * n; ++i) {
+      halves.push_back(float_to_half(static_cast<float>(whole(i))));
+    }
+    Bytes input = bytes_of(halves);
+    std::vector<float> sums;
+    for (size_t i = 0; i < 4 * n; ++i) sums.push_back(static_cast<float>(100 * i));
+    std::memcpy(input.data() + 4 * 4 * n, sums.data(), sums.size() * sizeof(float));
+    for (const size_t which : {0, 1}) {
+      const OpCode product = which == 0 ? OpCode::tile_fma4_even : OpCode::tile_fma4_odd;
+      const Bytes got = run_written(
+          streaming(), input, 4 * 4 * n,
+          [&](Builder& b, Value from, Value to) { write_halves(b, from, to, product, svl); },
+          {1, svl});
+      std::vector<float> expected;
+      for (size_t i = 0; i < 4 * n; ++i) {
+        const int product_of = whole(2 * i + which) * whole(16 * n + i % n * 2 + which);
+        expected.push_back(sums[i] + static_cast<float>(product_of));
+      }
+      EXPECT_EQ(as<float>(got), expected) << "svl " << svl << ", element " << which;
+    }
+  }
 }
 
 TEST(Tiles, FourRowsAtATime) {
