@@ -8,7 +8,7 @@
 //     | 512 x k bits of codes | 16 f32 x bias |
 // tile 7 x 16: needs 14 vector registers on avx512f (7 accumulators + 7 operands), 32 exist
 //
-// from   specs/dwconv_clamp_f32_f32_f32p.yaml (f00edf84cd422dc1)
+// from   specs/dwconv_clamp_f32_f32_f32p.yaml (621c961982fbe19b)
 // again  tilewright generate
 //
 // Registers in loop pixels:

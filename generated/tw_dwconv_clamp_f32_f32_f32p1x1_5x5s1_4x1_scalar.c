@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 1 f32 x bias |
 // tile 4 x 1: needs 14 vector registers on scalar (4 accumulators + 10 operands), 32 exist
 //
-// from   specs/dwconv_clamp_f32_f32_f32p.yaml (f00edf84cd422dc1)
+// from   specs/dwconv_clamp_f32_f32_f32p.yaml (621c961982fbe19b)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

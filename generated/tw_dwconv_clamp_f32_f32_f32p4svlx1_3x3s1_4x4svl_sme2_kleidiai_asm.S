@@ -8,7 +8,7 @@
 //     | 4svl f32 x bias | 128svl x k bits of codes |
 // tile 4 x 4svl: needs 25 vector registers on sme2 (25 operands), 32 exist
 //
-// from   specs/dwconv_clamp_f32_f32_f32p.yaml (f00edf84cd422dc1)
+// from   specs/dwconv_clamp_f32_f32_f32p.yaml (621c961982fbe19b)
 // again  tilewright generate
 //
 // Registers in loop columns:

@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 4 f32 x bias |
 // tile 7 x 8: needs 25 vector registers on neon (14 accumulators + 11 operands), 32 exist
 //
-// from   specs/dwconv_clamp_f32_f32_f32p.yaml (f00edf84cd422dc1)
+// from   specs/dwconv_clamp_f32_f32_f32p.yaml (621c961982fbe19b)
 // again  tilewright generate
 //
 // Registers in loop pixels:

@@ -8,7 +8,7 @@
 //     | 256 x k bits of codes | 8 f32 x bias |
 // tile 7 x 8: needs 16 vector registers on avx2 (7 accumulators + 9 operands), 16 exist
 //
-// from   specs/dwconv_clamp_f32_f32_f32p.yaml (f00edf84cd422dc1)
+// from   specs/dwconv_clamp_f32_f32_f32p.yaml (621c961982fbe19b)
 // again  tilewright generate
 //
 // Registers in loop pixels:

@@ -5,7 +5,7 @@
 // into rhs f32 n4svl kr1 k%1 [bias:f32|data] (e6ca92e104788107)
 //          | 4svl f32 x bias | 128svl x k bits of codes |
 //
-// from   specs/dwconv_clamp_f32_f32_f32p.yaml (f00edf84cd422dc1)
+// from   specs/dwconv_clamp_f32_f32_f32p.yaml (621c961982fbe19b)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs f32 n1 kr1 k%1 [data|bias:f32] (85bf26358bc4aa79)
 //          | 32 x k bits of codes | 1 f32 x bias |
 //
-// from   specs/dwconv_clamp_f32_f32_f32p.yaml (f00edf84cd422dc1)
+// from   specs/dwconv_clamp_f32_f32_f32p.yaml (621c961982fbe19b)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

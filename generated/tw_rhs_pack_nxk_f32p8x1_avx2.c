@@ -5,7 +5,7 @@
 // into rhs f32 n8 kr1 k%1 [data|bias:f32] (c57ed0aeb1c4610a)
 //          | 256 x k bits of codes | 8 f32 x bias |
 //
-// from   specs/dwconv_clamp_f32_f32_f32p.yaml (f00edf84cd422dc1)
+// from   specs/dwconv_clamp_f32_f32_f32p.yaml (621c961982fbe19b)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
