@@ -127,22 +127,20 @@ std::vector<int> value_numbers(const Program& program) {
 }
 
 bool exchangeable(OpCode code) {
-  static const std::set<OpCode> codes = {OpCode::add,  OpCode::mul,     OpCode::and_, OpCode::or_,
-                                         OpCode::xor_, OpCode::iadd,    OpCode::imul, OpCode::imin,
-                                         OpCode::fadd, OpCode::fmul,    OpCode::fma,  OpCode::fmin,
-                                         OpCode::fmax, OpCode::dot2_s16};
-  return codes.count(code) > 0;
+  static const std::set<OpCode> others = {OpCode::fmin, OpCode::fmax, OpCode::dot2_s16};
+  return info(code).facts.commutes || others.count(code) > 0;
 }
 
 std::optional<OpCode> other_operation(OpCode code) {
   static const std::map<OpCode, OpCode> pairs = {
-      {OpCode::add, OpCode::sub},          {OpCode::sub, OpCode::add},
-      {OpCode::mul, OpCode::add},          {OpCode::and_, OpCode::or_},
-      {OpCode::sar, OpCode::shr},          {OpCode::fadd, OpCode::fsub},
-      {OpCode::fmul, OpCode::fadd},        {OpCode::fmin, OpCode::fmax},
-      {OpCode::fmax, OpCode::fmin},        {OpCode::uzp_even, OpCode::uzp_odd},
-      {OpCode::uzp_odd, OpCode::uzp_even}, {OpCode::iadd, OpCode::isub},
-      {OpCode::isub, OpCode::iadd},        {OpCode::ishl, OpCode::ishr},
+      {OpCode::add, OpCode::sub},           {OpCode::sub, OpCode::add},
+      {OpCode::mul, OpCode::add},           {OpCode::and_, OpCode::or_},
+      {OpCode::sar, OpCode::shr},           {OpCode::fadd, OpCode::fsub},
+      {OpCode::fmul, OpCode::fadd},         {OpCode::fmin, OpCode::fmax},
+      {OpCode::fmax, OpCode::fmin},         {OpCode::fminimum, OpCode::fmaximum},
+      {OpCode::fmaximum, OpCode::fminimum}, {OpCode::uzp_even, OpCode::uzp_odd},
+      {OpCode::uzp_odd, OpCode::uzp_even},  {OpCode::iadd, OpCode::isub},
+      {OpCode::isub, OpCode::iadd},         {OpCode::ishl, OpCode::ishr},
       {OpCode::ishr, OpCode::ishl}};
   const auto at = pairs.find(code);
   return at == pairs.end() ? std::nullopt : std::optional(at->second);
