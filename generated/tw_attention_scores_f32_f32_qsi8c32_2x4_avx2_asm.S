@@ -124,18 +124,30 @@ L(rows_2):
 L(positions):
   mov qword ptr [rsp + 0], r10                           // n, kept in the frame
   mov r10, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea r11, [r8 + r10]
+  mov r11, 1
   mov rbx, qword ptr [rsp + 0]                           // n
-  cmp rbx, 1                                             // k_1
-  cmovbe r11, r8
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [r8 + r10]
+  test rbx, rbx                                          // k_1
+  cmovz r11, r8
+  mov rbx, 2
+  mov rbp, qword ptr [rsp + 0]                           // n
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
   lea rbx, [r11 + r10]
-  mov rbp, qword ptr [rsp + 0]                           // n
-  cmp rbp, 2                                             // k_2
-  cmovbe rbx, r11
+  test rbp, rbp                                          // k_2
+  cmovz rbx, r11
+  mov rbp, 3
+  mov r12, qword ptr [rsp + 0]                           // n
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   lea r10, [rbx + r10]
-  mov rbp, qword ptr [rsp + 0]                           // n
-  cmp rbp, 3                                             // k_3
-  cmovbe r10, rbx
+  test r12, r12                                          // k_3
+  cmovz r10, rbx
   mov rbp, qword ptr [rdi + 8*19]                        // rhs_prefetch
   mov r12, 0
   cmp rbp, r12                                           // unless rhs_prefetch not_equal 
@@ -364,7 +376,7 @@ L(rows_2_done):
   test rdx, rdx
   jz L(rows_1_done)
 L(rows_1):
-  mov qword ptr [rsp + 32], rcx                          // dst, kept in the frame
+  mov qword ptr [rsp + 16], rcx                          // dst, kept in the frame
   mov rcx, qword ptr [rdi + 8*2]                         // n
   mov rsi, qword ptr [rdi + 8*10]                        // rhs
   lea rsi, [rsi + 2]                                     // rhs
@@ -373,20 +385,32 @@ L(rows_1):
   test rcx, rcx
   jz L(positions_2_done)
 L(positions_2):
-  mov qword ptr [rsp + 16], r9                           // n, kept in the frame
+  mov qword ptr [rsp + 32], r9                           // n, kept in the frame
   mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
+  mov r10, 1
+  mov r11, qword ptr [rsp + 32]                          // n
+  cmp r11, r10
+  cmovb r11, r10
+  sub r11, r10
   lea r10, [rsi + r9]
-  mov r11, qword ptr [rsp + 16]                          // n
-  cmp r11, 1                                             // k_1
-  cmovbe r10, rsi
+  test r11, r11                                          // k_1
+  cmovz r10, rsi
+  mov r11, 2
+  mov rbx, qword ptr [rsp + 32]                          // n
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
   lea r11, [r10 + r9]
-  mov rbx, qword ptr [rsp + 16]                          // n
-  cmp rbx, 2                                             // k_2
-  cmovbe r11, r10
+  test rbx, rbx                                          // k_2
+  cmovz r11, r10
+  mov rbx, 3
+  mov rbp, qword ptr [rsp + 32]                          // n
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
   lea r9, [r11 + r9]
-  mov rbx, qword ptr [rsp + 16]                          // n
-  cmp rbx, 3                                             // k_3
-  cmovbe r9, r11
+  test rbp, rbp                                          // k_3
+  cmovz r9, r11
   mov rbx, qword ptr [rdi + 8*19]                        // rhs_prefetch
   mov rbp, 0
   cmp rbx, rbp                                           // unless rhs_prefetch not_equal 
@@ -526,7 +550,7 @@ L(k_2):
   sub rbx, 1                                             // next k
   ja L(k_2)
 L(k_2_done):
-  mov r9, qword ptr [rsp + 32]                           // dst
+  mov r9, qword ptr [rsp + 16]                           // dst
   lea r9, [r9 + r8]                                      // out
   vpunpckhdq ymm4, ymm0, ymm1                            // zipped
   vpunpckldq ymm0, ymm0, ymm1                            // zipped
@@ -546,7 +570,7 @@ L(k_2_done):
   mov r9, 4
   imul r10, r9
   mov r11, 4
-  mov r9, qword ptr [rsp + 16]                           // n
+  mov r9, qword ptr [rsp + 32]                           // n
   cmp r9, r11
   cmovb r9, r11
   sub r9, r11
@@ -562,7 +586,7 @@ L(positions_2_done):
   mov rcx, qword ptr [rdi + 8*13]                        // dst_stride
   mov rsi, 1
   imul rcx, rsi
-  mov rsi, qword ptr [rsp + 32]                          // dst
+  mov rsi, qword ptr [rsp + 16]                          // dst
   lea rcx, [rsi + rcx]                                   // row
   sub rdx, 1                                             // next rows_1
   ja L(rows_1)

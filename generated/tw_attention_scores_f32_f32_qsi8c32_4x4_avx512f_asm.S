@@ -115,12 +115,12 @@ tw_attention_scores_f32_f32_qsi8c32_4x4_avx512f_asm:
   jz L(rows_4_done)
 L(rows_4):
   mov qword ptr [rsp + 48], rcx                          // dst, kept in the frame
-  mov qword ptr [rsp + 24], rax                          // lhs, kept in the frame
+  mov qword ptr [rsp + 32], rax                          // lhs, kept in the frame
   mov rax, qword ptr [rsp + 40]                          // args
   mov rax, qword ptr [rax + 8*2]                         // n
   mov rcx, qword ptr [rsp + 40]                          // args
   mov rcx, qword ptr [rcx + 8*6]                         // lhs_stride
-  mov rsi, qword ptr [rsp + 24]                          // lhs
+  mov rsi, qword ptr [rsp + 32]                          // lhs
   lea rsi, [rsi + rcx]                                   // q_1
   lea rdi, [rsi + rcx]                                   // q_2
   lea rcx, [rdi + rcx]                                   // q_3
@@ -128,8 +128,8 @@ L(rows_4):
   mov r8, qword ptr [r8 + 8*13]                          // dst_stride
   mov r9, qword ptr [rsp + 48]                           // dst
   lea r9, [r9 + r8]                                      // out_1
-  mov qword ptr [rsp + 32], r9                           // out_1, kept in the frame
-  mov r9, qword ptr [rsp + 32]                           // out_1
+  mov qword ptr [rsp + 24], r9                           // out_1, kept in the frame
+  mov r9, qword ptr [rsp + 24]                           // out_1
   lea r9, [r9 + r8]                                      // out_2
   mov qword ptr [rsp + 16], r9                           // out_2, kept in the frame
   mov r9, qword ptr [rsp + 16]                           // out_2
@@ -147,18 +147,30 @@ L(positions):
   mov qword ptr [rsp + 0], r10                           // n, kept in the frame
   mov r9, qword ptr [rsp + 40]                           // args
   mov r9, qword ptr [r9 + 8*11]                          // rhs_stride
-  lea r10, [r8 + r9]
+  mov r10, 1
   mov r11, qword ptr [rsp + 0]                           // n
-  cmp r11, 1                                             // k_1
-  cmovbe r10, r8
+  cmp r11, r10
+  cmovb r11, r10
+  sub r11, r10
+  lea r10, [r8 + r9]
+  test r11, r11                                          // k_1
+  cmovz r10, r8
+  mov r11, 2
+  mov rbx, qword ptr [rsp + 0]                           // n
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
   lea r11, [r10 + r9]
-  mov rbx, qword ptr [rsp + 0]                           // n
-  cmp rbx, 2                                             // k_2
-  cmovbe r11, r10
+  test rbx, rbx                                          // k_2
+  cmovz r11, r10
+  mov rbx, 3
+  mov rbp, qword ptr [rsp + 0]                           // n
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
   lea r9, [r11 + r9]
-  mov rbx, qword ptr [rsp + 0]                           // n
-  cmp rbx, 3                                             // k_3
-  cmovbe r9, r11
+  test rbp, rbp                                          // k_3
+  cmovz r9, r11
   mov rbx, qword ptr [rsp + 40]                          // args
   mov rbx, qword ptr [rbx + 8*19]                        // rhs_prefetch
   mov rbp, 0
@@ -207,7 +219,7 @@ L(if_done):
   mov rbx, qword ptr [rsp + 40]                          // args
   mov rbx, qword ptr [rbx + 8*3]                         // k
   shr rbx, 5
-  mov rbp, qword ptr [rsp + 24]                          // lhs
+  mov rbp, qword ptr [rsp + 32]                          // lhs
   mov r12, rsi                                           // q_1
   mov r13, rdi                                           // q_2
   mov r14, rcx                                           // q_3
@@ -327,7 +339,7 @@ L(k_done):
   vaddps zmm0, zmm0, zmm1                                // across
   vextracti32x4 xmm0, zmm0, 0                            // out
   vmovdqu32 xmmword ptr [r9 + 0], xmm0                   // out
-  mov r9, qword ptr [rsp + 32]                           // out_1
+  mov r9, qword ptr [rsp + 24]                           // out_1
   mov r10, qword ptr [rsp + 64]
   lea r9, [r9 + r10]                                     // out
   vpunpckhdq zmm0, zmm4, zmm5                            // zipped
@@ -406,7 +418,7 @@ L(positions_done):
   mov rax, qword ptr [rax + 8*6]                         // lhs_stride
   mov rcx, 4
   imul rax, rcx
-  mov rcx, qword ptr [rsp + 24]                          // lhs
+  mov rcx, qword ptr [rsp + 32]                          // lhs
   lea rax, [rcx + rax]                                   // row
   mov rcx, qword ptr [rsp + 40]                          // args
   mov rcx, qword ptr [rcx + 8*13]                        // dst_stride
@@ -444,18 +456,30 @@ L(positions_2):
   mov qword ptr [rsp + 56], r10                          // n, kept in the frame
   mov r10, qword ptr [rsp + 40]                          // args
   mov r10, qword ptr [r10 + 8*11]                        // rhs_stride
-  lea r11, [r8 + r10]
+  mov r11, 1
   mov rbx, qword ptr [rsp + 56]                          // n
-  cmp rbx, 1                                             // k_1
-  cmovbe r11, r8
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [r8 + r10]
+  test rbx, rbx                                          // k_1
+  cmovz r11, r8
+  mov rbx, 2
+  mov rbp, qword ptr [rsp + 56]                          // n
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
   lea rbx, [r11 + r10]
-  mov rbp, qword ptr [rsp + 56]                          // n
-  cmp rbp, 2                                             // k_2
-  cmovbe rbx, r11
+  test rbp, rbp                                          // k_2
+  cmovz rbx, r11
+  mov rbp, 3
+  mov r12, qword ptr [rsp + 56]                          // n
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   lea r10, [rbx + r10]
-  mov rbp, qword ptr [rsp + 56]                          // n
-  cmp rbp, 3                                             // k_3
-  cmovbe r10, rbx
+  test r12, r12                                          // k_3
+  cmovz r10, rbx
   mov rbp, qword ptr [rsp + 40]                          // args
   mov rbp, qword ptr [rbp + 8*19]                        // rhs_prefetch
   mov r12, 0
@@ -656,18 +680,30 @@ L(positions_3):
   mov qword ptr [rsp + 80], r9                           // n, kept in the frame
   mov r9, qword ptr [rsp + 40]                           // args
   mov r9, qword ptr [r9 + 8*11]                          // rhs_stride
-  lea r10, [rdi + r9]
+  mov r10, 1
   mov r11, qword ptr [rsp + 80]                          // n
-  cmp r11, 1                                             // k_1
-  cmovbe r10, rdi
+  cmp r11, r10
+  cmovb r11, r10
+  sub r11, r10
+  lea r10, [rdi + r9]
+  test r11, r11                                          // k_1
+  cmovz r10, rdi
+  mov r11, 2
+  mov rbx, qword ptr [rsp + 80]                          // n
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
   lea r11, [r10 + r9]
-  mov rbx, qword ptr [rsp + 80]                          // n
-  cmp rbx, 2                                             // k_2
-  cmovbe r11, r10
+  test rbx, rbx                                          // k_2
+  cmovz r11, r10
+  mov rbx, 3
+  mov rbp, qword ptr [rsp + 80]                          // n
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
   lea r9, [r11 + r9]
-  mov rbx, qword ptr [rsp + 80]                          // n
-  cmp rbx, 3                                             // k_3
-  cmovbe r9, r11
+  test rbp, rbp                                          // k_3
+  cmovz r9, r11
   mov rbx, qword ptr [rsp + 40]                          // args
   mov rbx, qword ptr [rbx + 8*19]                        // rhs_prefetch
   mov rbp, 0

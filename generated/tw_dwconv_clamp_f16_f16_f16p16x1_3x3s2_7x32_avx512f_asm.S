@@ -114,10 +114,14 @@ L(n):
   mov qword ptr [rsp + 0], rax                           // column_bytes, kept in the frame
   mov rax, 9
   mov rdx, qword ptr [rdi + 8*11]                        // rhs_stride
+  mov r8, 16
+  mov r9, qword ptr [rsp + 8]                            // n
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
   lea r8, [rsi + rdx]
-  mov rdx, qword ptr [rsp + 8]                           // n
-  cmp rdx, 16                                            // rhs_1
-  cmovbe r8, rsi
+  test r9, r9                                            // rhs_1
+  cmovz r8, rsi
   mov rdx, qword ptr [rdi + 8*12]                        // dst
   mov r9, qword ptr [rsp + 0]                            // column_bytes
   shr r9, 1
@@ -127,7 +131,8 @@ L(n):
   vpbroadcastd zmm1, dword ptr [rdx + 4]                 // max
   mov r10, qword ptr [rsp + 0]                           // column_bytes
   shr r10, 1
-  imul rax, rax, 32
+  mov rdx, 32
+  imul rax, rdx
   lea rdx, [rsi + rax]                                   // field
   lea rax, [r8 + rax]                                    // field
   mov r11, qword ptr [rdi + 8*14]                        // bias

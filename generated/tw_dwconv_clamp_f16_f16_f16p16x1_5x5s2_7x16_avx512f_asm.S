@@ -120,7 +120,8 @@ L(n):
   vpbroadcastd zmm1, dword ptr [rdx + 4]                 // max
   mov r10, qword ptr [rsp + 0]                           // column_bytes
   shr r10, 1
-  imul rax, rax, 32
+  mov rdx, 32
+  imul rax, rdx
   lea rax, [rsi + rax]                                   // field
   mov rdx, qword ptr [rdi + 8*14]                        // bias
   mov r11, qword ptr [rsp + 0]                           // column_bytes

@@ -114,16 +114,21 @@ L(n):
   mov qword ptr [rsp + 0], rax                           // n, kept in the frame
   mov rax, 25
   mov rdx, qword ptr [rdi + 8*11]                        // rhs_stride
+  mov r9, 16
+  mov r10, qword ptr [rsp + 0]                           // n
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
   lea r9, [r8 + rdx]
-  mov rdx, qword ptr [rsp + 0]                           // n
-  cmp rdx, 16                                            // rhs_1
-  cmovbe r9, r8
+  test r10, r10                                          // rhs_1
+  cmovz r9, r8
   mov rdx, qword ptr [rdi + 8*12]                        // dst
   lea r10, [rdx + rcx]                                   // dst
   lea rdx, [rdi + 8*15]                                  // clamp
   vpbroadcastd zmm0, dword ptr [rdx + 0]                 // min
   vpbroadcastd zmm1, dword ptr [rdx + 4]                 // max
-  imul rax, rax, 64
+  mov rdx, 64
+  imul rax, rdx
   lea rdx, [r8 + rax]                                    // field
   lea rax, [r9 + rax]                                    // field
   mov r11, qword ptr [rdi + 8*14]                        // bias

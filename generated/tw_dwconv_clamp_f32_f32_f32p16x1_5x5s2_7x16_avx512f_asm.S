@@ -115,7 +115,8 @@ L(n):
   lea rdx, [rdi + 8*15]                                  // clamp
   vpbroadcastd zmm0, dword ptr [rdx + 0]                 // min
   vpbroadcastd zmm1, dword ptr [rdx + 4]                 // max
-  imul rax, rax, 64
+  mov rdx, 64
+  imul rax, rdx
   lea rax, [r8 + rax]                                    // field
   mov rdx, qword ptr [rdi + 8*14]                        // bias
   lea r11, [rdx + rcx]

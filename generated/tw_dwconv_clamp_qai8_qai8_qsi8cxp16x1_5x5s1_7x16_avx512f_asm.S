@@ -127,13 +127,15 @@ L(n):
   shr r10, 2
   lea rdx, [rax + 3]
   and rdx, -4                                            // padded
-  imul rdx, rdx, 16
+  mov r11, 16
+  imul rdx, r11
   lea rdx, [rdx + 64]
   lea rdx, [rsi + rdx]                                   // field
   vmovdqu64 zmm3, zmmword ptr [rdx + 0]                  // scale_0
   lea rax, [rax + 3]
   and rax, -4                                            // padded
-  imul rax, rax, 16
+  mov rdx, 16
+  imul rax, rdx
   lea rax, [rsi + rax]                                   // field
   mov rdx, qword ptr [rdi + 8*14]                        // bias
   mov r11, qword ptr [rsp + 0]                           // column_bytes

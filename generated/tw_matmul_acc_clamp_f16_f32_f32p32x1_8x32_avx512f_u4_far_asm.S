@@ -12,8 +12,8 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx k  rsi ahead_step  rdi lhs_7  r8 ahead  r9 lhs_1  r10 lhs_2
-//  r11 lhs_3  rbx lhs_4  rbp lhs_5  r12 lhs_6  r13 k_left  r14 lhs_panel  r15 rhs_panel
+//  rax n_left  rcx m_left  rdx lhs_7  rsi ahead_step  rdi lhs_1  r8 ahead  r9 m_left  r10 k_left
+//  r11 lhs_2  rbx lhs_3  rbp lhs_4  r12 lhs_5  r13 lhs_6  r14 lhs_panel  r15 rhs_panel
 //  zmm0 acc_0_0 ...  zmm1 acc_0_1 ...  zmm2 acc_1_0 ...  zmm3 acc_1_1 ...  zmm4 acc_2_0 ...
 //  zmm5 acc_2_1 ...  zmm6 acc_3_0 ...  zmm7 acc_3_1 ...  zmm8 acc_4_0 ...  zmm9 acc_4_1 ...
 //  zmm10 acc_5_0 ...  zmm11 acc_5_1 ...  zmm12 acc_6_0 ...  zmm13 acc_6_1 ...  zmm14 acc_7_0 ...
@@ -168,84 +168,140 @@ L(n):
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 56], r9                           // m_left, kept in the frame
-  mov qword ptr [rsp + 48], rdi                          // lhs_panel, kept in the frame
+  mov qword ptr [rsp + 56], rdi                          // lhs_panel, kept in the frame
   mov qword ptr [rsp + 40], r8                           // ahead, kept in the frame
   mov qword ptr [rsp + 24], rdx                          // dst_tile, kept in the frame
   mov rdx, qword ptr [rsp + 24]                          // dst_tile
   prefetchw byte ptr [rdx + 0]                           // dst_tile
   mov rdx, qword ptr [rsp + 16]                          // args
   mov rdx, qword ptr [rdx + 8*3]                         // k
-  mov rdi, qword ptr [rsp + 16]                          // args
-  mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov r8, qword ptr [rsp + 48]                           // lhs_panel
-  lea r9, [r8 + rdi]
-  mov r8, qword ptr [rsp + 48]                           // lhs_panel
-  mov r10, qword ptr [rsp + 56]                          // m_left
-  cmp r10, 1                                             // lhs_1
-  cmovbe r9, r8
-  lea r10, [r9 + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 2                                              // lhs_2
-  cmovbe r10, r9
-  lea r11, [r10 + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 3                                              // lhs_3
-  cmovbe r11, r10
-  lea rbx, [r11 + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 4                                              // lhs_4
-  cmovbe rbx, r11
-  lea rbp, [rbx + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 5                                              // lhs_5
-  cmovbe rbp, rbx
-  lea r12, [rbp + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 6                                              // lhs_6
-  cmovbe r12, rbp
-  lea rdi, [r12 + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 7                                              // lhs_7
-  cmovbe rdi, r12
+  mov qword ptr [rsp + 48], rdx                          // k, kept in the frame
+  mov rdx, qword ptr [rsp + 16]                          // args
+  mov rdx, qword ptr [rdx + 8*6]                         // lhs_stride
+  mov rdi, 1
+  mov r8, r9                                             // m_left
+  cmp r8, rdi
+  cmovb r8, rdi
+  sub r8, rdi
+  mov rdi, qword ptr [rsp + 56]                          // lhs_panel
+  lea rdi, [rdi + rdx]
+  mov r10, qword ptr [rsp + 56]                          // lhs_panel
+  test r8, r8                                            // lhs_1
+  cmovz rdi, r10
+  mov r8, 2
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  lea r11, [rdi + rdx]
+  test r10, r10                                          // lhs_2
+  cmovz r11, rdi
+  mov r8, 3
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  lea rbx, [r11 + rdx]
+  test r10, r10                                          // lhs_3
+  cmovz rbx, r11
+  mov r8, 4
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  lea rbp, [rbx + rdx]
+  test r10, r10                                          // lhs_4
+  cmovz rbp, rbx
+  mov r8, 5
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  lea r12, [rbp + rdx]
+  test r10, r10                                          // lhs_5
+  cmovz r12, rbp
+  mov r8, 6
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  lea r13, [r12 + rdx]
+  test r10, r10                                          // lhs_6
+  cmovz r13, r12
+  lea rdx, [r13 + rdx]
+  mov r8, 7
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  test r10, r10                                          // lhs_7
+  cmovz rdx, r13
   mov r8, qword ptr [rsp + 16]                           // args
   mov r8, qword ptr [r8 + 8*13]                          // dst_stride
-  mov r13, qword ptr [rsp + 24]                          // dst_tile
-  lea r13, [r13 + r8]
-  mov r14, qword ptr [rsp + 24]                          // dst_tile
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 1                                             // dst_1
-  cmovbe r13, r14
-  prefetchw byte ptr [r13 + 0]                           // dst_1
-  lea r14, [r13 + r8]
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 2                                             // dst_2
-  cmovbe r14, r13
+  mov r10, 1
+  mov r14, r9                                            // m_left
+  cmp r14, r10
+  cmovb r14, r10
+  sub r14, r10
+  mov r10, qword ptr [rsp + 24]                          // dst_tile
+  lea r10, [r10 + r8]
+  mov r15, qword ptr [rsp + 24]                          // dst_tile
+  test r14, r14                                          // dst_1
+  cmovz r10, r15
+  prefetchw byte ptr [r10 + 0]                           // dst_1
+  mov r14, 2
+  mov r15, r9                                            // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea r14, [r10 + r8]
+  test r15, r15                                          // dst_2
+  cmovz r14, r10
   prefetchw byte ptr [r14 + 0]                           // dst_2
-  lea r13, [r14 + r8]
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 3                                             // dst_3
-  cmovbe r13, r14
-  prefetchw byte ptr [r13 + 0]                           // dst_3
-  lea r14, [r13 + r8]
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 4                                             // dst_4
-  cmovbe r14, r13
+  mov r10, 3
+  mov r15, r9                                            // m_left
+  cmp r15, r10
+  cmovb r15, r10
+  sub r15, r10
+  lea r10, [r14 + r8]
+  test r15, r15                                          // dst_3
+  cmovz r10, r14
+  prefetchw byte ptr [r10 + 0]                           // dst_3
+  mov r14, 4
+  mov r15, r9                                            // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea r14, [r10 + r8]
+  test r15, r15                                          // dst_4
+  cmovz r14, r10
   prefetchw byte ptr [r14 + 0]                           // dst_4
-  lea r13, [r14 + r8]
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 5                                             // dst_5
-  cmovbe r13, r14
-  prefetchw byte ptr [r13 + 0]                           // dst_5
-  lea r14, [r13 + r8]
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 6                                             // dst_6
-  cmovbe r14, r13
+  mov r10, 5
+  mov r15, r9                                            // m_left
+  cmp r15, r10
+  cmovb r15, r10
+  sub r15, r10
+  lea r10, [r14 + r8]
+  test r15, r15                                          // dst_5
+  cmovz r10, r14
+  prefetchw byte ptr [r10 + 0]                           // dst_5
+  mov r14, 6
+  mov r15, r9                                            // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea r14, [r10 + r8]
+  test r15, r15                                          // dst_6
+  cmovz r14, r10
   lea r8, [r14 + r8]
   prefetchw byte ptr [r14 + 0]                           // dst_6
-  mov r13, qword ptr [rsp + 56]                          // m_left
-  cmp r13, 7                                             // dst_7
-  cmovbe r8, r14
+  mov r10, 7
+  mov r15, r9                                            // m_left
+  cmp r15, r10
+  cmovb r15, r10
+  sub r15, r10
+  test r15, r15                                          // dst_7
+  cmovz r8, r14
   prefetchw byte ptr [r8 + 0]                            // dst_7
   vpxord zmm0, zmm0, zmm0                                // acc_0_0
   vpxord zmm1, zmm1, zmm1                                // acc_0_1
@@ -263,12 +319,12 @@ L(m):
   vpxord zmm13, zmm13, zmm13                             // acc_6_1
   vpxord zmm14, zmm14, zmm14                             // acc_7_0
   vpxord zmm15, zmm15, zmm15                             // acc_7_1
-  mov r13, rdx                                           // k
-  shr r13, 2                                             // k_steps
-  mov r14, qword ptr [rsp + 48]                          // lhs_panel
+  mov r10, qword ptr [rsp + 48]                          // k
+  shr r10, 2                                             // k_steps
+  mov r14, qword ptr [rsp + 56]                          // lhs_panel
   mov r15, qword ptr [rsp + 32]                          // rhs_panel
   mov r8, qword ptr [rsp + 40]                           // ahead
-  test r13, r13
+  test r10, r10
   jz L(k_done)
   .balign 64
 L(k):
@@ -279,25 +335,25 @@ L(k):
   vpbroadcastd zmm18, dword ptr [r14 + 0]                // a_0
   vfmadd231ps zmm0, zmm16, zmm18                         // acc
   vfmadd231ps zmm1, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r9 + 0]                 // a_1
+  vpbroadcastd zmm18, dword ptr [rdi + 0]                // a_1
   vfmadd231ps zmm2, zmm16, zmm18                         // acc
   vfmadd231ps zmm3, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r10 + 0]                // a_2
+  vpbroadcastd zmm18, dword ptr [r11 + 0]                // a_2
   vfmadd231ps zmm4, zmm16, zmm18                         // acc
   vfmadd231ps zmm5, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r11 + 0]                // a_3
+  vpbroadcastd zmm18, dword ptr [rbx + 0]                // a_3
   vfmadd231ps zmm6, zmm16, zmm18                         // acc
   vfmadd231ps zmm7, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [rbx + 0]                // a_4
+  vpbroadcastd zmm18, dword ptr [rbp + 0]                // a_4
   vfmadd231ps zmm8, zmm16, zmm18                         // acc
   vfmadd231ps zmm9, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [rbp + 0]                // a_5
+  vpbroadcastd zmm18, dword ptr [r12 + 0]                // a_5
   vfmadd231ps zmm10, zmm16, zmm18                        // acc
   vfmadd231ps zmm11, zmm17, zmm18                        // acc
-  vpbroadcastd zmm18, dword ptr [r12 + 0]                // a_6
+  vpbroadcastd zmm18, dword ptr [r13 + 0]                // a_6
   vfmadd231ps zmm12, zmm16, zmm18                        // acc
   vfmadd231ps zmm13, zmm17, zmm18                        // acc
-  vpbroadcastd zmm18, dword ptr [rdi + 0]                // a_7
+  vpbroadcastd zmm18, dword ptr [rdx + 0]                // a_7
   vfmadd231ps zmm14, zmm16, zmm18                        // acc
   vfmadd231ps zmm15, zmm17, zmm18                        // acc
   prefetcht1 byte ptr [r8 + 128]                         // ahead
@@ -307,25 +363,25 @@ L(k):
   vpbroadcastd zmm18, dword ptr [r14 + 4]                // a_0
   vfmadd231ps zmm0, zmm16, zmm18                         // acc
   vfmadd231ps zmm1, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r9 + 4]                 // a_1
+  vpbroadcastd zmm18, dword ptr [rdi + 4]                // a_1
   vfmadd231ps zmm2, zmm16, zmm18                         // acc
   vfmadd231ps zmm3, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r10 + 4]                // a_2
+  vpbroadcastd zmm18, dword ptr [r11 + 4]                // a_2
   vfmadd231ps zmm4, zmm16, zmm18                         // acc
   vfmadd231ps zmm5, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r11 + 4]                // a_3
+  vpbroadcastd zmm18, dword ptr [rbx + 4]                // a_3
   vfmadd231ps zmm6, zmm16, zmm18                         // acc
   vfmadd231ps zmm7, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [rbx + 4]                // a_4
+  vpbroadcastd zmm18, dword ptr [rbp + 4]                // a_4
   vfmadd231ps zmm8, zmm16, zmm18                         // acc
   vfmadd231ps zmm9, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [rbp + 4]                // a_5
+  vpbroadcastd zmm18, dword ptr [r12 + 4]                // a_5
   vfmadd231ps zmm10, zmm16, zmm18                        // acc
   vfmadd231ps zmm11, zmm17, zmm18                        // acc
-  vpbroadcastd zmm18, dword ptr [r12 + 4]                // a_6
+  vpbroadcastd zmm18, dword ptr [r13 + 4]                // a_6
   vfmadd231ps zmm12, zmm16, zmm18                        // acc
   vfmadd231ps zmm13, zmm17, zmm18                        // acc
-  vpbroadcastd zmm18, dword ptr [rdi + 4]                // a_7
+  vpbroadcastd zmm18, dword ptr [rdx + 4]                // a_7
   vfmadd231ps zmm14, zmm16, zmm18                        // acc
   vfmadd231ps zmm15, zmm17, zmm18                        // acc
   prefetcht1 byte ptr [r8 + 256]                         // ahead
@@ -335,25 +391,25 @@ L(k):
   vpbroadcastd zmm18, dword ptr [r14 + 8]                // a_0
   vfmadd231ps zmm0, zmm16, zmm18                         // acc
   vfmadd231ps zmm1, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r9 + 8]                 // a_1
+  vpbroadcastd zmm18, dword ptr [rdi + 8]                // a_1
   vfmadd231ps zmm2, zmm16, zmm18                         // acc
   vfmadd231ps zmm3, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r10 + 8]                // a_2
+  vpbroadcastd zmm18, dword ptr [r11 + 8]                // a_2
   vfmadd231ps zmm4, zmm16, zmm18                         // acc
   vfmadd231ps zmm5, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r11 + 8]                // a_3
+  vpbroadcastd zmm18, dword ptr [rbx + 8]                // a_3
   vfmadd231ps zmm6, zmm16, zmm18                         // acc
   vfmadd231ps zmm7, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [rbx + 8]                // a_4
+  vpbroadcastd zmm18, dword ptr [rbp + 8]                // a_4
   vfmadd231ps zmm8, zmm16, zmm18                         // acc
   vfmadd231ps zmm9, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [rbp + 8]                // a_5
+  vpbroadcastd zmm18, dword ptr [r12 + 8]                // a_5
   vfmadd231ps zmm10, zmm16, zmm18                        // acc
   vfmadd231ps zmm11, zmm17, zmm18                        // acc
-  vpbroadcastd zmm18, dword ptr [r12 + 8]                // a_6
+  vpbroadcastd zmm18, dword ptr [r13 + 8]                // a_6
   vfmadd231ps zmm12, zmm16, zmm18                        // acc
   vfmadd231ps zmm13, zmm17, zmm18                        // acc
-  vpbroadcastd zmm18, dword ptr [rdi + 8]                // a_7
+  vpbroadcastd zmm18, dword ptr [rdx + 8]                // a_7
   vfmadd231ps zmm14, zmm16, zmm18                        // acc
   vfmadd231ps zmm15, zmm17, zmm18                        // acc
   prefetcht1 byte ptr [r8 + 384]                         // ahead
@@ -363,43 +419,43 @@ L(k):
   vpbroadcastd zmm18, dword ptr [r14 + 12]               // a_0
   vfmadd231ps zmm0, zmm16, zmm18                         // acc
   vfmadd231ps zmm1, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r9 + 12]                // a_1
+  vpbroadcastd zmm18, dword ptr [rdi + 12]               // a_1
   vfmadd231ps zmm2, zmm16, zmm18                         // acc
   vfmadd231ps zmm3, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r10 + 12]               // a_2
+  vpbroadcastd zmm18, dword ptr [r11 + 12]               // a_2
   vfmadd231ps zmm4, zmm16, zmm18                         // acc
   vfmadd231ps zmm5, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r11 + 12]               // a_3
+  vpbroadcastd zmm18, dword ptr [rbx + 12]               // a_3
   vfmadd231ps zmm6, zmm16, zmm18                         // acc
   vfmadd231ps zmm7, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [rbx + 12]               // a_4
+  vpbroadcastd zmm18, dword ptr [rbp + 12]               // a_4
   vfmadd231ps zmm8, zmm16, zmm18                         // acc
   vfmadd231ps zmm9, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [rbp + 12]               // a_5
+  vpbroadcastd zmm18, dword ptr [r12 + 12]               // a_5
   vfmadd231ps zmm10, zmm16, zmm18                        // acc
   vfmadd231ps zmm11, zmm17, zmm18                        // acc
-  vpbroadcastd zmm18, dword ptr [r12 + 12]               // a_6
+  vpbroadcastd zmm18, dword ptr [r13 + 12]               // a_6
   vfmadd231ps zmm12, zmm16, zmm18                        // acc
   vfmadd231ps zmm13, zmm17, zmm18                        // acc
-  vpbroadcastd zmm18, dword ptr [rdi + 12]               // a_7
+  vpbroadcastd zmm18, dword ptr [rdx + 12]               // a_7
   vfmadd231ps zmm14, zmm16, zmm18                        // acc
   vfmadd231ps zmm15, zmm17, zmm18                        // acc
   lea r14, [r14 + 16]
-  lea r9, [r9 + 16]
-  lea r10, [r10 + 16]
+  lea rdi, [rdi + 16]
   lea r11, [r11 + 16]
   lea rbx, [rbx + 16]
   lea rbp, [rbp + 16]
   lea r12, [r12 + 16]
-  lea rdi, [rdi + 16]
+  lea r13, [r13 + 16]
+  lea rdx, [rdx + 16]
   lea r15, [r15 + 512]
   lea r8, [r8 + rsi]                                     // ahead
-  sub r13, 1                                             // next k
+  sub r10, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov r13, rdx                                           // k
-  and r13, 3                                             // k_rest
-  test r13, r13
+  mov r10, qword ptr [rsp + 48]                          // k
+  and r10, 3                                             // k_rest
+  test r10, r10
   jz L(k_rest_done)
 L(k_rest):
   vmovdqu64 zmm16, zmmword ptr [r15 + 0]                 // w_0
@@ -407,89 +463,119 @@ L(k_rest):
   vpbroadcastd zmm18, dword ptr [r14 + 0]                // a_0
   vfmadd231ps zmm0, zmm16, zmm18                         // acc
   vfmadd231ps zmm1, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r9 + 0]                 // a_1
+  vpbroadcastd zmm18, dword ptr [rdi + 0]                // a_1
   vfmadd231ps zmm2, zmm16, zmm18                         // acc
   vfmadd231ps zmm3, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r10 + 0]                // a_2
+  vpbroadcastd zmm18, dword ptr [r11 + 0]                // a_2
   vfmadd231ps zmm4, zmm16, zmm18                         // acc
   vfmadd231ps zmm5, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r11 + 0]                // a_3
+  vpbroadcastd zmm18, dword ptr [rbx + 0]                // a_3
   vfmadd231ps zmm6, zmm16, zmm18                         // acc
   vfmadd231ps zmm7, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [rbx + 0]                // a_4
+  vpbroadcastd zmm18, dword ptr [rbp + 0]                // a_4
   vfmadd231ps zmm8, zmm16, zmm18                         // acc
   vfmadd231ps zmm9, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [rbp + 0]                // a_5
+  vpbroadcastd zmm18, dword ptr [r12 + 0]                // a_5
   vfmadd231ps zmm10, zmm16, zmm18                        // acc
   vfmadd231ps zmm11, zmm17, zmm18                        // acc
-  vpbroadcastd zmm18, dword ptr [r12 + 0]                // a_6
+  vpbroadcastd zmm18, dword ptr [r13 + 0]                // a_6
   vfmadd231ps zmm12, zmm16, zmm18                        // acc
   vfmadd231ps zmm13, zmm17, zmm18                        // acc
-  vpbroadcastd zmm18, dword ptr [rdi + 0]                // a_7
+  vpbroadcastd zmm18, dword ptr [rdx + 0]                // a_7
   vfmadd231ps zmm14, zmm16, zmm18                        // acc
   vfmadd231ps zmm15, zmm17, zmm18                        // acc
   lea r14, [r14 + 4]
-  lea r9, [r9 + 4]
-  lea r10, [r10 + 4]
+  lea rdi, [rdi + 4]
   lea r11, [r11 + 4]
   lea rbx, [rbx + 4]
   lea rbp, [rbp + 4]
   lea r12, [r12 + 4]
-  lea rdi, [rdi + 4]
+  lea r13, [r13 + 4]
+  lea rdx, [rdx + 4]
   lea r15, [r15 + 128]
-  sub r13, 1                                             // next k_rest
+  sub r10, 1                                             // next k_rest
   ja L(k_rest)
 L(k_rest_done):
-  mov rdi, qword ptr [rsp + 16]                          // args
-  mov rdi, qword ptr [rdi + 8*13]                        // dst_stride
-  mov r9, qword ptr [rsp + 24]                           // dst_tile
-  lea r9, [r9 + rdi]
+  mov rdx, 1
+  mov rdi, r9                                            // m_left
+  cmp rdi, rdx
+  cmovb rdi, rdx
+  sub rdi, rdx
+  mov rdx, qword ptr [rsp + 16]                          // args
+  mov rdx, qword ptr [rdx + 8*13]                        // dst_stride
   mov r10, qword ptr [rsp + 24]                          // dst_tile
-  mov r11, qword ptr [rsp + 56]                          // m_left
-  cmp r11, 1                                             // dst_1
-  cmovbe r9, r10
-  lea r10, [r9 + rdi]
-  mov r11, qword ptr [rsp + 56]                          // m_left
-  cmp r11, 2                                             // dst_2
-  cmovbe r10, r9
-  lea r11, [r10 + rdi]
-  mov rbx, qword ptr [rsp + 56]                          // m_left
-  cmp rbx, 3                                             // dst_3
-  cmovbe r11, r10
-  lea rbx, [r11 + rdi]
-  mov rbp, qword ptr [rsp + 56]                          // m_left
-  cmp rbp, 4                                             // dst_4
-  cmovbe rbx, r11
-  lea rbp, [rbx + rdi]
-  mov r12, qword ptr [rsp + 56]                          // m_left
-  cmp r12, 5                                             // dst_5
-  cmovbe rbp, rbx
-  lea r12, [rbp + rdi]
-  mov r13, qword ptr [rsp + 56]                          // m_left
-  cmp r13, 6                                             // dst_6
-  cmovbe r12, rbp
-  lea rdi, [r12 + rdi]
-  mov r13, qword ptr [rsp + 56]                          // m_left
-  cmp r13, 7                                             // dst_7
-  cmovbe rdi, r12
-  imul rdx, rdx, 128
+  lea r10, [r10 + rdx]
+  mov r11, qword ptr [rsp + 24]                          // dst_tile
+  test rdi, rdi                                          // dst_1
+  cmovz r10, r11
+  mov rdi, 2
+  mov r11, r9                                            // m_left
+  cmp r11, rdi
+  cmovb r11, rdi
+  sub r11, rdi
+  lea rdi, [r10 + rdx]
+  test r11, r11                                          // dst_2
+  cmovz rdi, r10
+  mov r11, 3
+  mov rbx, r9                                            // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [rdi + rdx]
+  test rbx, rbx                                          // dst_3
+  cmovz r11, rdi
+  mov rbx, 4
+  mov rbp, r9                                            // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [r11 + rdx]
+  test rbp, rbp                                          // dst_4
+  cmovz rbx, r11
+  mov rbp, 5
+  mov r12, r9                                            // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  lea rbp, [rbx + rdx]
+  test r12, r12                                          // dst_5
+  cmovz rbp, rbx
+  mov r12, 6
+  mov r13, r9                                            // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [rbp + rdx]
+  test r13, r13                                          // dst_6
+  cmovz r12, rbp
+  mov r13, 7
+  mov r14, r9                                            // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea rdx, [r12 + rdx]
+  test r14, r14                                          // dst_7
+  cmovz rdx, r12
+  mov r13, 128
+  mov r14, qword ptr [rsp + 48]                          // k
+  imul r14, r13
   mov r13, qword ptr [rsp + 16]                          // args
   lea r13, [r13 + 8*15]                                  // clamp
   vpbroadcastd zmm16, dword ptr [r13 + 0]                // min
   vpbroadcastd zmm17, dword ptr [r13 + 4]                // max
   mov r13, qword ptr [rsp + 32]                          // rhs_panel
-  lea rdx, [r13 + rdx]                                   // field
-  mov r13, 32
-  mov r14, qword ptr [rsp + 0]                           // n_left
-  cmp r14, r13                                           // unless n_left at_least 
+  lea r13, [r13 + r14]                                   // field
+  mov r14, 32
+  mov r15, qword ptr [rsp + 0]                           // n_left
+  cmp r15, r14                                           // unless n_left at_least 
   jb L(if_else)
-  mov r13, qword ptr [rsp + 16]                          // args
-  mov r13, qword ptr [r13 + 8*14]                        // bias
-  mov r14, qword ptr [rsp + 8]                           // column_bytes
-  lea r14, [r13 + r14]
-  test r13, r13                                          // bias
-  cmovz r14, rdx
-  vmovdqu64 zmm18, zmmword ptr [r14 + 0]                 // bias
+  mov r14, qword ptr [rsp + 16]                          // args
+  mov r14, qword ptr [r14 + 8*14]                        // bias
+  mov r15, qword ptr [rsp + 8]                           // column_bytes
+  lea r15, [r14 + r15]
+  test r14, r14                                          // bias
+  cmovz r15, r13
+  vmovdqu64 zmm18, zmmword ptr [r15 + 0]                 // bias
   vaddps zmm14, zmm14, zmm18                             // out
   vaddps zmm12, zmm12, zmm18                             // out
   vaddps zmm10, zmm10, zmm18                             // out
@@ -498,7 +584,7 @@ L(k_rest_done):
   vaddps zmm4, zmm4, zmm18                               // out
   vaddps zmm2, zmm2, zmm18                               // out
   vaddps zmm0, zmm0, zmm18                               // out
-  vmovdqu64 zmm18, zmmword ptr [r14 + 64]                // bias
+  vmovdqu64 zmm18, zmmword ptr [r15 + 64]                // bias
   vaddps zmm15, zmm15, zmm18                             // out
   vaddps zmm13, zmm13, zmm18                             // out
   vaddps zmm11, zmm11, zmm18                             // out
@@ -507,13 +593,13 @@ L(k_rest_done):
   vaddps zmm5, zmm5, zmm18                               // out
   vaddps zmm3, zmm3, zmm18                               // out
   vaddps zmm1, zmm1, zmm18                               // out
-  vmovdqu32 ymm18, ymmword ptr [rdi + 0]                 // old
+  vmovdqu32 ymm18, ymmword ptr [rdx + 0]                 // old
   vcvtph2ps zmm18, ymm18                                 // old
   vaddps zmm14, zmm14, zmm18                             // out
   vmaxps zmm14, zmm16, zmm14                             // out
   vminps zmm14, zmm17, zmm14                             // out
   vcvtps2ph ymm14, zmm14, 0                              // out_7_0
-  vmovdqu32 ymm18, ymmword ptr [rdi + 32]                // old
+  vmovdqu32 ymm18, ymmword ptr [rdx + 32]                // old
   vcvtph2ps zmm18, ymm18                                 // old
   vaddps zmm15, zmm15, zmm18                             // out
   vmaxps zmm15, zmm16, zmm15                             // out
@@ -567,46 +653,46 @@ L(k_rest_done):
   vmaxps zmm7, zmm16, zmm7                               // out
   vminps zmm7, zmm17, zmm7                               // out
   vcvtps2ph ymm7, zmm7, 0                                // out_3_1
-  vmovdqu32 ymm18, ymmword ptr [r10 + 0]                 // old
+  vmovdqu32 ymm18, ymmword ptr [rdi + 0]                 // old
   vcvtph2ps zmm18, ymm18                                 // old
   vaddps zmm4, zmm4, zmm18                               // out
   vmaxps zmm4, zmm16, zmm4                               // out
   vminps zmm4, zmm17, zmm4                               // out
   vcvtps2ph ymm4, zmm4, 0                                // out_2_0
-  vmovdqu32 ymm18, ymmword ptr [r10 + 32]                // old
+  vmovdqu32 ymm18, ymmword ptr [rdi + 32]                // old
   vcvtph2ps zmm18, ymm18                                 // old
   vaddps zmm5, zmm5, zmm18                               // out
   vmaxps zmm5, zmm16, zmm5                               // out
   vminps zmm5, zmm17, zmm5                               // out
   vcvtps2ph ymm5, zmm5, 0                                // out_2_1
-  vmovdqu32 ymm18, ymmword ptr [r9 + 0]                  // old
+  vmovdqu32 ymm18, ymmword ptr [r10 + 0]                 // old
   vcvtph2ps zmm18, ymm18                                 // old
   vaddps zmm2, zmm2, zmm18                               // out
   vmaxps zmm2, zmm16, zmm2                               // out
   vminps zmm2, zmm17, zmm2                               // out
   vcvtps2ph ymm2, zmm2, 0                                // out_1_0
-  vmovdqu32 ymm18, ymmword ptr [r9 + 32]                 // old
+  vmovdqu32 ymm18, ymmword ptr [r10 + 32]                // old
   vcvtph2ps zmm18, ymm18                                 // old
   vaddps zmm3, zmm3, zmm18                               // out
   vmaxps zmm3, zmm16, zmm3                               // out
   vminps zmm3, zmm17, zmm3                               // out
   vcvtps2ph ymm3, zmm3, 0                                // out_1_1
-  mov rdx, qword ptr [rsp + 24]                          // dst_tile
-  vmovdqu32 ymm18, ymmword ptr [rdx + 0]                 // old
+  mov r13, qword ptr [rsp + 24]                          // dst_tile
+  vmovdqu32 ymm18, ymmword ptr [r13 + 0]                 // old
   vcvtph2ps zmm18, ymm18                                 // old
   vaddps zmm0, zmm0, zmm18                               // out
   vmaxps zmm0, zmm16, zmm0                               // out
   vminps zmm0, zmm17, zmm0                               // out
   vcvtps2ph ymm0, zmm0, 0                                // out_0_0
-  mov rdx, qword ptr [rsp + 24]                          // dst_tile
-  vmovdqu32 ymm18, ymmword ptr [rdx + 32]                // old
+  mov r13, qword ptr [rsp + 24]                          // dst_tile
+  vmovdqu32 ymm18, ymmword ptr [r13 + 32]                // old
   vcvtph2ps zmm18, ymm18                                 // old
   vaddps zmm1, zmm1, zmm18                               // out
   vmaxps zmm1, zmm16, zmm1                               // out
   vminps zmm1, zmm17, zmm1                               // out
   vcvtps2ph ymm1, zmm1, 0                                // out_0_1
-  vmovdqu32 ymmword ptr [rdi + 0], ymm14                 // out_7_0
-  vmovdqu32 ymmword ptr [rdi + 32], ymm15                // out_7_1
+  vmovdqu32 ymmword ptr [rdx + 0], ymm14                 // out_7_0
+  vmovdqu32 ymmword ptr [rdx + 32], ymm15                // out_7_1
   vmovdqu32 ymmword ptr [r12 + 0], ymm12                 // out_6_0
   vmovdqu32 ymmword ptr [r12 + 32], ymm13                // out_6_1
   vmovdqu32 ymmword ptr [rbp + 0], ymm10                 // out_5_0
@@ -615,41 +701,41 @@ L(k_rest_done):
   vmovdqu32 ymmword ptr [rbx + 32], ymm9                 // out_4_1
   vmovdqu32 ymmword ptr [r11 + 0], ymm6                  // out_3_0
   vmovdqu32 ymmword ptr [r11 + 32], ymm7                 // out_3_1
-  vmovdqu32 ymmword ptr [r10 + 0], ymm4                  // out_2_0
-  vmovdqu32 ymmword ptr [r10 + 32], ymm5                 // out_2_1
-  vmovdqu32 ymmword ptr [r9 + 0], ymm2                   // out_1_0
-  vmovdqu32 ymmword ptr [r9 + 32], ymm3                  // out_1_1
+  vmovdqu32 ymmword ptr [rdi + 0], ymm4                  // out_2_0
+  vmovdqu32 ymmword ptr [rdi + 32], ymm5                 // out_2_1
+  vmovdqu32 ymmword ptr [r10 + 0], ymm2                  // out_1_0
+  vmovdqu32 ymmword ptr [r10 + 32], ymm3                 // out_1_1
   mov rdx, qword ptr [rsp + 24]                          // dst_tile
   vmovdqu32 ymmword ptr [rdx + 0], ymm0                  // out_0_0
   mov rdx, qword ptr [rsp + 24]                          // dst_tile
   vmovdqu32 ymmword ptr [rdx + 32], ymm1                 // out_0_1
   jmp L(if_done)
 L(if_else):
-  mov r13, 16
-  mov r14, qword ptr [rsp + 0]                           // n_left
-  cmp r14, r13
-  cmova r14, r13
-  mov r13, -1
-  bzhi r13, r13, r14
-  kmovw k1, r13d                                         // columns
-  mov r13, 16
-  mov r14, qword ptr [rsp + 0]                           // n_left
-  cmp r14, r13
-  cmovb r14, r13
-  sub r14, r13
-  mov r13, 16
-  cmp r14, r13
-  cmova r14, r13
-  mov r13, -1
-  bzhi r13, r13, r14
-  kmovw k2, r13d                                         // columns
-  mov r13, qword ptr [rsp + 16]                          // args
-  mov r13, qword ptr [r13 + 8*14]                        // bias
-  mov r14, qword ptr [rsp + 8]                           // column_bytes
-  lea r14, [r13 + r14]
-  test r13, r13                                          // bias
-  cmovz r14, rdx
-  vmovdqu32 zmm18{k1}{z}, zmmword ptr [r14 + 0]          // bias
+  mov r14, 16
+  mov r15, qword ptr [rsp + 0]                           // n_left
+  cmp r15, r14
+  cmova r15, r14
+  mov r14, -1
+  bzhi r14, r14, r15
+  kmovw k1, r14d                                         // columns
+  mov r14, 16
+  mov r15, qword ptr [rsp + 0]                           // n_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  mov r14, 16
+  cmp r15, r14
+  cmova r15, r14
+  mov r14, -1
+  bzhi r14, r14, r15
+  kmovw k2, r14d                                         // columns
+  mov r14, qword ptr [rsp + 16]                          // args
+  mov r14, qword ptr [r14 + 8*14]                        // bias
+  mov r15, qword ptr [rsp + 8]                           // column_bytes
+  lea r15, [r14 + r15]
+  test r14, r14                                          // bias
+  cmovz r15, r13
+  vmovdqu32 zmm18{k1}{z}, zmmword ptr [r15 + 0]          // bias
   vaddps zmm14, zmm14, zmm18                             // out
   vaddps zmm12, zmm12, zmm18                             // out
   vaddps zmm10, zmm10, zmm18                             // out
@@ -658,7 +744,7 @@ L(if_else):
   vaddps zmm4, zmm4, zmm18                               // out
   vaddps zmm2, zmm2, zmm18                               // out
   vaddps zmm0, zmm0, zmm18                               // out
-  vmovdqu32 zmm18{k2}{z}, zmmword ptr [r14 + 64]         // bias
+  vmovdqu32 zmm18{k2}{z}, zmmword ptr [r15 + 64]         // bias
   vaddps zmm15, zmm15, zmm18                             // out
   vaddps zmm13, zmm13, zmm18                             // out
   vaddps zmm11, zmm11, zmm18                             // out
@@ -667,13 +753,13 @@ L(if_else):
   vaddps zmm5, zmm5, zmm18                               // out
   vaddps zmm3, zmm3, zmm18                               // out
   vaddps zmm1, zmm1, zmm18                               // out
-  vmovdqu16 ymm18{k1}{z}, ymmword ptr [rdi + 0]          // old
+  vmovdqu16 ymm18{k1}{z}, ymmword ptr [rdx + 0]          // old
   vcvtph2ps zmm18, ymm18                                 // old
   vaddps zmm14, zmm14, zmm18                             // out
   vmaxps zmm14, zmm16, zmm14                             // out
   vminps zmm14, zmm17, zmm14                             // out
   vcvtps2ph ymm14, zmm14, 0                              // out_7_0
-  vmovdqu16 ymm18{k2}{z}, ymmword ptr [rdi + 32]         // old
+  vmovdqu16 ymm18{k2}{z}, ymmword ptr [rdx + 32]         // old
   vcvtph2ps zmm18, ymm18                                 // old
   vaddps zmm15, zmm15, zmm18                             // out
   vmaxps zmm15, zmm16, zmm15                             // out
@@ -727,46 +813,46 @@ L(if_else):
   vmaxps zmm7, zmm16, zmm7                               // out
   vminps zmm7, zmm17, zmm7                               // out
   vcvtps2ph ymm7, zmm7, 0                                // out_3_1
-  vmovdqu16 ymm18{k1}{z}, ymmword ptr [r10 + 0]          // old
+  vmovdqu16 ymm18{k1}{z}, ymmword ptr [rdi + 0]          // old
   vcvtph2ps zmm18, ymm18                                 // old
   vaddps zmm4, zmm4, zmm18                               // out
   vmaxps zmm4, zmm16, zmm4                               // out
   vminps zmm4, zmm17, zmm4                               // out
   vcvtps2ph ymm4, zmm4, 0                                // out_2_0
-  vmovdqu16 ymm18{k2}{z}, ymmword ptr [r10 + 32]         // old
+  vmovdqu16 ymm18{k2}{z}, ymmword ptr [rdi + 32]         // old
   vcvtph2ps zmm18, ymm18                                 // old
   vaddps zmm5, zmm5, zmm18                               // out
   vmaxps zmm5, zmm16, zmm5                               // out
   vminps zmm5, zmm17, zmm5                               // out
   vcvtps2ph ymm5, zmm5, 0                                // out_2_1
-  vmovdqu16 ymm18{k1}{z}, ymmword ptr [r9 + 0]           // old
+  vmovdqu16 ymm18{k1}{z}, ymmword ptr [r10 + 0]          // old
   vcvtph2ps zmm18, ymm18                                 // old
   vaddps zmm2, zmm2, zmm18                               // out
   vmaxps zmm2, zmm16, zmm2                               // out
   vminps zmm2, zmm17, zmm2                               // out
   vcvtps2ph ymm2, zmm2, 0                                // out_1_0
-  vmovdqu16 ymm18{k2}{z}, ymmword ptr [r9 + 32]          // old
+  vmovdqu16 ymm18{k2}{z}, ymmword ptr [r10 + 32]         // old
   vcvtph2ps zmm18, ymm18                                 // old
   vaddps zmm3, zmm3, zmm18                               // out
   vmaxps zmm3, zmm16, zmm3                               // out
   vminps zmm3, zmm17, zmm3                               // out
   vcvtps2ph ymm3, zmm3, 0                                // out_1_1
-  mov rdx, qword ptr [rsp + 24]                          // dst_tile
-  vmovdqu16 ymm18{k1}{z}, ymmword ptr [rdx + 0]          // old
+  mov r13, qword ptr [rsp + 24]                          // dst_tile
+  vmovdqu16 ymm18{k1}{z}, ymmword ptr [r13 + 0]          // old
   vcvtph2ps zmm18, ymm18                                 // old
   vaddps zmm0, zmm0, zmm18                               // out
   vmaxps zmm0, zmm16, zmm0                               // out
   vminps zmm0, zmm17, zmm0                               // out
   vcvtps2ph ymm0, zmm0, 0                                // out_0_0
-  mov rdx, qword ptr [rsp + 24]                          // dst_tile
-  vmovdqu16 ymm18{k2}{z}, ymmword ptr [rdx + 32]         // old
+  mov r13, qword ptr [rsp + 24]                          // dst_tile
+  vmovdqu16 ymm18{k2}{z}, ymmword ptr [r13 + 32]         // old
   vcvtph2ps zmm18, ymm18                                 // old
   vaddps zmm1, zmm1, zmm18                               // out
   vmaxps zmm1, zmm16, zmm1                               // out
   vminps zmm1, zmm17, zmm1                               // out
   vcvtps2ph ymm1, zmm1, 0                                // out_0_1
-  vmovdqu16 ymmword ptr [rdi + 0]{k1}, ymm14             // out_7_0
-  vmovdqu16 ymmword ptr [rdi + 32]{k2}, ymm15            // out_7_1
+  vmovdqu16 ymmword ptr [rdx + 0]{k1}, ymm14             // out_7_0
+  vmovdqu16 ymmword ptr [rdx + 32]{k2}, ymm15            // out_7_1
   vmovdqu16 ymmword ptr [r12 + 0]{k1}, ymm12             // out_6_0
   vmovdqu16 ymmword ptr [r12 + 32]{k2}, ymm13            // out_6_1
   vmovdqu16 ymmword ptr [rbp + 0]{k1}, ymm10             // out_5_0
@@ -775,10 +861,10 @@ L(if_else):
   vmovdqu16 ymmword ptr [rbx + 32]{k2}, ymm9             // out_4_1
   vmovdqu16 ymmword ptr [r11 + 0]{k1}, ymm6              // out_3_0
   vmovdqu16 ymmword ptr [r11 + 32]{k2}, ymm7             // out_3_1
-  vmovdqu16 ymmword ptr [r10 + 0]{k1}, ymm4              // out_2_0
-  vmovdqu16 ymmword ptr [r10 + 32]{k2}, ymm5             // out_2_1
-  vmovdqu16 ymmword ptr [r9 + 0]{k1}, ymm2               // out_1_0
-  vmovdqu16 ymmword ptr [r9 + 32]{k2}, ymm3              // out_1_1
+  vmovdqu16 ymmword ptr [rdi + 0]{k1}, ymm4              // out_2_0
+  vmovdqu16 ymmword ptr [rdi + 32]{k2}, ymm5             // out_2_1
+  vmovdqu16 ymmword ptr [r10 + 0]{k1}, ymm2              // out_1_0
+  vmovdqu16 ymmword ptr [r10 + 32]{k2}, ymm3             // out_1_1
   mov rdx, qword ptr [rsp + 24]                          // dst_tile
   vmovdqu16 ymmword ptr [rdx + 0]{k1}, ymm0              // out_0_0
   mov rdx, qword ptr [rsp + 24]                          // dst_tile
@@ -789,7 +875,6 @@ L(if_done):
   mov rdi, 8
   imul rdx, rdi
   mov rdi, 8
-  mov r9, qword ptr [rsp + 56]                           // m_left
   cmp r9, rdi
   cmovb r9, rdi
   sub r9, rdi
@@ -799,7 +884,7 @@ L(if_done):
   mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
   mov r10, 8
   imul rdi, r10
-  mov r10, qword ptr [rsp + 48]                          // lhs_panel
+  mov r10, qword ptr [rsp + 56]                          // lhs_panel
   lea rdi, [r10 + rdi]
   sub rcx, 8                                             // next m
   ja L(m)

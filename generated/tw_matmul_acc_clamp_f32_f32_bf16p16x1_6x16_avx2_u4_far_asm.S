@@ -12,7 +12,7 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx dst_tile  rsi ahead_step  rdi k  r8 ahead  r9 lhs_5  r10 lhs_1
+//  rax n_left  rcx m_left  rdx k  rsi ahead_step  rdi lhs_5  r8 ahead  r9 m_left  r10 lhs_1
 //  r11 lhs_2  rbx lhs_3  rbp lhs_4  r12 k_left  r13 lhs_panel  r14 rhs_panel  ymm0 acc_0_0 ...
 //  ymm1 acc_0_1 ...  ymm2 acc_1_0 ...  ymm3 acc_1_1 ...  ymm4 acc_2_0 ...  ymm5 acc_2_1 ...
 //  ymm6 acc_3_0 ...  ymm7 acc_3_1 ...  ymm8 acc_4_0 ...  ymm9 acc_4_1 ...  ymm10 acc_5_0 ...
@@ -103,11 +103,11 @@ tw_matmul_acc_clamp_f32_f32_bf16p16x1_6x16_avx2_u4_far_asm:
   .seh_endprologue
   mov rdi, rcx
 #endif
-  mov qword ptr [rsp + 48], rdi                          // args, kept in the frame
-  mov rax, qword ptr [rsp + 48]                          // args
+  mov qword ptr [rsp + 32], rdi                          // args, kept in the frame
+  mov rax, qword ptr [rsp + 32]                          // args
   mov rax, qword ptr [rax + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
-  mov rdx, qword ptr [rsp + 48]                          // args
+  mov rdx, qword ptr [rsp + 32]                          // args
   mov rdx, qword ptr [rdx + 8*1]                         // m
   mov rsi, 128
   mov rdi, 6
@@ -141,86 +141,129 @@ tw_matmul_acc_clamp_f32_f32_bf16p16x1_6x16_avx2_u4_far_asm:
   mov rsi, 8
   test rdx, rdx                                          // ahead_step
   cmovz rsi, rdi
-  mov rdx, qword ptr [rsp + 48]                          // args
+  mov rdx, qword ptr [rsp + 32]                          // args
   mov rdx, qword ptr [rdx + 8*10]                        // rhs_panel
   mov rdi, rax                                           // n_left
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 40], rcx                          // column_bytes, kept in the frame
-  mov qword ptr [rsp + 32], rdi                          // n_left, kept in the frame
-  mov qword ptr [rsp + 16], rdx                          // rhs_panel, kept in the frame
-  mov rcx, qword ptr [rsp + 48]                          // args
+  mov qword ptr [rsp + 48], rdx                          // rhs_panel, kept in the frame
+  mov qword ptr [rsp + 24], rcx                          // column_bytes, kept in the frame
+  mov qword ptr [rsp + 16], rdi                          // n_left, kept in the frame
+  mov rcx, qword ptr [rsp + 32]                          // args
   mov rcx, qword ptr [rcx + 8*1]                         // m_left
-  mov rdx, qword ptr [rsp + 48]                          // args
+  mov rdx, qword ptr [rsp + 32]                          // args
   mov rdx, qword ptr [rdx + 8*12]                        // dst
-  mov rdi, qword ptr [rsp + 40]                          // column_bytes
+  mov rdi, qword ptr [rsp + 24]                          // column_bytes
   lea rdx, [rdx + rdi]                                   // dst_tile
-  mov rdi, qword ptr [rsp + 48]                          // args
+  mov rdi, qword ptr [rsp + 32]                          // args
   mov rdi, qword ptr [rdi + 8*5]                         // lhs_panel
-  mov r8, qword ptr [rsp + 48]                           // args
+  mov r8, qword ptr [rsp + 32]                           // args
   mov r8, qword ptr [r8 + 8*19]                          // rhs_prefetch
-  mov r9, qword ptr [rsp + 16]                           // rhs_panel
+  mov r9, qword ptr [rsp + 48]                           // rhs_panel
   lea r8, [r9 + r8]                                      // ahead
   mov r9, rcx                                            // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 24], r9                           // m_left, kept in the frame
+  mov qword ptr [rsp + 40], rdx                          // dst_tile, kept in the frame
   mov qword ptr [rsp + 0], rdi                           // lhs_panel, kept in the frame
+  mov rdx, qword ptr [rsp + 40]                          // dst_tile
   prefetchw byte ptr [rdx + 0]                           // dst_tile
-  mov rdi, qword ptr [rsp + 48]                          // args
-  mov rdi, qword ptr [rdi + 8*3]                         // k
-  mov r9, qword ptr [rsp + 48]                           // args
-  mov r9, qword ptr [r9 + 8*6]                           // lhs_stride
+  mov rdx, qword ptr [rsp + 32]                          // args
+  mov rdx, qword ptr [rdx + 8*3]                         // k
+  mov rdi, qword ptr [rsp + 32]                          // args
+  mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
+  mov r10, 1
+  mov r11, r9                                            // m_left
+  cmp r11, r10
+  cmovb r11, r10
+  sub r11, r10
   mov r10, qword ptr [rsp + 0]                           // lhs_panel
-  lea r10, [r10 + r9]
-  mov r11, qword ptr [rsp + 0]                           // lhs_panel
-  mov rbx, qword ptr [rsp + 24]                          // m_left
-  cmp rbx, 1                                             // lhs_1
-  cmovbe r10, r11
-  lea r11, [r10 + r9]
-  mov rbx, qword ptr [rsp + 24]                          // m_left
-  cmp rbx, 2                                             // lhs_2
-  cmovbe r11, r10
-  lea rbx, [r11 + r9]
-  mov rbp, qword ptr [rsp + 24]                          // m_left
-  cmp rbp, 3                                             // lhs_3
-  cmovbe rbx, r11
-  lea rbp, [rbx + r9]
-  mov r12, qword ptr [rsp + 24]                          // m_left
-  cmp r12, 4                                             // lhs_4
-  cmovbe rbp, rbx
-  lea r9, [rbp + r9]
-  mov r12, qword ptr [rsp + 24]                          // m_left
-  cmp r12, 5                                             // lhs_5
-  cmovbe r9, rbp
-  mov r12, qword ptr [rsp + 48]                          // args
+  lea r10, [r10 + rdi]
+  mov rbx, qword ptr [rsp + 0]                           // lhs_panel
+  test r11, r11                                          // lhs_1
+  cmovz r10, rbx
+  mov r11, 2
+  mov rbx, r9                                            // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [r10 + rdi]
+  test rbx, rbx                                          // lhs_2
+  cmovz r11, r10
+  mov rbx, 3
+  mov rbp, r9                                            // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [r11 + rdi]
+  test rbp, rbp                                          // lhs_3
+  cmovz rbx, r11
+  mov rbp, 4
+  mov r12, r9                                            // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  lea rbp, [rbx + rdi]
+  test r12, r12                                          // lhs_4
+  cmovz rbp, rbx
+  lea rdi, [rbp + rdi]
+  mov r12, 5
+  mov r13, r9                                            // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  test r13, r13                                          // lhs_5
+  cmovz rdi, rbp
+  mov r12, qword ptr [rsp + 32]                          // args
   mov r12, qword ptr [r12 + 8*13]                        // dst_stride
-  lea r13, [rdx + r12]
-  mov r14, qword ptr [rsp + 24]                          // m_left
-  cmp r14, 1                                             // dst_1
-  cmovbe r13, rdx
+  mov r13, 1
+  mov r14, r9                                            // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  mov r13, qword ptr [rsp + 40]                          // dst_tile
+  lea r13, [r13 + r12]
+  mov r15, qword ptr [rsp + 40]                          // dst_tile
+  test r14, r14                                          // dst_1
+  cmovz r13, r15
   prefetchw byte ptr [r13 + 0]                           // dst_1
+  mov r14, 2
+  mov r15, r9                                            // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
   lea r14, [r13 + r12]
-  mov r15, qword ptr [rsp + 24]                          // m_left
-  cmp r15, 2                                             // dst_2
-  cmovbe r14, r13
+  test r15, r15                                          // dst_2
+  cmovz r14, r13
   prefetchw byte ptr [r14 + 0]                           // dst_2
+  mov r13, 3
+  mov r15, r9                                            // m_left
+  cmp r15, r13
+  cmovb r15, r13
+  sub r15, r13
   lea r13, [r14 + r12]
-  mov r15, qword ptr [rsp + 24]                          // m_left
-  cmp r15, 3                                             // dst_3
-  cmovbe r13, r14
+  test r15, r15                                          // dst_3
+  cmovz r13, r14
   prefetchw byte ptr [r13 + 0]                           // dst_3
+  mov r14, 4
+  mov r15, r9                                            // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
   lea r14, [r13 + r12]
-  mov r15, qword ptr [rsp + 24]                          // m_left
-  cmp r15, 4                                             // dst_4
-  cmovbe r14, r13
+  test r15, r15                                          // dst_4
+  cmovz r14, r13
   lea r12, [r14 + r12]
   prefetchw byte ptr [r14 + 0]                           // dst_4
-  mov r13, qword ptr [rsp + 24]                          // m_left
-  cmp r13, 5                                             // dst_5
-  cmovbe r12, r14
+  mov r13, 5
+  mov r15, r9                                            // m_left
+  cmp r15, r13
+  cmovb r15, r13
+  sub r15, r13
+  test r15, r15                                          // dst_5
+  cmovz r12, r14
   prefetchw byte ptr [r12 + 0]                           // dst_5
   vpxor xmm0, xmm0, xmm0                                 // acc_0_0
   vpxor xmm1, xmm1, xmm1                                 // acc_0_1
@@ -234,10 +277,10 @@ L(m):
   vpxor xmm9, xmm9, xmm9                                 // acc_4_1
   vpxor xmm10, xmm10, xmm10                              // acc_5_0
   vpxor xmm11, xmm11, xmm11                              // acc_5_1
-  mov r12, rdi                                           // k
+  mov r12, rdx                                           // k
   shr r12, 2                                             // k_steps
   mov r13, qword ptr [rsp + 0]                           // lhs_panel
-  mov r14, qword ptr [rsp + 16]                          // rhs_panel
+  mov r14, qword ptr [rsp + 48]                          // rhs_panel
   test r12, r12
   jz L(k_done)
   .balign 64
@@ -263,7 +306,7 @@ L(k):
   vpbroadcastd ymm14, dword ptr [rbp + 0]                // a_4
   vfmadd231ps ymm8, ymm12, ymm14                         // acc
   vfmadd231ps ymm9, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [r9 + 0]                 // a_5
+  vpbroadcastd ymm14, dword ptr [rdi + 0]                // a_5
   vfmadd231ps ymm10, ymm12, ymm14                        // acc
   vfmadd231ps ymm11, ymm13, ymm14                        // acc
   prefetcht1 byte ptr [r8 + 0]                           // ahead
@@ -288,7 +331,7 @@ L(k):
   vpbroadcastd ymm14, dword ptr [rbp + 4]                // a_4
   vfmadd231ps ymm8, ymm12, ymm14                         // acc
   vfmadd231ps ymm9, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [r9 + 4]                 // a_5
+  vpbroadcastd ymm14, dword ptr [rdi + 4]                // a_5
   vfmadd231ps ymm10, ymm12, ymm14                        // acc
   vfmadd231ps ymm11, ymm13, ymm14                        // acc
   vmovdqu xmm12, xmmword ptr [r14 + 64]                  // w_0
@@ -312,7 +355,7 @@ L(k):
   vpbroadcastd ymm14, dword ptr [rbp + 8]                // a_4
   vfmadd231ps ymm8, ymm12, ymm14                         // acc
   vfmadd231ps ymm9, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [r9 + 8]                 // a_5
+  vpbroadcastd ymm14, dword ptr [rdi + 8]                // a_5
   vfmadd231ps ymm10, ymm12, ymm14                        // acc
   vfmadd231ps ymm11, ymm13, ymm14                        // acc
   prefetcht1 byte ptr [r8 + 64]                          // ahead
@@ -337,7 +380,7 @@ L(k):
   vpbroadcastd ymm14, dword ptr [rbp + 12]               // a_4
   vfmadd231ps ymm8, ymm12, ymm14                         // acc
   vfmadd231ps ymm9, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [r9 + 12]                // a_5
+  vpbroadcastd ymm14, dword ptr [rdi + 12]               // a_5
   vfmadd231ps ymm10, ymm12, ymm14                        // acc
   vfmadd231ps ymm11, ymm13, ymm14                        // acc
   lea r13, [r13 + 16]
@@ -345,14 +388,14 @@ L(k):
   lea r11, [r11 + 16]
   lea rbx, [rbx + 16]
   lea rbp, [rbp + 16]
-  lea r9, [r9 + 16]
+  lea rdi, [rdi + 16]
   lea r14, [r14 + 128]
   lea r8, [r8 + rsi]                                     // ahead
   sub r12, 1                                             // next k
   ja L(k)
 L(k_done):
   mov qword ptr [rsp + 8], r8                            // ahead, kept in the frame
-  mov r8, rdi                                            // k
+  mov r8, rdx                                            // k
   and r8, 3                                              // k_rest
   test r8, r8
   jz L(k_rest_done)
@@ -378,7 +421,7 @@ L(k_rest):
   vpbroadcastd ymm14, dword ptr [rbp + 0]                // a_4
   vfmadd231ps ymm8, ymm12, ymm14                         // acc
   vfmadd231ps ymm9, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [r9 + 0]                 // a_5
+  vpbroadcastd ymm14, dword ptr [rdi + 0]                // a_5
   vfmadd231ps ymm10, ymm12, ymm14                        // acc
   vfmadd231ps ymm11, ymm13, ymm14                        // acc
   lea r13, [r13 + 4]
@@ -386,50 +429,73 @@ L(k_rest):
   lea r11, [r11 + 4]
   lea rbx, [rbx + 4]
   lea rbp, [rbp + 4]
-  lea r9, [r9 + 4]
+  lea rdi, [rdi + 4]
   lea r14, [r14 + 32]
   sub r8, 1                                              // next k_rest
   ja L(k_rest)
 L(k_rest_done):
-  mov r8, qword ptr [rsp + 48]                           // args
-  mov r8, qword ptr [r8 + 8*13]                          // dst_stride
-  lea r9, [rdx + r8]
-  mov r10, qword ptr [rsp + 24]                          // m_left
-  cmp r10, 1                                             // dst_1
-  cmovbe r9, rdx
-  lea r10, [r9 + r8]
-  mov r11, qword ptr [rsp + 24]                          // m_left
-  cmp r11, 2                                             // dst_2
-  cmovbe r10, r9
-  lea r11, [r10 + r8]
-  mov rbx, qword ptr [rsp + 24]                          // m_left
-  cmp rbx, 3                                             // dst_3
-  cmovbe r11, r10
-  lea rbx, [r11 + r8]
-  mov rbp, qword ptr [rsp + 24]                          // m_left
-  cmp rbp, 4                                             // dst_4
-  cmovbe rbx, r11
-  lea r8, [rbx + r8]
-  mov rbp, qword ptr [rsp + 24]                          // m_left
-  cmp rbp, 5                                             // dst_5
-  cmovbe r8, rbx
-  imul rdi, rdi, 32
-  mov rbp, qword ptr [rsp + 48]                          // args
+  mov rdi, 1
+  mov r8, r9                                             // m_left
+  cmp r8, rdi
+  cmovb r8, rdi
+  sub r8, rdi
+  mov rdi, qword ptr [rsp + 32]                          // args
+  mov rdi, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r10, qword ptr [rsp + 40]                          // dst_tile
+  lea r10, [r10 + rdi]
+  mov r11, qword ptr [rsp + 40]                          // dst_tile
+  test r8, r8                                            // dst_1
+  cmovz r10, r11
+  mov r8, 2
+  mov r11, r9                                            // m_left
+  cmp r11, r8
+  cmovb r11, r8
+  sub r11, r8
+  lea r8, [r10 + rdi]
+  test r11, r11                                          // dst_2
+  cmovz r8, r10
+  mov r11, 3
+  mov rbx, r9                                            // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [r8 + rdi]
+  test rbx, rbx                                          // dst_3
+  cmovz r11, r8
+  mov rbx, 4
+  mov rbp, r9                                            // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [r11 + rdi]
+  test rbp, rbp                                          // dst_4
+  cmovz rbx, r11
+  mov rbp, 5
+  mov r12, r9                                            // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  lea rdi, [rbx + rdi]
+  test r12, r12                                          // dst_5
+  cmovz rdi, rbx
+  mov rbp, 32
+  imul rdx, rbp
+  mov rbp, qword ptr [rsp + 32]                          // args
   lea rbp, [rbp + 8*15]                                  // clamp
   vpbroadcastd ymm12, dword ptr [rbp + 0]                // min
   vpbroadcastd ymm13, dword ptr [rbp + 4]                // max
-  mov rbp, qword ptr [rsp + 16]                          // rhs_panel
-  lea rdi, [rbp + rdi]                                   // field
+  mov rbp, qword ptr [rsp + 48]                          // rhs_panel
+  lea rdx, [rbp + rdx]                                   // field
   mov rbp, 16
-  mov r12, qword ptr [rsp + 32]                          // n_left
+  mov r12, qword ptr [rsp + 16]                          // n_left
   cmp r12, rbp                                           // unless n_left at_least 
   jb L(if_else)
-  mov rbp, qword ptr [rsp + 48]                          // args
+  mov rbp, qword ptr [rsp + 32]                          // args
   mov rbp, qword ptr [rbp + 8*14]                        // bias
-  mov r12, qword ptr [rsp + 40]                          // column_bytes
+  mov r12, qword ptr [rsp + 24]                          // column_bytes
   lea r12, [rbp + r12]
   test rbp, rbp                                          // bias
-  cmovz r12, rdi
+  cmovz r12, rdx
   vmovdqu ymm14, ymmword ptr [r12 + 0]                   // bias
   vaddps ymm10, ymm10, ymm14                             // out
   vaddps ymm8, ymm8, ymm14                               // out
@@ -444,11 +510,11 @@ L(k_rest_done):
   vaddps ymm5, ymm5, ymm14                               // out
   vaddps ymm3, ymm3, ymm14                               // out
   vaddps ymm1, ymm1, ymm14                               // out
-  vmovdqu ymm14, ymmword ptr [r8 + 0]                    // old
+  vmovdqu ymm14, ymmword ptr [rdi + 0]                   // old
   vaddps ymm10, ymm10, ymm14                             // out
   vmaxps ymm10, ymm12, ymm10                             // out
   vminps ymm10, ymm13, ymm10                             // out_5_0
-  vmovdqu ymm14, ymmword ptr [r8 + 32]                   // old
+  vmovdqu ymm14, ymmword ptr [rdi + 32]                  // old
   vaddps ymm11, ymm11, ymm14                             // out
   vmaxps ymm11, ymm12, ymm11                             // out
   vminps ymm11, ymm13, ymm11                             // out_5_1
@@ -468,72 +534,76 @@ L(k_rest_done):
   vaddps ymm7, ymm7, ymm14                               // out
   vmaxps ymm7, ymm12, ymm7                               // out
   vminps ymm7, ymm13, ymm7                               // out_3_1
-  vmovdqu ymm14, ymmword ptr [r10 + 0]                   // old
+  vmovdqu ymm14, ymmword ptr [r8 + 0]                    // old
   vaddps ymm4, ymm4, ymm14                               // out
   vmaxps ymm4, ymm12, ymm4                               // out
   vminps ymm4, ymm13, ymm4                               // out_2_0
-  vmovdqu ymm14, ymmword ptr [r10 + 32]                  // old
+  vmovdqu ymm14, ymmword ptr [r8 + 32]                   // old
   vaddps ymm5, ymm5, ymm14                               // out
   vmaxps ymm5, ymm12, ymm5                               // out
   vminps ymm5, ymm13, ymm5                               // out_2_1
-  vmovdqu ymm14, ymmword ptr [r9 + 0]                    // old
+  vmovdqu ymm14, ymmword ptr [r10 + 0]                   // old
   vaddps ymm2, ymm2, ymm14                               // out
   vmaxps ymm2, ymm12, ymm2                               // out
   vminps ymm2, ymm13, ymm2                               // out_1_0
-  vmovdqu ymm14, ymmword ptr [r9 + 32]                   // old
+  vmovdqu ymm14, ymmword ptr [r10 + 32]                  // old
   vaddps ymm3, ymm3, ymm14                               // out
   vmaxps ymm3, ymm12, ymm3                               // out
   vminps ymm3, ymm13, ymm3                               // out_1_1
+  mov rdx, qword ptr [rsp + 40]                          // dst_tile
   vmovdqu ymm14, ymmword ptr [rdx + 0]                   // old
   vaddps ymm0, ymm0, ymm14                               // out
   vmaxps ymm0, ymm12, ymm0                               // out
   vminps ymm0, ymm13, ymm0                               // out_0_0
+  mov rdx, qword ptr [rsp + 40]                          // dst_tile
   vmovdqu ymm14, ymmword ptr [rdx + 32]                  // old
   vaddps ymm1, ymm1, ymm14                               // out
   vmaxps ymm1, ymm12, ymm1                               // out
   vminps ymm1, ymm13, ymm1                               // out_0_1
-  vmovdqu ymmword ptr [r8 + 0], ymm10                    // out_5_0
-  vmovdqu ymmword ptr [r8 + 32], ymm11                   // out_5_1
+  vmovdqu ymmword ptr [rdi + 0], ymm10                   // out_5_0
+  vmovdqu ymmword ptr [rdi + 32], ymm11                  // out_5_1
   vmovdqu ymmword ptr [rbx + 0], ymm8                    // out_4_0
   vmovdqu ymmword ptr [rbx + 32], ymm9                   // out_4_1
   vmovdqu ymmword ptr [r11 + 0], ymm6                    // out_3_0
   vmovdqu ymmword ptr [r11 + 32], ymm7                   // out_3_1
-  vmovdqu ymmword ptr [r10 + 0], ymm4                    // out_2_0
-  vmovdqu ymmword ptr [r10 + 32], ymm5                   // out_2_1
-  vmovdqu ymmword ptr [r9 + 0], ymm2                     // out_1_0
-  vmovdqu ymmword ptr [r9 + 32], ymm3                    // out_1_1
+  vmovdqu ymmword ptr [r8 + 0], ymm4                     // out_2_0
+  vmovdqu ymmword ptr [r8 + 32], ymm5                    // out_2_1
+  vmovdqu ymmword ptr [r10 + 0], ymm2                    // out_1_0
+  vmovdqu ymmword ptr [r10 + 32], ymm3                   // out_1_1
+  mov rdx, qword ptr [rsp + 40]                          // dst_tile
   vmovdqu ymmword ptr [rdx + 0], ymm0                    // out_0_0
+  mov rdx, qword ptr [rsp + 40]                          // dst_tile
   vmovdqu ymmword ptr [rdx + 32], ymm1                   // out_0_1
   jmp L(if_done)
 L(if_else):
-  mov rbp, qword ptr [rsp + 48]                          // args
+  mov rbp, qword ptr [rsp + 32]                          // args
   mov rbp, qword ptr [rbp + 8*14]                        // bias
-  mov r12, qword ptr [rsp + 40]                          // column_bytes
+  mov r12, qword ptr [rsp + 24]                          // column_bytes
   lea r12, [rbp + r12]
   test rbp, rbp                                          // bias
-  cmovz r12, rdi
-  mov rdi, 1
-  mov rbp, qword ptr [rsp + 32]                          // n_left
-  sub rbp, rdi
-  mov rdi, 0
+  cmovz r12, rdx
+  mov rdx, 1
+  mov rbp, qword ptr [rsp + 16]                          // n_left
+  sub rbp, rdx
+  mov rdx, 0
   mov r13, rbp
-  cmp r13, rdi
-  cmovb r13, rdi
-  sub r13, rdi
-  mov r14, qword ptr [rsp + 32]                          // n_left
-  cmp r14, rdi
-  cmovb r14, rdi
-  sub r14, rdi
-  mov rdi, r12                                           // bias
+  cmp r13, rdx
+  cmovb r13, rdx
+  sub r13, rdx
+  mov r14, qword ptr [rsp + 16]                          // n_left
+  cmp r14, rdx
+  cmovb r14, rdx
+  sub r14, rdx
+  mov rdx, r12                                           // bias
   test r14, r14
-  cmovz rdi, r12
-  vpbroadcastd ymm14, dword ptr [rdi + 0]                // bias
+  cmovz rdx, r12
+  vpbroadcastd ymm14, dword ptr [rdx + 0]                // bias
   mov r14, 1
   mov r15, r13
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rdi + r15]
+  lea r14, [rdx + r15]
   vpbroadcastd ymm15, dword ptr [r14 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // bias
   mov r14, 2
@@ -541,7 +611,7 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rdi + r15]
+  lea r14, [rdx + r15]
   vpbroadcastd ymm15, dword ptr [r14 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // bias
   mov r14, 3
@@ -549,7 +619,7 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rdi + r15]
+  lea r14, [rdx + r15]
   vpbroadcastd ymm15, dword ptr [r14 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // bias
   mov r14, 4
@@ -557,7 +627,7 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rdi + r15]
+  lea r14, [rdx + r15]
   vpbroadcastd ymm15, dword ptr [r14 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // bias
   mov r14, 5
@@ -565,7 +635,7 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rdi + r15]
+  lea r14, [rdx + r15]
   vpbroadcastd ymm15, dword ptr [r14 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // bias
   mov r14, 6
@@ -573,15 +643,15 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rdi + r15]
+  lea r14, [rdx + r15]
   vpbroadcastd ymm15, dword ptr [r14 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // bias
   mov r14, 7
   cmp r13, r14
   cmova r13, r14
   shl r13, 2
-  lea rdi, [rdi + r13]
-  vpbroadcastd ymm15, dword ptr [rdi + 0]                // one
+  lea rdx, [rdx + r13]
+  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // bias
   vaddps ymm10, ymm10, ymm14                             // out
   vaddps ymm8, ymm8, ymm14                               // out
@@ -589,25 +659,25 @@ L(if_else):
   vaddps ymm4, ymm4, ymm14                               // out
   vaddps ymm2, ymm2, ymm14                               // out
   vaddps ymm0, ymm0, ymm14                               // out
-  mov rdi, 8
+  mov rdx, 8
   mov r13, rbp
-  cmp r13, rdi
-  cmovb r13, rdi
-  sub r13, rdi
-  mov r14, qword ptr [rsp + 32]                          // n_left
-  cmp r14, rdi
-  cmovb r14, rdi
-  sub r14, rdi
-  lea rdi, [r12 + 32]
+  cmp r13, rdx
+  cmovb r13, rdx
+  sub r13, rdx
+  mov r14, qword ptr [rsp + 16]                          // n_left
+  cmp r14, rdx
+  cmovb r14, rdx
+  sub r14, rdx
+  lea rdx, [r12 + 32]
   test r14, r14
-  cmovz rdi, r12
-  vpbroadcastd ymm14, dword ptr [rdi + 0]                // bias
+  cmovz rdx, r12
+  vpbroadcastd ymm14, dword ptr [rdx + 0]                // bias
   mov r12, 1
   mov r14, r13
   cmp r14, r12
   cmova r14, r12
   shl r14, 2
-  lea r12, [rdi + r14]
+  lea r12, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // bias
   mov r12, 2
@@ -615,7 +685,7 @@ L(if_else):
   cmp r14, r12
   cmova r14, r12
   shl r14, 2
-  lea r12, [rdi + r14]
+  lea r12, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // bias
   mov r12, 3
@@ -623,7 +693,7 @@ L(if_else):
   cmp r14, r12
   cmova r14, r12
   shl r14, 2
-  lea r12, [rdi + r14]
+  lea r12, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // bias
   mov r12, 4
@@ -631,7 +701,7 @@ L(if_else):
   cmp r14, r12
   cmova r14, r12
   shl r14, 2
-  lea r12, [rdi + r14]
+  lea r12, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // bias
   mov r12, 5
@@ -639,7 +709,7 @@ L(if_else):
   cmp r14, r12
   cmova r14, r12
   shl r14, 2
-  lea r12, [rdi + r14]
+  lea r12, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // bias
   mov r12, 6
@@ -647,15 +717,15 @@ L(if_else):
   cmp r14, r12
   cmova r14, r12
   shl r14, 2
-  lea r12, [rdi + r14]
+  lea r12, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // bias
   mov r12, 7
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea rdi, [rdi + r13]
-  vpbroadcastd ymm15, dword ptr [rdi + 0]                // one
+  lea rdx, [rdx + r13]
+  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // bias
   vaddps ymm11, ymm11, ymm14                             // out
   vaddps ymm9, ymm9, ymm14                               // out
@@ -663,25 +733,25 @@ L(if_else):
   vaddps ymm5, ymm5, ymm14                               // out
   vaddps ymm3, ymm3, ymm14                               // out
   vaddps ymm1, ymm1, ymm14                               // out
-  mov rdi, 0
+  mov rdx, 0
   mov r12, rbp
-  cmp r12, rdi
-  cmovb r12, rdi
-  sub r12, rdi
-  mov r13, qword ptr [rsp + 32]                          // n_left
-  cmp r13, rdi
-  cmovb r13, rdi
-  sub r13, rdi
-  mov rdi, r8                                            // dst_5
+  cmp r12, rdx
+  cmovb r12, rdx
+  sub r12, rdx
+  mov r13, qword ptr [rsp + 16]                          // n_left
+  cmp r13, rdx
+  cmovb r13, rdx
+  sub r13, rdx
+  mov rdx, rdi                                           // dst_5
   test r13, r13
-  cmovz rdi, r8
-  vpbroadcastd ymm14, dword ptr [rdi + 0]                // old
+  cmovz rdx, rdi
+  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
   mov r13, 1
   mov r14, r12
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r13, 2
@@ -689,7 +759,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r13, 3
@@ -697,7 +767,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r13, 4
@@ -705,7 +775,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r13, 5
@@ -713,7 +783,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r13, 6
@@ -721,38 +791,38 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r13, 7
   cmp r12, r13
   cmova r12, r13
   shl r12, 2
-  lea rdi, [rdi + r12]
-  vpbroadcastd ymm15, dword ptr [rdi + 0]                // one
+  lea rdx, [rdx + r12]
+  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm10, ymm10, ymm14                             // out
   vmaxps ymm10, ymm12, ymm10                             // out
   vminps ymm10, ymm13, ymm10                             // out_5_0
-  mov rdi, 8
+  mov rdx, 8
   mov r12, rbp
-  cmp r12, rdi
-  cmovb r12, rdi
-  sub r12, rdi
-  mov r13, qword ptr [rsp + 32]                          // n_left
-  cmp r13, rdi
-  cmovb r13, rdi
-  sub r13, rdi
-  lea rdi, [r8 + 32]
+  cmp r12, rdx
+  cmovb r12, rdx
+  sub r12, rdx
+  mov r13, qword ptr [rsp + 16]                          // n_left
+  cmp r13, rdx
+  cmovb r13, rdx
+  sub r13, rdx
+  lea rdx, [rdi + 32]
   test r13, r13
-  cmovz rdi, r8
-  vpbroadcastd ymm14, dword ptr [rdi + 0]                // old
+  cmovz rdx, rdi
+  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
   mov r13, 1
   mov r14, r12
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r13, 2
@@ -760,7 +830,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r13, 3
@@ -768,7 +838,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r13, 4
@@ -776,7 +846,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r13, 5
@@ -784,7 +854,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r13, 6
@@ -792,38 +862,38 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r13, 7
   cmp r12, r13
   cmova r12, r13
   shl r12, 2
-  lea rdi, [rdi + r12]
-  vpbroadcastd ymm15, dword ptr [rdi + 0]                // one
+  lea rdx, [rdx + r12]
+  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm11, ymm11, ymm14                             // out
   vmaxps ymm11, ymm12, ymm11                             // out
   vminps ymm11, ymm13, ymm11                             // out_5_1
-  mov rdi, 0
+  mov rdx, 0
   mov r12, rbp
-  cmp r12, rdi
-  cmovb r12, rdi
-  sub r12, rdi
-  mov r13, qword ptr [rsp + 32]                          // n_left
-  cmp r13, rdi
-  cmovb r13, rdi
-  sub r13, rdi
-  mov rdi, rbx                                           // dst_4
+  cmp r12, rdx
+  cmovb r12, rdx
+  sub r12, rdx
+  mov r13, qword ptr [rsp + 16]                          // n_left
+  cmp r13, rdx
+  cmovb r13, rdx
+  sub r13, rdx
+  mov rdx, rbx                                           // dst_4
   test r13, r13
-  cmovz rdi, rbx
-  vpbroadcastd ymm14, dword ptr [rdi + 0]                // old
+  cmovz rdx, rbx
+  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
   mov r13, 1
   mov r14, r12
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r13, 2
@@ -831,7 +901,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r13, 3
@@ -839,7 +909,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r13, 4
@@ -847,7 +917,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r13, 5
@@ -855,7 +925,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r13, 6
@@ -863,38 +933,38 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r13, 7
   cmp r12, r13
   cmova r12, r13
   shl r12, 2
-  lea rdi, [rdi + r12]
-  vpbroadcastd ymm15, dword ptr [rdi + 0]                // one
+  lea rdx, [rdx + r12]
+  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm8, ymm8, ymm14                               // out
   vmaxps ymm8, ymm12, ymm8                               // out
   vminps ymm8, ymm13, ymm8                               // out_4_0
-  mov rdi, 8
+  mov rdx, 8
   mov r12, rbp
-  cmp r12, rdi
-  cmovb r12, rdi
-  sub r12, rdi
-  mov r13, qword ptr [rsp + 32]                          // n_left
-  cmp r13, rdi
-  cmovb r13, rdi
-  sub r13, rdi
-  lea rdi, [rbx + 32]
+  cmp r12, rdx
+  cmovb r12, rdx
+  sub r12, rdx
+  mov r13, qword ptr [rsp + 16]                          // n_left
+  cmp r13, rdx
+  cmovb r13, rdx
+  sub r13, rdx
+  lea rdx, [rbx + 32]
   test r13, r13
-  cmovz rdi, rbx
-  vpbroadcastd ymm14, dword ptr [rdi + 0]                // old
+  cmovz rdx, rbx
+  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
   mov r13, 1
   mov r14, r12
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r13, 2
@@ -902,7 +972,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r13, 3
@@ -910,7 +980,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r13, 4
@@ -918,7 +988,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r13, 5
@@ -926,7 +996,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r13, 6
@@ -934,38 +1004,38 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r13, 7
   cmp r12, r13
   cmova r12, r13
   shl r12, 2
-  lea rdi, [rdi + r12]
-  vpbroadcastd ymm15, dword ptr [rdi + 0]                // one
+  lea rdx, [rdx + r12]
+  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm9, ymm9, ymm14                               // out
   vmaxps ymm9, ymm12, ymm9                               // out
   vminps ymm9, ymm13, ymm9                               // out_4_1
-  mov rdi, 0
+  mov rdx, 0
   mov r12, rbp
-  cmp r12, rdi
-  cmovb r12, rdi
-  sub r12, rdi
-  mov r13, qword ptr [rsp + 32]                          // n_left
-  cmp r13, rdi
-  cmovb r13, rdi
-  sub r13, rdi
-  mov rdi, r11                                           // dst_3
+  cmp r12, rdx
+  cmovb r12, rdx
+  sub r12, rdx
+  mov r13, qword ptr [rsp + 16]                          // n_left
+  cmp r13, rdx
+  cmovb r13, rdx
+  sub r13, rdx
+  mov rdx, r11                                           // dst_3
   test r13, r13
-  cmovz rdi, r11
-  vpbroadcastd ymm14, dword ptr [rdi + 0]                // old
+  cmovz rdx, r11
+  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
   mov r13, 1
   mov r14, r12
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r13, 2
@@ -973,7 +1043,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r13, 3
@@ -981,7 +1051,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r13, 4
@@ -989,7 +1059,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r13, 5
@@ -997,7 +1067,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r13, 6
@@ -1005,38 +1075,38 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r13, 7
   cmp r12, r13
   cmova r12, r13
   shl r12, 2
-  lea rdi, [rdi + r12]
-  vpbroadcastd ymm15, dword ptr [rdi + 0]                // one
+  lea rdx, [rdx + r12]
+  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm6, ymm6, ymm14                               // out
   vmaxps ymm6, ymm12, ymm6                               // out
   vminps ymm6, ymm13, ymm6                               // out_3_0
-  mov rdi, 8
+  mov rdx, 8
   mov r12, rbp
-  cmp r12, rdi
-  cmovb r12, rdi
-  sub r12, rdi
-  mov r13, qword ptr [rsp + 32]                          // n_left
-  cmp r13, rdi
-  cmovb r13, rdi
-  sub r13, rdi
-  lea rdi, [r11 + 32]
+  cmp r12, rdx
+  cmovb r12, rdx
+  sub r12, rdx
+  mov r13, qword ptr [rsp + 16]                          // n_left
+  cmp r13, rdx
+  cmovb r13, rdx
+  sub r13, rdx
+  lea rdx, [r11 + 32]
   test r13, r13
-  cmovz rdi, r11
-  vpbroadcastd ymm14, dword ptr [rdi + 0]                // old
+  cmovz rdx, r11
+  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
   mov r13, 1
   mov r14, r12
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r13, 2
@@ -1044,7 +1114,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r13, 3
@@ -1052,7 +1122,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r13, 4
@@ -1060,7 +1130,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r13, 5
@@ -1068,7 +1138,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r13, 6
@@ -1076,38 +1146,38 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r13, 7
   cmp r12, r13
   cmova r12, r13
   shl r12, 2
-  lea rdi, [rdi + r12]
-  vpbroadcastd ymm15, dword ptr [rdi + 0]                // one
+  lea rdx, [rdx + r12]
+  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm7, ymm7, ymm14                               // out
   vmaxps ymm7, ymm12, ymm7                               // out
   vminps ymm7, ymm13, ymm7                               // out_3_1
-  mov rdi, 0
+  mov rdx, 0
   mov r12, rbp
-  cmp r12, rdi
-  cmovb r12, rdi
-  sub r12, rdi
-  mov r13, qword ptr [rsp + 32]                          // n_left
-  cmp r13, rdi
-  cmovb r13, rdi
-  sub r13, rdi
-  mov rdi, r10                                           // dst_2
+  cmp r12, rdx
+  cmovb r12, rdx
+  sub r12, rdx
+  mov r13, qword ptr [rsp + 16]                          // n_left
+  cmp r13, rdx
+  cmovb r13, rdx
+  sub r13, rdx
+  mov rdx, r8                                            // dst_2
   test r13, r13
-  cmovz rdi, r10
-  vpbroadcastd ymm14, dword ptr [rdi + 0]                // old
+  cmovz rdx, r8
+  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
   mov r13, 1
   mov r14, r12
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r13, 2
@@ -1115,7 +1185,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r13, 3
@@ -1123,7 +1193,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r13, 4
@@ -1131,7 +1201,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r13, 5
@@ -1139,7 +1209,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r13, 6
@@ -1147,38 +1217,38 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r13, 7
   cmp r12, r13
   cmova r12, r13
   shl r12, 2
-  lea rdi, [rdi + r12]
-  vpbroadcastd ymm15, dword ptr [rdi + 0]                // one
+  lea rdx, [rdx + r12]
+  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm4, ymm4, ymm14                               // out
   vmaxps ymm4, ymm12, ymm4                               // out
   vminps ymm4, ymm13, ymm4                               // out_2_0
-  mov rdi, 8
+  mov rdx, 8
   mov r12, rbp
-  cmp r12, rdi
-  cmovb r12, rdi
-  sub r12, rdi
-  mov r13, qword ptr [rsp + 32]                          // n_left
-  cmp r13, rdi
-  cmovb r13, rdi
-  sub r13, rdi
-  lea rdi, [r10 + 32]
+  cmp r12, rdx
+  cmovb r12, rdx
+  sub r12, rdx
+  mov r13, qword ptr [rsp + 16]                          // n_left
+  cmp r13, rdx
+  cmovb r13, rdx
+  sub r13, rdx
+  lea rdx, [r8 + 32]
   test r13, r13
-  cmovz rdi, r10
-  vpbroadcastd ymm14, dword ptr [rdi + 0]                // old
+  cmovz rdx, r8
+  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
   mov r13, 1
   mov r14, r12
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r13, 2
@@ -1186,7 +1256,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r13, 3
@@ -1194,7 +1264,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r13, 4
@@ -1202,7 +1272,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r13, 5
@@ -1210,7 +1280,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r13, 6
@@ -1218,38 +1288,38 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r13, 7
   cmp r12, r13
   cmova r12, r13
   shl r12, 2
-  lea rdi, [rdi + r12]
-  vpbroadcastd ymm15, dword ptr [rdi + 0]                // one
+  lea rdx, [rdx + r12]
+  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm5, ymm5, ymm14                               // out
   vmaxps ymm5, ymm12, ymm5                               // out
   vminps ymm5, ymm13, ymm5                               // out_2_1
-  mov rdi, 0
+  mov rdx, 0
   mov r12, rbp
-  cmp r12, rdi
-  cmovb r12, rdi
-  sub r12, rdi
-  mov r13, qword ptr [rsp + 32]                          // n_left
-  cmp r13, rdi
-  cmovb r13, rdi
-  sub r13, rdi
-  mov rdi, r9                                            // dst_1
+  cmp r12, rdx
+  cmovb r12, rdx
+  sub r12, rdx
+  mov r13, qword ptr [rsp + 16]                          // n_left
+  cmp r13, rdx
+  cmovb r13, rdx
+  sub r13, rdx
+  mov rdx, r10                                           // dst_1
   test r13, r13
-  cmovz rdi, r9
-  vpbroadcastd ymm14, dword ptr [rdi + 0]                // old
+  cmovz rdx, r10
+  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
   mov r13, 1
   mov r14, r12
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r13, 2
@@ -1257,7 +1327,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r13, 3
@@ -1265,7 +1335,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r13, 4
@@ -1273,7 +1343,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r13, 5
@@ -1281,7 +1351,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r13, 6
@@ -1289,38 +1359,38 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r13, 7
   cmp r12, r13
   cmova r12, r13
   shl r12, 2
-  lea rdi, [rdi + r12]
-  vpbroadcastd ymm15, dword ptr [rdi + 0]                // one
+  lea rdx, [rdx + r12]
+  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm2, ymm2, ymm14                               // out
   vmaxps ymm2, ymm12, ymm2                               // out
   vminps ymm2, ymm13, ymm2                               // out_1_0
-  mov rdi, 8
+  mov rdx, 8
   mov r12, rbp
-  cmp r12, rdi
-  cmovb r12, rdi
-  sub r12, rdi
-  mov r13, qword ptr [rsp + 32]                          // n_left
-  cmp r13, rdi
-  cmovb r13, rdi
-  sub r13, rdi
-  lea rdi, [r9 + 32]
+  cmp r12, rdx
+  cmovb r12, rdx
+  sub r12, rdx
+  mov r13, qword ptr [rsp + 16]                          // n_left
+  cmp r13, rdx
+  cmovb r13, rdx
+  sub r13, rdx
+  lea rdx, [r10 + 32]
   test r13, r13
-  cmovz rdi, r9
-  vpbroadcastd ymm14, dword ptr [rdi + 0]                // old
+  cmovz rdx, r10
+  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
   mov r13, 1
   mov r14, r12
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r13, 2
@@ -1328,7 +1398,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r13, 3
@@ -1336,7 +1406,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r13, 4
@@ -1344,7 +1414,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r13, 5
@@ -1352,7 +1422,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r13, 6
@@ -1360,38 +1430,39 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r13, 7
   cmp r12, r13
   cmova r12, r13
   shl r12, 2
-  lea rdi, [rdi + r12]
-  vpbroadcastd ymm15, dword ptr [rdi + 0]                // one
+  lea rdx, [rdx + r12]
+  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm3, ymm3, ymm14                               // out
   vmaxps ymm3, ymm12, ymm3                               // out
   vminps ymm3, ymm13, ymm3                               // out_1_1
-  mov rdi, 0
+  mov rdx, 0
   mov r12, rbp
-  cmp r12, rdi
-  cmovb r12, rdi
-  sub r12, rdi
-  mov r13, qword ptr [rsp + 32]                          // n_left
-  cmp r13, rdi
-  cmovb r13, rdi
-  sub r13, rdi
-  mov rdi, rdx                                           // dst_tile
+  cmp r12, rdx
+  cmovb r12, rdx
+  sub r12, rdx
+  mov r13, qword ptr [rsp + 16]                          // n_left
+  cmp r13, rdx
+  cmovb r13, rdx
+  sub r13, rdx
+  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  mov r14, qword ptr [rsp + 40]                          // dst_tile
   test r13, r13
-  cmovz rdi, rdx
-  vpbroadcastd ymm14, dword ptr [rdi + 0]                // old
+  cmovz rdx, r14
+  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
   mov r13, 1
   mov r14, r12
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r13, 2
@@ -1399,7 +1470,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r13, 3
@@ -1407,7 +1478,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r13, 4
@@ -1415,7 +1486,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r13, 5
@@ -1423,7 +1494,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r13, 6
@@ -1431,37 +1502,39 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdi + r14]
+  lea r13, [rdx + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r13, 7
   cmp r12, r13
   cmova r12, r13
   shl r12, 2
-  lea rdi, [rdi + r12]
-  vpbroadcastd ymm15, dword ptr [rdi + 0]                // one
+  lea rdx, [rdx + r12]
+  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm0, ymm0, ymm14                               // out
   vmaxps ymm0, ymm12, ymm0                               // out
   vminps ymm0, ymm13, ymm0                               // out_0_0
-  mov rdi, 8
-  cmp rbp, rdi
-  cmovb rbp, rdi
-  sub rbp, rdi
-  mov r12, qword ptr [rsp + 32]                          // n_left
-  cmp r12, rdi
-  cmovb r12, rdi
-  sub r12, rdi
-  lea rdi, [rdx + 32]
+  mov rdx, 8
+  cmp rbp, rdx
+  cmovb rbp, rdx
+  sub rbp, rdx
+  mov r12, qword ptr [rsp + 16]                          // n_left
+  cmp r12, rdx
+  cmovb r12, rdx
+  sub r12, rdx
+  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  lea rdx, [rdx + 32]
+  mov r13, qword ptr [rsp + 40]                          // dst_tile
   test r12, r12
-  cmovz rdi, rdx
-  vpbroadcastd ymm14, dword ptr [rdi + 0]                // old
+  cmovz rdx, r13
+  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
   mov r12, 1
   mov r13, rbp
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rdi + r13]
+  lea r12, [rdx + r13]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r12, 2
@@ -1469,7 +1542,7 @@ L(if_else):
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rdi + r13]
+  lea r12, [rdx + r13]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r12, 3
@@ -1477,7 +1550,7 @@ L(if_else):
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rdi + r13]
+  lea r12, [rdx + r13]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r12, 4
@@ -1485,7 +1558,7 @@ L(if_else):
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rdi + r13]
+  lea r12, [rdx + r13]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r12, 5
@@ -1493,7 +1566,7 @@ L(if_else):
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rdi + r13]
+  lea r12, [rdx + r13]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r12, 6
@@ -1501,370 +1574,385 @@ L(if_else):
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rdi + r13]
+  lea r12, [rdx + r13]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r12, 7
   cmp rbp, r12
   cmova rbp, r12
   shl rbp, 2
-  lea rdi, [rdi + rbp]
-  vpbroadcastd ymm15, dword ptr [rdi + 0]                // one
+  lea rdx, [rdx + rbp]
+  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm1, ymm1, ymm14                               // out
   vmaxps ymm1, ymm12, ymm1                               // out
   vminps ymm1, ymm13, ymm1                               // out_0_1
-  mov rdi, 1
-  mov rbp, qword ptr [rsp + 32]                          // n_left
-  cmp rbp, rdi                                           // unless n_left at_least 
+  mov rdx, 1
+  mov rbp, qword ptr [rsp + 16]                          // n_left
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_2_done)
   vextracti128 xmm12, ymm10, 0
-  vpextrd dword ptr [r8 + 0], xmm12, 0
+  vpextrd dword ptr [rdi + 0], xmm12, 0
   vextracti128 xmm12, ymm8, 0
   vpextrd dword ptr [rbx + 0], xmm12, 0
   vextracti128 xmm12, ymm6, 0
   vpextrd dword ptr [r11 + 0], xmm12, 0
   vextracti128 xmm12, ymm4, 0
-  vpextrd dword ptr [r10 + 0], xmm12, 0
+  vpextrd dword ptr [r8 + 0], xmm12, 0
   vextracti128 xmm12, ymm2, 0
-  vpextrd dword ptr [r9 + 0], xmm12, 0
+  vpextrd dword ptr [r10 + 0], xmm12, 0
   vextracti128 xmm12, ymm0, 0
+  mov rdx, qword ptr [rsp + 40]                          // dst_tile
   vpextrd dword ptr [rdx + 0], xmm12, 0
 L(if_2_done):
-  mov rdi, 2
-  mov rbp, qword ptr [rsp + 32]                          // n_left
-  cmp rbp, rdi                                           // unless n_left at_least 
+  mov rdx, 2
+  mov rbp, qword ptr [rsp + 16]                          // n_left
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_3_done)
-  lea rdi, [r8 + 4]
+  lea rdx, [rdi + 4]
   vextracti128 xmm12, ymm10, 0
-  vpextrd dword ptr [rdi + 0], xmm12, 1
-  lea rdi, [rbx + 4]
+  vpextrd dword ptr [rdx + 0], xmm12, 1
+  lea rdx, [rbx + 4]
   vextracti128 xmm12, ymm8, 0
-  vpextrd dword ptr [rdi + 0], xmm12, 1
-  lea rdi, [r11 + 4]
+  vpextrd dword ptr [rdx + 0], xmm12, 1
+  lea rdx, [r11 + 4]
   vextracti128 xmm12, ymm6, 0
-  vpextrd dword ptr [rdi + 0], xmm12, 1
-  lea rdi, [r10 + 4]
+  vpextrd dword ptr [rdx + 0], xmm12, 1
+  lea rdx, [r8 + 4]
   vextracti128 xmm12, ymm4, 0
-  vpextrd dword ptr [rdi + 0], xmm12, 1
-  lea rdi, [r9 + 4]
+  vpextrd dword ptr [rdx + 0], xmm12, 1
+  lea rdx, [r10 + 4]
   vextracti128 xmm12, ymm2, 0
-  vpextrd dword ptr [rdi + 0], xmm12, 1
-  lea rdi, [rdx + 4]
+  vpextrd dword ptr [rdx + 0], xmm12, 1
+  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  lea rdx, [rdx + 4]
   vextracti128 xmm12, ymm0, 0
-  vpextrd dword ptr [rdi + 0], xmm12, 1
+  vpextrd dword ptr [rdx + 0], xmm12, 1
 L(if_3_done):
-  mov rdi, 3
-  mov rbp, qword ptr [rsp + 32]                          // n_left
-  cmp rbp, rdi                                           // unless n_left at_least 
+  mov rdx, 3
+  mov rbp, qword ptr [rsp + 16]                          // n_left
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_4_done)
-  lea rdi, [r8 + 8]
+  lea rdx, [rdi + 8]
   vextracti128 xmm12, ymm10, 0
-  vpextrd dword ptr [rdi + 0], xmm12, 2
-  lea rdi, [rbx + 8]
+  vpextrd dword ptr [rdx + 0], xmm12, 2
+  lea rdx, [rbx + 8]
   vextracti128 xmm12, ymm8, 0
-  vpextrd dword ptr [rdi + 0], xmm12, 2
-  lea rdi, [r11 + 8]
+  vpextrd dword ptr [rdx + 0], xmm12, 2
+  lea rdx, [r11 + 8]
   vextracti128 xmm12, ymm6, 0
-  vpextrd dword ptr [rdi + 0], xmm12, 2
-  lea rdi, [r10 + 8]
+  vpextrd dword ptr [rdx + 0], xmm12, 2
+  lea rdx, [r8 + 8]
   vextracti128 xmm12, ymm4, 0
-  vpextrd dword ptr [rdi + 0], xmm12, 2
-  lea rdi, [r9 + 8]
+  vpextrd dword ptr [rdx + 0], xmm12, 2
+  lea rdx, [r10 + 8]
   vextracti128 xmm12, ymm2, 0
-  vpextrd dword ptr [rdi + 0], xmm12, 2
-  lea rdi, [rdx + 8]
+  vpextrd dword ptr [rdx + 0], xmm12, 2
+  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  lea rdx, [rdx + 8]
   vextracti128 xmm12, ymm0, 0
-  vpextrd dword ptr [rdi + 0], xmm12, 2
+  vpextrd dword ptr [rdx + 0], xmm12, 2
 L(if_4_done):
-  mov rdi, 4
-  mov rbp, qword ptr [rsp + 32]                          // n_left
-  cmp rbp, rdi                                           // unless n_left at_least 
+  mov rdx, 4
+  mov rbp, qword ptr [rsp + 16]                          // n_left
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_5_done)
-  lea rdi, [r8 + 12]
+  lea rdx, [rdi + 12]
   vextracti128 xmm12, ymm10, 0
-  vpextrd dword ptr [rdi + 0], xmm12, 3
-  lea rdi, [rbx + 12]
+  vpextrd dword ptr [rdx + 0], xmm12, 3
+  lea rdx, [rbx + 12]
   vextracti128 xmm12, ymm8, 0
-  vpextrd dword ptr [rdi + 0], xmm12, 3
-  lea rdi, [r11 + 12]
+  vpextrd dword ptr [rdx + 0], xmm12, 3
+  lea rdx, [r11 + 12]
   vextracti128 xmm12, ymm6, 0
-  vpextrd dword ptr [rdi + 0], xmm12, 3
-  lea rdi, [r10 + 12]
+  vpextrd dword ptr [rdx + 0], xmm12, 3
+  lea rdx, [r8 + 12]
   vextracti128 xmm12, ymm4, 0
-  vpextrd dword ptr [rdi + 0], xmm12, 3
-  lea rdi, [r9 + 12]
+  vpextrd dword ptr [rdx + 0], xmm12, 3
+  lea rdx, [r10 + 12]
   vextracti128 xmm12, ymm2, 0
-  vpextrd dword ptr [rdi + 0], xmm12, 3
-  lea rdi, [rdx + 12]
+  vpextrd dword ptr [rdx + 0], xmm12, 3
+  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  lea rdx, [rdx + 12]
   vextracti128 xmm12, ymm0, 0
-  vpextrd dword ptr [rdi + 0], xmm12, 3
+  vpextrd dword ptr [rdx + 0], xmm12, 3
 L(if_5_done):
-  mov rdi, 5
-  mov rbp, qword ptr [rsp + 32]                          // n_left
-  cmp rbp, rdi                                           // unless n_left at_least 
+  mov rdx, 5
+  mov rbp, qword ptr [rsp + 16]                          // n_left
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_6_done)
-  lea rdi, [r8 + 16]
+  lea rdx, [rdi + 16]
   vextracti128 xmm12, ymm10, 1
-  vpextrd dword ptr [rdi + 0], xmm12, 0
-  lea rdi, [rbx + 16]
+  vpextrd dword ptr [rdx + 0], xmm12, 0
+  lea rdx, [rbx + 16]
   vextracti128 xmm12, ymm8, 1
-  vpextrd dword ptr [rdi + 0], xmm12, 0
-  lea rdi, [r11 + 16]
+  vpextrd dword ptr [rdx + 0], xmm12, 0
+  lea rdx, [r11 + 16]
   vextracti128 xmm12, ymm6, 1
-  vpextrd dword ptr [rdi + 0], xmm12, 0
-  lea rdi, [r10 + 16]
+  vpextrd dword ptr [rdx + 0], xmm12, 0
+  lea rdx, [r8 + 16]
   vextracti128 xmm12, ymm4, 1
-  vpextrd dword ptr [rdi + 0], xmm12, 0
-  lea rdi, [r9 + 16]
+  vpextrd dword ptr [rdx + 0], xmm12, 0
+  lea rdx, [r10 + 16]
   vextracti128 xmm12, ymm2, 1
-  vpextrd dword ptr [rdi + 0], xmm12, 0
-  lea rdi, [rdx + 16]
+  vpextrd dword ptr [rdx + 0], xmm12, 0
+  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  lea rdx, [rdx + 16]
   vextracti128 xmm12, ymm0, 1
-  vpextrd dword ptr [rdi + 0], xmm12, 0
+  vpextrd dword ptr [rdx + 0], xmm12, 0
 L(if_6_done):
-  mov rdi, 6
-  mov rbp, qword ptr [rsp + 32]                          // n_left
-  cmp rbp, rdi                                           // unless n_left at_least 
+  mov rdx, 6
+  mov rbp, qword ptr [rsp + 16]                          // n_left
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_7_done)
-  lea rdi, [r8 + 20]
+  lea rdx, [rdi + 20]
   vextracti128 xmm12, ymm10, 1
-  vpextrd dword ptr [rdi + 0], xmm12, 1
-  lea rdi, [rbx + 20]
+  vpextrd dword ptr [rdx + 0], xmm12, 1
+  lea rdx, [rbx + 20]
   vextracti128 xmm12, ymm8, 1
-  vpextrd dword ptr [rdi + 0], xmm12, 1
-  lea rdi, [r11 + 20]
+  vpextrd dword ptr [rdx + 0], xmm12, 1
+  lea rdx, [r11 + 20]
   vextracti128 xmm12, ymm6, 1
-  vpextrd dword ptr [rdi + 0], xmm12, 1
-  lea rdi, [r10 + 20]
+  vpextrd dword ptr [rdx + 0], xmm12, 1
+  lea rdx, [r8 + 20]
   vextracti128 xmm12, ymm4, 1
-  vpextrd dword ptr [rdi + 0], xmm12, 1
-  lea rdi, [r9 + 20]
+  vpextrd dword ptr [rdx + 0], xmm12, 1
+  lea rdx, [r10 + 20]
   vextracti128 xmm12, ymm2, 1
-  vpextrd dword ptr [rdi + 0], xmm12, 1
-  lea rdi, [rdx + 20]
+  vpextrd dword ptr [rdx + 0], xmm12, 1
+  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  lea rdx, [rdx + 20]
   vextracti128 xmm12, ymm0, 1
-  vpextrd dword ptr [rdi + 0], xmm12, 1
+  vpextrd dword ptr [rdx + 0], xmm12, 1
 L(if_7_done):
-  mov rdi, 7
-  mov rbp, qword ptr [rsp + 32]                          // n_left
-  cmp rbp, rdi                                           // unless n_left at_least 
+  mov rdx, 7
+  mov rbp, qword ptr [rsp + 16]                          // n_left
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_8_done)
-  lea rdi, [r8 + 24]
+  lea rdx, [rdi + 24]
   vextracti128 xmm12, ymm10, 1
-  vpextrd dword ptr [rdi + 0], xmm12, 2
-  lea rdi, [rbx + 24]
+  vpextrd dword ptr [rdx + 0], xmm12, 2
+  lea rdx, [rbx + 24]
   vextracti128 xmm12, ymm8, 1
-  vpextrd dword ptr [rdi + 0], xmm12, 2
-  lea rdi, [r11 + 24]
+  vpextrd dword ptr [rdx + 0], xmm12, 2
+  lea rdx, [r11 + 24]
   vextracti128 xmm12, ymm6, 1
-  vpextrd dword ptr [rdi + 0], xmm12, 2
-  lea rdi, [r10 + 24]
+  vpextrd dword ptr [rdx + 0], xmm12, 2
+  lea rdx, [r8 + 24]
   vextracti128 xmm12, ymm4, 1
-  vpextrd dword ptr [rdi + 0], xmm12, 2
-  lea rdi, [r9 + 24]
+  vpextrd dword ptr [rdx + 0], xmm12, 2
+  lea rdx, [r10 + 24]
   vextracti128 xmm12, ymm2, 1
-  vpextrd dword ptr [rdi + 0], xmm12, 2
-  lea rdi, [rdx + 24]
+  vpextrd dword ptr [rdx + 0], xmm12, 2
+  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  lea rdx, [rdx + 24]
   vextracti128 xmm12, ymm0, 1
-  vpextrd dword ptr [rdi + 0], xmm12, 2
+  vpextrd dword ptr [rdx + 0], xmm12, 2
 L(if_8_done):
-  mov rdi, 8
-  mov rbp, qword ptr [rsp + 32]                          // n_left
-  cmp rbp, rdi                                           // unless n_left at_least 
+  mov rdx, 8
+  mov rbp, qword ptr [rsp + 16]                          // n_left
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_9_done)
-  lea rdi, [r8 + 28]
+  lea rdx, [rdi + 28]
   vextracti128 xmm10, ymm10, 1
-  vpextrd dword ptr [rdi + 0], xmm10, 3
-  lea rdi, [rbx + 28]
+  vpextrd dword ptr [rdx + 0], xmm10, 3
+  lea rdx, [rbx + 28]
   vextracti128 xmm8, ymm8, 1
-  vpextrd dword ptr [rdi + 0], xmm8, 3
-  lea rdi, [r11 + 28]
+  vpextrd dword ptr [rdx + 0], xmm8, 3
+  lea rdx, [r11 + 28]
   vextracti128 xmm6, ymm6, 1
-  vpextrd dword ptr [rdi + 0], xmm6, 3
-  lea rdi, [r10 + 28]
+  vpextrd dword ptr [rdx + 0], xmm6, 3
+  lea rdx, [r8 + 28]
   vextracti128 xmm4, ymm4, 1
-  vpextrd dword ptr [rdi + 0], xmm4, 3
-  lea rdi, [r9 + 28]
+  vpextrd dword ptr [rdx + 0], xmm4, 3
+  lea rdx, [r10 + 28]
   vextracti128 xmm2, ymm2, 1
-  vpextrd dword ptr [rdi + 0], xmm2, 3
-  lea rdi, [rdx + 28]
+  vpextrd dword ptr [rdx + 0], xmm2, 3
+  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  lea rdx, [rdx + 28]
   vextracti128 xmm0, ymm0, 1
-  vpextrd dword ptr [rdi + 0], xmm0, 3
+  vpextrd dword ptr [rdx + 0], xmm0, 3
 L(if_9_done):
-  mov rdi, 9
-  mov rbp, qword ptr [rsp + 32]                          // n_left
-  cmp rbp, rdi                                           // unless n_left at_least 
+  mov rdx, 9
+  mov rbp, qword ptr [rsp + 16]                          // n_left
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_10_done)
-  lea rdi, [r8 + 32]
+  lea rdx, [rdi + 32]
   vextracti128 xmm0, ymm11, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 0
-  lea rdi, [rbx + 32]
+  vpextrd dword ptr [rdx + 0], xmm0, 0
+  lea rdx, [rbx + 32]
   vextracti128 xmm0, ymm9, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 0
-  lea rdi, [r11 + 32]
+  vpextrd dword ptr [rdx + 0], xmm0, 0
+  lea rdx, [r11 + 32]
   vextracti128 xmm0, ymm7, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 0
-  lea rdi, [r10 + 32]
+  vpextrd dword ptr [rdx + 0], xmm0, 0
+  lea rdx, [r8 + 32]
   vextracti128 xmm0, ymm5, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 0
-  lea rdi, [r9 + 32]
+  vpextrd dword ptr [rdx + 0], xmm0, 0
+  lea rdx, [r10 + 32]
   vextracti128 xmm0, ymm3, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 0
-  lea rdi, [rdx + 32]
+  vpextrd dword ptr [rdx + 0], xmm0, 0
+  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  lea rdx, [rdx + 32]
   vextracti128 xmm0, ymm1, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 0
+  vpextrd dword ptr [rdx + 0], xmm0, 0
 L(if_10_done):
-  mov rdi, 10
-  mov rbp, qword ptr [rsp + 32]                          // n_left
-  cmp rbp, rdi                                           // unless n_left at_least 
+  mov rdx, 10
+  mov rbp, qword ptr [rsp + 16]                          // n_left
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_11_done)
-  lea rdi, [r8 + 36]
+  lea rdx, [rdi + 36]
   vextracti128 xmm0, ymm11, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 1
-  lea rdi, [rbx + 36]
+  vpextrd dword ptr [rdx + 0], xmm0, 1
+  lea rdx, [rbx + 36]
   vextracti128 xmm0, ymm9, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 1
-  lea rdi, [r11 + 36]
+  vpextrd dword ptr [rdx + 0], xmm0, 1
+  lea rdx, [r11 + 36]
   vextracti128 xmm0, ymm7, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 1
-  lea rdi, [r10 + 36]
+  vpextrd dword ptr [rdx + 0], xmm0, 1
+  lea rdx, [r8 + 36]
   vextracti128 xmm0, ymm5, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 1
-  lea rdi, [r9 + 36]
+  vpextrd dword ptr [rdx + 0], xmm0, 1
+  lea rdx, [r10 + 36]
   vextracti128 xmm0, ymm3, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 1
-  lea rdi, [rdx + 36]
+  vpextrd dword ptr [rdx + 0], xmm0, 1
+  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  lea rdx, [rdx + 36]
   vextracti128 xmm0, ymm1, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 1
+  vpextrd dword ptr [rdx + 0], xmm0, 1
 L(if_11_done):
-  mov rdi, 11
-  mov rbp, qword ptr [rsp + 32]                          // n_left
-  cmp rbp, rdi                                           // unless n_left at_least 
+  mov rdx, 11
+  mov rbp, qword ptr [rsp + 16]                          // n_left
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_12_done)
-  lea rdi, [r8 + 40]
+  lea rdx, [rdi + 40]
   vextracti128 xmm0, ymm11, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 2
-  lea rdi, [rbx + 40]
+  vpextrd dword ptr [rdx + 0], xmm0, 2
+  lea rdx, [rbx + 40]
   vextracti128 xmm0, ymm9, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 2
-  lea rdi, [r11 + 40]
+  vpextrd dword ptr [rdx + 0], xmm0, 2
+  lea rdx, [r11 + 40]
   vextracti128 xmm0, ymm7, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 2
-  lea rdi, [r10 + 40]
+  vpextrd dword ptr [rdx + 0], xmm0, 2
+  lea rdx, [r8 + 40]
   vextracti128 xmm0, ymm5, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 2
-  lea rdi, [r9 + 40]
+  vpextrd dword ptr [rdx + 0], xmm0, 2
+  lea rdx, [r10 + 40]
   vextracti128 xmm0, ymm3, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 2
-  lea rdi, [rdx + 40]
+  vpextrd dword ptr [rdx + 0], xmm0, 2
+  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  lea rdx, [rdx + 40]
   vextracti128 xmm0, ymm1, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 2
+  vpextrd dword ptr [rdx + 0], xmm0, 2
 L(if_12_done):
-  mov rdi, 12
-  mov rbp, qword ptr [rsp + 32]                          // n_left
-  cmp rbp, rdi                                           // unless n_left at_least 
+  mov rdx, 12
+  mov rbp, qword ptr [rsp + 16]                          // n_left
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_13_done)
-  lea rdi, [r8 + 44]
+  lea rdx, [rdi + 44]
   vextracti128 xmm0, ymm11, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 3
-  lea rdi, [rbx + 44]
+  vpextrd dword ptr [rdx + 0], xmm0, 3
+  lea rdx, [rbx + 44]
   vextracti128 xmm0, ymm9, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 3
-  lea rdi, [r11 + 44]
+  vpextrd dword ptr [rdx + 0], xmm0, 3
+  lea rdx, [r11 + 44]
   vextracti128 xmm0, ymm7, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 3
-  lea rdi, [r10 + 44]
+  vpextrd dword ptr [rdx + 0], xmm0, 3
+  lea rdx, [r8 + 44]
   vextracti128 xmm0, ymm5, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 3
-  lea rdi, [r9 + 44]
+  vpextrd dword ptr [rdx + 0], xmm0, 3
+  lea rdx, [r10 + 44]
   vextracti128 xmm0, ymm3, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 3
-  lea rdi, [rdx + 44]
+  vpextrd dword ptr [rdx + 0], xmm0, 3
+  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  lea rdx, [rdx + 44]
   vextracti128 xmm0, ymm1, 0
-  vpextrd dword ptr [rdi + 0], xmm0, 3
+  vpextrd dword ptr [rdx + 0], xmm0, 3
 L(if_13_done):
-  mov rdi, 13
-  mov rbp, qword ptr [rsp + 32]                          // n_left
-  cmp rbp, rdi                                           // unless n_left at_least 
+  mov rdx, 13
+  mov rbp, qword ptr [rsp + 16]                          // n_left
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_14_done)
-  lea rdi, [r8 + 48]
+  lea rdx, [rdi + 48]
   vextracti128 xmm0, ymm11, 1
-  vpextrd dword ptr [rdi + 0], xmm0, 0
-  lea rdi, [rbx + 48]
+  vpextrd dword ptr [rdx + 0], xmm0, 0
+  lea rdx, [rbx + 48]
   vextracti128 xmm0, ymm9, 1
-  vpextrd dword ptr [rdi + 0], xmm0, 0
-  lea rdi, [r11 + 48]
+  vpextrd dword ptr [rdx + 0], xmm0, 0
+  lea rdx, [r11 + 48]
   vextracti128 xmm0, ymm7, 1
-  vpextrd dword ptr [rdi + 0], xmm0, 0
-  lea rdi, [r10 + 48]
+  vpextrd dword ptr [rdx + 0], xmm0, 0
+  lea rdx, [r8 + 48]
   vextracti128 xmm0, ymm5, 1
-  vpextrd dword ptr [rdi + 0], xmm0, 0
-  lea rdi, [r9 + 48]
+  vpextrd dword ptr [rdx + 0], xmm0, 0
+  lea rdx, [r10 + 48]
   vextracti128 xmm0, ymm3, 1
-  vpextrd dword ptr [rdi + 0], xmm0, 0
-  lea rdi, [rdx + 48]
+  vpextrd dword ptr [rdx + 0], xmm0, 0
+  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  lea rdx, [rdx + 48]
   vextracti128 xmm0, ymm1, 1
-  vpextrd dword ptr [rdi + 0], xmm0, 0
+  vpextrd dword ptr [rdx + 0], xmm0, 0
 L(if_14_done):
-  mov rdi, 14
-  mov rbp, qword ptr [rsp + 32]                          // n_left
-  cmp rbp, rdi                                           // unless n_left at_least 
+  mov rdx, 14
+  mov rbp, qword ptr [rsp + 16]                          // n_left
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_15_done)
-  lea rdi, [r8 + 52]
+  lea rdx, [rdi + 52]
   vextracti128 xmm0, ymm11, 1
-  vpextrd dword ptr [rdi + 0], xmm0, 1
-  lea rdi, [rbx + 52]
+  vpextrd dword ptr [rdx + 0], xmm0, 1
+  lea rdx, [rbx + 52]
   vextracti128 xmm0, ymm9, 1
-  vpextrd dword ptr [rdi + 0], xmm0, 1
-  lea rdi, [r11 + 52]
+  vpextrd dword ptr [rdx + 0], xmm0, 1
+  lea rdx, [r11 + 52]
   vextracti128 xmm0, ymm7, 1
-  vpextrd dword ptr [rdi + 0], xmm0, 1
-  lea rdi, [r10 + 52]
+  vpextrd dword ptr [rdx + 0], xmm0, 1
+  lea rdx, [r8 + 52]
   vextracti128 xmm0, ymm5, 1
-  vpextrd dword ptr [rdi + 0], xmm0, 1
-  lea rdi, [r9 + 52]
+  vpextrd dword ptr [rdx + 0], xmm0, 1
+  lea rdx, [r10 + 52]
   vextracti128 xmm0, ymm3, 1
-  vpextrd dword ptr [rdi + 0], xmm0, 1
-  lea rdi, [rdx + 52]
+  vpextrd dword ptr [rdx + 0], xmm0, 1
+  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  lea rdx, [rdx + 52]
   vextracti128 xmm0, ymm1, 1
-  vpextrd dword ptr [rdi + 0], xmm0, 1
+  vpextrd dword ptr [rdx + 0], xmm0, 1
 L(if_15_done):
-  mov rdi, 15
-  mov rbp, qword ptr [rsp + 32]                          // n_left
-  cmp rbp, rdi                                           // unless n_left at_least 
+  mov rdx, 15
+  mov rbp, qword ptr [rsp + 16]                          // n_left
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_16_done)
-  lea rdi, [r8 + 56]
+  lea rdx, [rdi + 56]
   vextracti128 xmm0, ymm11, 1
-  vpextrd dword ptr [rdi + 0], xmm0, 2
-  lea rdi, [rbx + 56]
+  vpextrd dword ptr [rdx + 0], xmm0, 2
+  lea rdx, [rbx + 56]
   vextracti128 xmm0, ymm9, 1
-  vpextrd dword ptr [rdi + 0], xmm0, 2
-  lea rdi, [r11 + 56]
+  vpextrd dword ptr [rdx + 0], xmm0, 2
+  lea rdx, [r11 + 56]
   vextracti128 xmm0, ymm7, 1
-  vpextrd dword ptr [rdi + 0], xmm0, 2
-  lea rdi, [r10 + 56]
+  vpextrd dword ptr [rdx + 0], xmm0, 2
+  lea rdx, [r8 + 56]
   vextracti128 xmm0, ymm5, 1
-  vpextrd dword ptr [rdi + 0], xmm0, 2
-  lea rdi, [r9 + 56]
+  vpextrd dword ptr [rdx + 0], xmm0, 2
+  lea rdx, [r10 + 56]
   vextracti128 xmm0, ymm3, 1
-  vpextrd dword ptr [rdi + 0], xmm0, 2
-  lea rdi, [rdx + 56]
+  vpextrd dword ptr [rdx + 0], xmm0, 2
+  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  lea rdx, [rdx + 56]
   vextracti128 xmm0, ymm1, 1
-  vpextrd dword ptr [rdi + 0], xmm0, 2
+  vpextrd dword ptr [rdx + 0], xmm0, 2
 L(if_16_done):
 L(if_done):
-  mov rdi, qword ptr [rsp + 48]                          // args
-  mov rdi, qword ptr [rdi + 8*13]                        // dst_stride
-  mov r8, 6
-  imul rdi, r8
-  mov r8, 6
-  mov r9, qword ptr [rsp + 24]                           // m_left
-  cmp r9, r8
-  cmovb r9, r8
-  sub r9, r8
-  lea rdx, [rdx + rdi]
-  mov rdi, qword ptr [rsp + 48]                          // args
+  mov rdx, qword ptr [rsp + 32]                          // args
+  mov rdx, qword ptr [rdx + 8*13]                        // dst_stride
+  mov rdi, 6
+  imul rdx, rdi
+  mov rdi, 6
+  cmp r9, rdi
+  cmovb r9, rdi
+  sub r9, rdi
+  mov rdi, qword ptr [rsp + 40]                          // dst_tile
+  lea rdx, [rdi + rdx]
+  mov rdi, qword ptr [rsp + 32]                          // args
   mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
   mov r8, 6
   imul rdi, r8
@@ -1875,15 +1963,15 @@ L(if_done):
   ja L(m)
 L(m_done):
   mov rcx, 16
-  mov rdi, qword ptr [rsp + 32]                          // n_left
+  mov rdi, qword ptr [rsp + 16]                          // n_left
   cmp rdi, rcx
   cmovb rdi, rcx
   sub rdi, rcx
-  mov rcx, qword ptr [rsp + 40]                          // column_bytes
+  mov rcx, qword ptr [rsp + 24]                          // column_bytes
   lea rcx, [rcx + 64]
-  mov rdx, qword ptr [rsp + 48]                          // args
+  mov rdx, qword ptr [rsp + 32]                          // args
   mov rdx, qword ptr [rdx + 8*11]                        // rhs_stride
-  mov r8, qword ptr [rsp + 16]                           // rhs_panel
+  mov r8, qword ptr [rsp + 48]                           // rhs_panel
   lea rdx, [r8 + rdx]
   sub rax, 16                                            // next n
   ja L(n)

@@ -288,7 +288,8 @@ L(k_rest_done):
   vpbroadcastd zmm5, ebp                                 // ones
   vpsrld zmm5, zmm5, 17                                  // below_half
   mov rbp, 48
-  imul rbx, rbx, 96
+  mov r12, 96
+  imul rbx, r12
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 
   jb L(if_else)

@@ -12,8 +12,8 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx k_padded  rsi ahead_step  rdi lhs_7  r8 ahead  r9 lhs_1  r10 lhs_2
-//  r11 lhs_3  rbx lhs_4  rbp lhs_5  r12 lhs_6  r13 k_left  r14 lhs_panel  r15 rhs_panel
+//  rax n_left  rcx m_left  rdx lhs_7  rsi ahead_step  rdi lhs_1  r8 ahead  r9 m_left  r10 k_left
+//  r11 lhs_2  rbx lhs_3  rbp lhs_4  r12 lhs_5  r13 lhs_6  r14 lhs_panel  r15 rhs_panel
 //  zmm0 acc_0_0  zmm1 acc_0_1  zmm2 acc_0_2  zmm3 acc_1_0  zmm4 acc_1_1  zmm5 acc_1_2  zmm6 acc_2_0
 //  zmm7 acc_2_1  zmm8 acc_2_2  zmm9 acc_3_0  zmm10 acc_3_1  zmm11 acc_3_2  zmm12 acc_4_0
 //  zmm13 acc_4_1  zmm14 acc_4_2  zmm15 acc_5_0  zmm16 acc_5_1  zmm17 acc_5_2  zmm18 acc_6_0
@@ -169,8 +169,7 @@ L(n):
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 56], r9                           // m_left, kept in the frame
-  mov qword ptr [rsp + 48], rdi                          // lhs_panel, kept in the frame
+  mov qword ptr [rsp + 56], rdi                          // lhs_panel, kept in the frame
   mov qword ptr [rsp + 40], r8                           // ahead, kept in the frame
   mov qword ptr [rsp + 24], rdx                          // dst_tile, kept in the frame
   mov rdx, qword ptr [rsp + 24]                          // dst_tile
@@ -181,82 +180,139 @@ L(m):
   mov rdx, qword ptr [rdx + 8*3]                         // k
   lea rdx, [rdx + 7]
   and rdx, -8                                            // k_padded
-  mov rdi, qword ptr [rsp + 16]                          // args
-  mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov r8, qword ptr [rsp + 48]                           // lhs_panel
-  lea r9, [r8 + rdi]
-  mov r8, qword ptr [rsp + 48]                           // lhs_panel
-  mov r10, qword ptr [rsp + 56]                          // m_left
-  cmp r10, 1                                             // lhs_1
-  cmovbe r9, r8
-  lea r10, [r9 + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 2                                              // lhs_2
-  cmovbe r10, r9
-  lea r11, [r10 + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 3                                              // lhs_3
-  cmovbe r11, r10
-  lea rbx, [r11 + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 4                                              // lhs_4
-  cmovbe rbx, r11
-  lea rbp, [rbx + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 5                                              // lhs_5
-  cmovbe rbp, rbx
-  lea r12, [rbp + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 6                                              // lhs_6
-  cmovbe r12, rbp
-  lea rdi, [r12 + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 7                                              // lhs_7
-  cmovbe rdi, r12
+  mov qword ptr [rsp + 48], rdx                          // k_padded, kept in the frame
+  mov rdx, qword ptr [rsp + 16]                          // args
+  mov rdx, qword ptr [rdx + 8*6]                         // lhs_stride
+  mov rdi, 1
+  mov r8, r9                                             // m_left
+  cmp r8, rdi
+  cmovb r8, rdi
+  sub r8, rdi
+  mov rdi, qword ptr [rsp + 56]                          // lhs_panel
+  lea rdi, [rdi + rdx]
+  mov r10, qword ptr [rsp + 56]                          // lhs_panel
+  test r8, r8                                            // lhs_1
+  cmovz rdi, r10
+  mov r8, 2
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  lea r11, [rdi + rdx]
+  test r10, r10                                          // lhs_2
+  cmovz r11, rdi
+  mov r8, 3
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  lea rbx, [r11 + rdx]
+  test r10, r10                                          // lhs_3
+  cmovz rbx, r11
+  mov r8, 4
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  lea rbp, [rbx + rdx]
+  test r10, r10                                          // lhs_4
+  cmovz rbp, rbx
+  mov r8, 5
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  lea r12, [rbp + rdx]
+  test r10, r10                                          // lhs_5
+  cmovz r12, rbp
+  mov r8, 6
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  lea r13, [r12 + rdx]
+  test r10, r10                                          // lhs_6
+  cmovz r13, r12
+  lea rdx, [r13 + rdx]
+  mov r8, 7
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  test r10, r10                                          // lhs_7
+  cmovz rdx, r13
   mov r8, qword ptr [rsp + 16]                           // args
   mov r8, qword ptr [r8 + 8*13]                          // dst_stride
-  mov r13, qword ptr [rsp + 24]                          // dst_tile
-  lea r13, [r13 + r8]
-  mov r14, qword ptr [rsp + 24]                          // dst_tile
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 1                                             // dst_1
-  cmovbe r13, r14
-  prefetchw byte ptr [r13 + 0]                           // dst_1
-  prefetchw byte ptr [r13 + 64]                          // dst_1
-  lea r14, [r13 + r8]
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 2                                             // dst_2
-  cmovbe r14, r13
+  mov r10, 1
+  mov r14, r9                                            // m_left
+  cmp r14, r10
+  cmovb r14, r10
+  sub r14, r10
+  mov r10, qword ptr [rsp + 24]                          // dst_tile
+  lea r10, [r10 + r8]
+  mov r15, qword ptr [rsp + 24]                          // dst_tile
+  test r14, r14                                          // dst_1
+  cmovz r10, r15
+  prefetchw byte ptr [r10 + 0]                           // dst_1
+  prefetchw byte ptr [r10 + 64]                          // dst_1
+  mov r14, 2
+  mov r15, r9                                            // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea r14, [r10 + r8]
+  test r15, r15                                          // dst_2
+  cmovz r14, r10
   prefetchw byte ptr [r14 + 0]                           // dst_2
   prefetchw byte ptr [r14 + 64]                          // dst_2
-  lea r13, [r14 + r8]
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 3                                             // dst_3
-  cmovbe r13, r14
-  prefetchw byte ptr [r13 + 0]                           // dst_3
-  prefetchw byte ptr [r13 + 64]                          // dst_3
-  lea r14, [r13 + r8]
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 4                                             // dst_4
-  cmovbe r14, r13
+  mov r10, 3
+  mov r15, r9                                            // m_left
+  cmp r15, r10
+  cmovb r15, r10
+  sub r15, r10
+  lea r10, [r14 + r8]
+  test r15, r15                                          // dst_3
+  cmovz r10, r14
+  prefetchw byte ptr [r10 + 0]                           // dst_3
+  prefetchw byte ptr [r10 + 64]                          // dst_3
+  mov r14, 4
+  mov r15, r9                                            // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea r14, [r10 + r8]
+  test r15, r15                                          // dst_4
+  cmovz r14, r10
   prefetchw byte ptr [r14 + 0]                           // dst_4
   prefetchw byte ptr [r14 + 64]                          // dst_4
-  lea r13, [r14 + r8]
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 5                                             // dst_5
-  cmovbe r13, r14
-  prefetchw byte ptr [r13 + 0]                           // dst_5
-  prefetchw byte ptr [r13 + 64]                          // dst_5
-  lea r14, [r13 + r8]
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 6                                             // dst_6
-  cmovbe r14, r13
+  mov r10, 5
+  mov r15, r9                                            // m_left
+  cmp r15, r10
+  cmovb r15, r10
+  sub r15, r10
+  lea r10, [r14 + r8]
+  test r15, r15                                          // dst_5
+  cmovz r10, r14
+  prefetchw byte ptr [r10 + 0]                           // dst_5
+  prefetchw byte ptr [r10 + 64]                          // dst_5
+  mov r14, 6
+  mov r15, r9                                            // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea r14, [r10 + r8]
+  test r15, r15                                          // dst_6
+  cmovz r14, r10
   lea r8, [r14 + r8]
   prefetchw byte ptr [r14 + 0]                           // dst_6
   prefetchw byte ptr [r14 + 64]                          // dst_6
-  mov r13, qword ptr [rsp + 56]                          // m_left
-  cmp r13, 7                                             // dst_7
-  cmovbe r8, r14
+  mov r10, 7
+  mov r15, r9                                            // m_left
+  cmp r15, r10
+  cmovb r15, r10
+  sub r15, r10
+  test r15, r15                                          // dst_7
+  cmovz r8, r14
   prefetchw byte ptr [r8 + 0]                            // dst_7
   prefetchw byte ptr [r8 + 64]                           // dst_7
   vpxord zmm0, zmm0, zmm0                                // acc_0_0
@@ -283,12 +339,12 @@ L(m):
   vpxord zmm21, zmm21, zmm21                             // acc_7_0
   vpxord zmm22, zmm22, zmm22                             // acc_7_1
   vpxord zmm23, zmm23, zmm23                             // acc_7_2
-  mov r13, rdx                                           // k_padded
-  shr r13, 3                                             // k_steps
-  mov r14, qword ptr [rsp + 48]                          // lhs_panel
+  mov r10, qword ptr [rsp + 48]                          // k_padded
+  shr r10, 3                                             // k_steps
+  mov r14, qword ptr [rsp + 56]                          // lhs_panel
   mov r15, qword ptr [rsp + 32]                          // rhs_panel
   mov r8, qword ptr [rsp + 40]                           // ahead
-  test r13, r13
+  test r10, r10
   jz L(k_done)
   .balign 64
 L(k):
@@ -302,31 +358,31 @@ L(k):
   vdpbf16ps zmm0, zmm24, zmm27                           // acc_0_0
   vdpbf16ps zmm1, zmm25, zmm27                           // acc_0_1
   vdpbf16ps zmm2, zmm26, zmm27                           // acc_0_2
-  vpbroadcastd zmm27, dword ptr [r9 + 0]                 // a_1
+  vpbroadcastd zmm27, dword ptr [rdi + 0]                // a_1
   vdpbf16ps zmm3, zmm24, zmm27                           // acc_1_0
   vdpbf16ps zmm4, zmm25, zmm27                           // acc_1_1
   vdpbf16ps zmm5, zmm26, zmm27                           // acc_1_2
-  vpbroadcastd zmm27, dword ptr [r10 + 0]                // a_2
+  vpbroadcastd zmm27, dword ptr [r11 + 0]                // a_2
   vdpbf16ps zmm6, zmm24, zmm27                           // acc_2_0
   vdpbf16ps zmm7, zmm25, zmm27                           // acc_2_1
   vdpbf16ps zmm8, zmm26, zmm27                           // acc_2_2
-  vpbroadcastd zmm27, dword ptr [r11 + 0]                // a_3
+  vpbroadcastd zmm27, dword ptr [rbx + 0]                // a_3
   vdpbf16ps zmm9, zmm24, zmm27                           // acc_3_0
   vdpbf16ps zmm10, zmm25, zmm27                          // acc_3_1
   vdpbf16ps zmm11, zmm26, zmm27                          // acc_3_2
-  vpbroadcastd zmm27, dword ptr [rbx + 0]                // a_4
+  vpbroadcastd zmm27, dword ptr [rbp + 0]                // a_4
   vdpbf16ps zmm12, zmm24, zmm27                          // acc_4_0
   vdpbf16ps zmm13, zmm25, zmm27                          // acc_4_1
   vdpbf16ps zmm14, zmm26, zmm27                          // acc_4_2
-  vpbroadcastd zmm27, dword ptr [rbp + 0]                // a_5
+  vpbroadcastd zmm27, dword ptr [r12 + 0]                // a_5
   vdpbf16ps zmm15, zmm24, zmm27                          // acc_5_0
   vdpbf16ps zmm16, zmm25, zmm27                          // acc_5_1
   vdpbf16ps zmm17, zmm26, zmm27                          // acc_5_2
-  vpbroadcastd zmm27, dword ptr [r12 + 0]                // a_6
+  vpbroadcastd zmm27, dword ptr [r13 + 0]                // a_6
   vdpbf16ps zmm18, zmm24, zmm27                          // acc_6_0
   vdpbf16ps zmm19, zmm25, zmm27                          // acc_6_1
   vdpbf16ps zmm20, zmm26, zmm27                          // acc_6_2
-  vpbroadcastd zmm27, dword ptr [rdi + 0]                // a_7
+  vpbroadcastd zmm27, dword ptr [rdx + 0]                // a_7
   vdpbf16ps zmm21, zmm24, zmm27                          // acc_7_0
   vdpbf16ps zmm22, zmm25, zmm27                          // acc_7_1
   vdpbf16ps zmm23, zmm26, zmm27                          // acc_7_2
@@ -340,31 +396,31 @@ L(k):
   vdpbf16ps zmm0, zmm24, zmm27                           // acc_0_0
   vdpbf16ps zmm1, zmm25, zmm27                           // acc_0_1
   vdpbf16ps zmm2, zmm26, zmm27                           // acc_0_2
-  vpbroadcastd zmm27, dword ptr [r9 + 4]                 // a_1
+  vpbroadcastd zmm27, dword ptr [rdi + 4]                // a_1
   vdpbf16ps zmm3, zmm24, zmm27                           // acc_1_0
   vdpbf16ps zmm4, zmm25, zmm27                           // acc_1_1
   vdpbf16ps zmm5, zmm26, zmm27                           // acc_1_2
-  vpbroadcastd zmm27, dword ptr [r10 + 4]                // a_2
+  vpbroadcastd zmm27, dword ptr [r11 + 4]                // a_2
   vdpbf16ps zmm6, zmm24, zmm27                           // acc_2_0
   vdpbf16ps zmm7, zmm25, zmm27                           // acc_2_1
   vdpbf16ps zmm8, zmm26, zmm27                           // acc_2_2
-  vpbroadcastd zmm27, dword ptr [r11 + 4]                // a_3
+  vpbroadcastd zmm27, dword ptr [rbx + 4]                // a_3
   vdpbf16ps zmm9, zmm24, zmm27                           // acc_3_0
   vdpbf16ps zmm10, zmm25, zmm27                          // acc_3_1
   vdpbf16ps zmm11, zmm26, zmm27                          // acc_3_2
-  vpbroadcastd zmm27, dword ptr [rbx + 4]                // a_4
+  vpbroadcastd zmm27, dword ptr [rbp + 4]                // a_4
   vdpbf16ps zmm12, zmm24, zmm27                          // acc_4_0
   vdpbf16ps zmm13, zmm25, zmm27                          // acc_4_1
   vdpbf16ps zmm14, zmm26, zmm27                          // acc_4_2
-  vpbroadcastd zmm27, dword ptr [rbp + 4]                // a_5
+  vpbroadcastd zmm27, dword ptr [r12 + 4]                // a_5
   vdpbf16ps zmm15, zmm24, zmm27                          // acc_5_0
   vdpbf16ps zmm16, zmm25, zmm27                          // acc_5_1
   vdpbf16ps zmm17, zmm26, zmm27                          // acc_5_2
-  vpbroadcastd zmm27, dword ptr [r12 + 4]                // a_6
+  vpbroadcastd zmm27, dword ptr [r13 + 4]                // a_6
   vdpbf16ps zmm18, zmm24, zmm27                          // acc_6_0
   vdpbf16ps zmm19, zmm25, zmm27                          // acc_6_1
   vdpbf16ps zmm20, zmm26, zmm27                          // acc_6_2
-  vpbroadcastd zmm27, dword ptr [rdi + 4]                // a_7
+  vpbroadcastd zmm27, dword ptr [rdx + 4]                // a_7
   vdpbf16ps zmm21, zmm24, zmm27                          // acc_7_0
   vdpbf16ps zmm22, zmm25, zmm27                          // acc_7_1
   vdpbf16ps zmm23, zmm26, zmm27                          // acc_7_2
@@ -378,31 +434,31 @@ L(k):
   vdpbf16ps zmm0, zmm24, zmm27                           // acc_0_0
   vdpbf16ps zmm1, zmm25, zmm27                           // acc_0_1
   vdpbf16ps zmm2, zmm26, zmm27                           // acc_0_2
-  vpbroadcastd zmm27, dword ptr [r9 + 8]                 // a_1
+  vpbroadcastd zmm27, dword ptr [rdi + 8]                // a_1
   vdpbf16ps zmm3, zmm24, zmm27                           // acc_1_0
   vdpbf16ps zmm4, zmm25, zmm27                           // acc_1_1
   vdpbf16ps zmm5, zmm26, zmm27                           // acc_1_2
-  vpbroadcastd zmm27, dword ptr [r10 + 8]                // a_2
+  vpbroadcastd zmm27, dword ptr [r11 + 8]                // a_2
   vdpbf16ps zmm6, zmm24, zmm27                           // acc_2_0
   vdpbf16ps zmm7, zmm25, zmm27                           // acc_2_1
   vdpbf16ps zmm8, zmm26, zmm27                           // acc_2_2
-  vpbroadcastd zmm27, dword ptr [r11 + 8]                // a_3
+  vpbroadcastd zmm27, dword ptr [rbx + 8]                // a_3
   vdpbf16ps zmm9, zmm24, zmm27                           // acc_3_0
   vdpbf16ps zmm10, zmm25, zmm27                          // acc_3_1
   vdpbf16ps zmm11, zmm26, zmm27                          // acc_3_2
-  vpbroadcastd zmm27, dword ptr [rbx + 8]                // a_4
+  vpbroadcastd zmm27, dword ptr [rbp + 8]                // a_4
   vdpbf16ps zmm12, zmm24, zmm27                          // acc_4_0
   vdpbf16ps zmm13, zmm25, zmm27                          // acc_4_1
   vdpbf16ps zmm14, zmm26, zmm27                          // acc_4_2
-  vpbroadcastd zmm27, dword ptr [rbp + 8]                // a_5
+  vpbroadcastd zmm27, dword ptr [r12 + 8]                // a_5
   vdpbf16ps zmm15, zmm24, zmm27                          // acc_5_0
   vdpbf16ps zmm16, zmm25, zmm27                          // acc_5_1
   vdpbf16ps zmm17, zmm26, zmm27                          // acc_5_2
-  vpbroadcastd zmm27, dword ptr [r12 + 8]                // a_6
+  vpbroadcastd zmm27, dword ptr [r13 + 8]                // a_6
   vdpbf16ps zmm18, zmm24, zmm27                          // acc_6_0
   vdpbf16ps zmm19, zmm25, zmm27                          // acc_6_1
   vdpbf16ps zmm20, zmm26, zmm27                          // acc_6_2
-  vpbroadcastd zmm27, dword ptr [rdi + 8]                // a_7
+  vpbroadcastd zmm27, dword ptr [rdx + 8]                // a_7
   vdpbf16ps zmm21, zmm24, zmm27                          // acc_7_0
   vdpbf16ps zmm22, zmm25, zmm27                          // acc_7_1
   vdpbf16ps zmm23, zmm26, zmm27                          // acc_7_2
@@ -416,80 +472,110 @@ L(k):
   vdpbf16ps zmm0, zmm24, zmm27                           // acc_0_0
   vdpbf16ps zmm1, zmm25, zmm27                           // acc_0_1
   vdpbf16ps zmm2, zmm26, zmm27                           // acc_0_2
-  vpbroadcastd zmm27, dword ptr [r9 + 12]                // a_1
+  vpbroadcastd zmm27, dword ptr [rdi + 12]               // a_1
   vdpbf16ps zmm3, zmm24, zmm27                           // acc_1_0
   vdpbf16ps zmm4, zmm25, zmm27                           // acc_1_1
   vdpbf16ps zmm5, zmm26, zmm27                           // acc_1_2
-  vpbroadcastd zmm27, dword ptr [r10 + 12]               // a_2
+  vpbroadcastd zmm27, dword ptr [r11 + 12]               // a_2
   vdpbf16ps zmm6, zmm24, zmm27                           // acc_2_0
   vdpbf16ps zmm7, zmm25, zmm27                           // acc_2_1
   vdpbf16ps zmm8, zmm26, zmm27                           // acc_2_2
-  vpbroadcastd zmm27, dword ptr [r11 + 12]               // a_3
+  vpbroadcastd zmm27, dword ptr [rbx + 12]               // a_3
   vdpbf16ps zmm9, zmm24, zmm27                           // acc_3_0
   vdpbf16ps zmm10, zmm25, zmm27                          // acc_3_1
   vdpbf16ps zmm11, zmm26, zmm27                          // acc_3_2
-  vpbroadcastd zmm27, dword ptr [rbx + 12]               // a_4
+  vpbroadcastd zmm27, dword ptr [rbp + 12]               // a_4
   vdpbf16ps zmm12, zmm24, zmm27                          // acc_4_0
   vdpbf16ps zmm13, zmm25, zmm27                          // acc_4_1
   vdpbf16ps zmm14, zmm26, zmm27                          // acc_4_2
-  vpbroadcastd zmm27, dword ptr [rbp + 12]               // a_5
+  vpbroadcastd zmm27, dword ptr [r12 + 12]               // a_5
   vdpbf16ps zmm15, zmm24, zmm27                          // acc_5_0
   vdpbf16ps zmm16, zmm25, zmm27                          // acc_5_1
   vdpbf16ps zmm17, zmm26, zmm27                          // acc_5_2
-  vpbroadcastd zmm27, dword ptr [r12 + 12]               // a_6
+  vpbroadcastd zmm27, dword ptr [r13 + 12]               // a_6
   vdpbf16ps zmm18, zmm24, zmm27                          // acc_6_0
   vdpbf16ps zmm19, zmm25, zmm27                          // acc_6_1
   vdpbf16ps zmm20, zmm26, zmm27                          // acc_6_2
-  vpbroadcastd zmm27, dword ptr [rdi + 12]               // a_7
+  vpbroadcastd zmm27, dword ptr [rdx + 12]               // a_7
   vdpbf16ps zmm21, zmm24, zmm27                          // acc_7_0
   vdpbf16ps zmm22, zmm25, zmm27                          // acc_7_1
   vdpbf16ps zmm23, zmm26, zmm27                          // acc_7_2
   lea r14, [r14 + 16]
-  lea r9, [r9 + 16]
-  lea r10, [r10 + 16]
+  lea rdi, [rdi + 16]
   lea r11, [r11 + 16]
   lea rbx, [rbx + 16]
   lea rbp, [rbp + 16]
   lea r12, [r12 + 16]
-  lea rdi, [rdi + 16]
+  lea r13, [r13 + 16]
+  lea rdx, [rdx + 16]
   lea r15, [r15 + 768]
   lea r8, [r8 + rsi]                                     // ahead
-  sub r13, 1                                             // next k
+  sub r10, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov rdi, qword ptr [rsp + 16]                          // args
-  mov rdi, qword ptr [rdi + 8*13]                        // dst_stride
-  mov r9, qword ptr [rsp + 24]                           // dst_tile
-  lea r9, [r9 + rdi]
+  mov rdx, 1
+  mov rdi, r9                                            // m_left
+  cmp rdi, rdx
+  cmovb rdi, rdx
+  sub rdi, rdx
+  mov rdx, qword ptr [rsp + 16]                          // args
+  mov rdx, qword ptr [rdx + 8*13]                        // dst_stride
   mov r10, qword ptr [rsp + 24]                          // dst_tile
-  mov r11, qword ptr [rsp + 56]                          // m_left
-  cmp r11, 1                                             // dst_1
-  cmovbe r9, r10
-  lea r10, [r9 + rdi]
-  mov r11, qword ptr [rsp + 56]                          // m_left
-  cmp r11, 2                                             // dst_2
-  cmovbe r10, r9
-  lea r11, [r10 + rdi]
-  mov rbx, qword ptr [rsp + 56]                          // m_left
-  cmp rbx, 3                                             // dst_3
-  cmovbe r11, r10
-  lea rbx, [r11 + rdi]
-  mov rbp, qword ptr [rsp + 56]                          // m_left
-  cmp rbp, 4                                             // dst_4
-  cmovbe rbx, r11
-  lea rbp, [rbx + rdi]
-  mov r12, qword ptr [rsp + 56]                          // m_left
-  cmp r12, 5                                             // dst_5
-  cmovbe rbp, rbx
-  lea r12, [rbp + rdi]
-  mov r13, qword ptr [rsp + 56]                          // m_left
-  cmp r13, 6                                             // dst_6
-  cmovbe r12, rbp
-  lea rdi, [r12 + rdi]
-  mov r13, qword ptr [rsp + 56]                          // m_left
-  cmp r13, 7                                             // dst_7
-  cmovbe rdi, r12
-  imul rdx, rdx, 96
+  lea r10, [r10 + rdx]
+  mov r11, qword ptr [rsp + 24]                          // dst_tile
+  test rdi, rdi                                          // dst_1
+  cmovz r10, r11
+  mov rdi, 2
+  mov r11, r9                                            // m_left
+  cmp r11, rdi
+  cmovb r11, rdi
+  sub r11, rdi
+  lea rdi, [r10 + rdx]
+  test r11, r11                                          // dst_2
+  cmovz rdi, r10
+  mov r11, 3
+  mov rbx, r9                                            // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [rdi + rdx]
+  test rbx, rbx                                          // dst_3
+  cmovz r11, rdi
+  mov rbx, 4
+  mov rbp, r9                                            // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [r11 + rdx]
+  test rbp, rbp                                          // dst_4
+  cmovz rbx, r11
+  mov rbp, 5
+  mov r12, r9                                            // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  lea rbp, [rbx + rdx]
+  test r12, r12                                          // dst_5
+  cmovz rbp, rbx
+  mov r12, 6
+  mov r13, r9                                            // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [rbp + rdx]
+  test r13, r13                                          // dst_6
+  cmovz r12, rbp
+  mov r13, 7
+  mov r14, r9                                            // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea rdx, [r12 + rdx]
+  test r14, r14                                          // dst_7
+  cmovz rdx, r12
+  mov r13, 96
+  mov r14, qword ptr [rsp + 48]                          // k_padded
+  imul r14, r13
   mov r13, qword ptr [rsp + 16]                          // args
   lea r13, [r13 + 8*15]                                  // clamp
   vpbroadcastd zmm24, dword ptr [r13 + 0]                // min
@@ -498,18 +584,18 @@ L(k_done):
   vpbroadcastd zmm26, r13d                               // ones
   vpsrld zmm26, zmm26, 17                                // below_half
   mov r13, qword ptr [rsp + 32]                          // rhs_panel
-  lea rdx, [r13 + rdx]                                   // field
-  mov r13, 48
-  mov r14, qword ptr [rsp + 0]                           // n_left
-  cmp r14, r13                                           // unless n_left at_least 
+  lea r13, [r13 + r14]                                   // field
+  mov r14, 48
+  mov r15, qword ptr [rsp + 0]                           // n_left
+  cmp r15, r14                                           // unless n_left at_least 
   jb L(if_else)
-  mov r13, qword ptr [rsp + 16]                          // args
-  mov r13, qword ptr [r13 + 8*14]                        // bias
-  mov r14, qword ptr [rsp + 8]                           // column_bytes
-  lea r14, [r13 + r14]
-  test r13, r13                                          // bias
-  cmovz r14, rdx
-  vmovdqu64 zmm27, zmmword ptr [r14 + 0]                 // bias
+  mov r14, qword ptr [rsp + 16]                          // args
+  mov r14, qword ptr [r14 + 8*14]                        // bias
+  mov r15, qword ptr [rsp + 8]                           // column_bytes
+  lea r15, [r14 + r15]
+  test r14, r14                                          // bias
+  cmovz r15, r13
+  vmovdqu64 zmm27, zmmword ptr [r15 + 0]                 // bias
   vaddps zmm21, zmm21, zmm27                             // out
   vmaxps zmm21, zmm24, zmm21                             // out
   vminps zmm21, zmm25, zmm21                             // out
@@ -622,9 +708,9 @@ L(k_done):
   vminps zmm0, zmm27, zmm0                               // out
   vpsrld zmm0, zmm0, 16                                  // out_0_0
   vpmovdw ymm0, zmm0
-  vmovdqu64 zmm27, zmmword ptr [r14 + 64]                // bias
-  vmovdqu64 zmm28, zmmword ptr [r14 + 128]               // bias
-  vmovdqu32 ymmword ptr [rdi + 0], ymm21                 // out_7_0
+  vmovdqu64 zmm27, zmmword ptr [r15 + 64]                // bias
+  vmovdqu64 zmm28, zmmword ptr [r15 + 128]               // bias
+  vmovdqu32 ymmword ptr [rdx + 0], ymm21                 // out_7_0
   vaddps zmm21, zmm22, zmm27                             // out
   vmaxps zmm21, zmm24, zmm21                             // out
   vminps zmm21, zmm25, zmm21                             // out
@@ -639,7 +725,7 @@ L(k_done):
   vminps zmm21, zmm22, zmm21                             // out
   vpsrld zmm21, zmm21, 16                                // out_7_1
   vpmovdw ymm21, zmm21
-  vmovdqu32 ymmword ptr [rdi + 32], ymm21                // out_7_1
+  vmovdqu32 ymmword ptr [rdx + 32], ymm21                // out_7_1
   vaddps zmm19, zmm19, zmm27                             // out
   vmaxps zmm19, zmm24, zmm19                             // out
   vminps zmm19, zmm25, zmm19                             // out
@@ -752,7 +838,7 @@ L(k_done):
   vminps zmm21, zmm22, zmm21                             // out
   vpsrld zmm21, zmm21, 16                                // out_7_2
   vpmovdw ymm21, zmm21
-  vmovdqu32 ymmword ptr [rdi + 64], ymm21                // out_7_2
+  vmovdqu32 ymmword ptr [rdx + 64], ymm21                // out_7_2
   vmovdqu32 ymmword ptr [r12 + 0], ymm18                 // out_6_0
   vmovdqu32 ymmword ptr [r12 + 32], ymm19                // out_6_1
   vaddps zmm18, zmm20, zmm28                             // out
@@ -821,8 +907,8 @@ L(k_done):
   vpsrld zmm9, zmm9, 16                                  // out_3_2
   vpmovdw ymm9, zmm9
   vmovdqu32 ymmword ptr [r11 + 64], ymm9                 // out_3_2
-  vmovdqu32 ymmword ptr [r10 + 0], ymm6                  // out_2_0
-  vmovdqu32 ymmword ptr [r10 + 32], ymm7                 // out_2_1
+  vmovdqu32 ymmword ptr [rdi + 0], ymm6                  // out_2_0
+  vmovdqu32 ymmword ptr [rdi + 32], ymm7                 // out_2_1
   vaddps zmm6, zmm8, zmm28                               // out
   vmaxps zmm6, zmm24, zmm6                               // out
   vminps zmm6, zmm25, zmm6                               // out
@@ -837,9 +923,9 @@ L(k_done):
   vminps zmm6, zmm7, zmm6                                // out
   vpsrld zmm6, zmm6, 16                                  // out_2_2
   vpmovdw ymm6, zmm6
-  vmovdqu32 ymmword ptr [r10 + 64], ymm6                 // out_2_2
-  vmovdqu32 ymmword ptr [r9 + 0], ymm3                   // out_1_0
-  vmovdqu32 ymmword ptr [r9 + 32], ymm4                  // out_1_1
+  vmovdqu32 ymmword ptr [rdi + 64], ymm6                 // out_2_2
+  vmovdqu32 ymmword ptr [r10 + 0], ymm3                  // out_1_0
+  vmovdqu32 ymmword ptr [r10 + 32], ymm4                 // out_1_1
   vaddps zmm3, zmm5, zmm28                               // out
   vmaxps zmm3, zmm24, zmm3                               // out
   vminps zmm3, zmm25, zmm3                               // out
@@ -857,7 +943,7 @@ L(k_done):
   vminps zmm3, zmm4, zmm3                                // out
   vpsrld zmm3, zmm3, 16                                  // out_1_2
   vpmovdw ymm3, zmm3
-  vmovdqu32 ymmword ptr [r9 + 64], ymm3                  // out_1_2
+  vmovdqu32 ymmword ptr [r10 + 64], ymm3                 // out_1_2
   mov rdx, qword ptr [rsp + 24]                          // dst_tile
   vmovdqu32 ymmword ptr [rdx + 0], ymm0                  // out_0_0
   mov rdx, qword ptr [rsp + 24]                          // dst_tile
@@ -877,42 +963,42 @@ L(k_done):
   vmovdqu32 ymmword ptr [rdx + 64], ymm0                 // out_0_2
   jmp L(if_done)
 L(if_else):
-  mov r13, 16
-  mov r14, qword ptr [rsp + 0]                           // n_left
-  cmp r14, r13
-  cmova r14, r13
-  mov r13, -1
-  bzhi r13, r13, r14
-  kmovw k1, r13d                                         // columns
-  mov r13, 16
-  mov r14, qword ptr [rsp + 0]                           // n_left
-  cmp r14, r13
-  cmovb r14, r13
-  sub r14, r13
-  mov r13, 16
-  cmp r14, r13
-  cmova r14, r13
-  mov r13, -1
-  bzhi r13, r13, r14
-  kmovw k2, r13d                                         // columns
-  mov r13, 32
-  mov r14, qword ptr [rsp + 0]                           // n_left
-  cmp r14, r13
-  cmovb r14, r13
-  sub r14, r13
-  mov r13, 16
-  cmp r14, r13
-  cmova r14, r13
-  mov r13, -1
-  bzhi r13, r13, r14
-  kmovw k3, r13d                                         // columns
-  mov r13, qword ptr [rsp + 16]                          // args
-  mov r13, qword ptr [r13 + 8*14]                        // bias
-  mov r14, qword ptr [rsp + 8]                           // column_bytes
-  lea r14, [r13 + r14]
-  test r13, r13                                          // bias
-  cmovz r14, rdx
-  vmovdqu32 zmm27{k1}{z}, zmmword ptr [r14 + 0]          // bias
+  mov r14, 16
+  mov r15, qword ptr [rsp + 0]                           // n_left
+  cmp r15, r14
+  cmova r15, r14
+  mov r14, -1
+  bzhi r14, r14, r15
+  kmovw k1, r14d                                         // columns
+  mov r14, 16
+  mov r15, qword ptr [rsp + 0]                           // n_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  mov r14, 16
+  cmp r15, r14
+  cmova r15, r14
+  mov r14, -1
+  bzhi r14, r14, r15
+  kmovw k2, r14d                                         // columns
+  mov r14, 32
+  mov r15, qword ptr [rsp + 0]                           // n_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  mov r14, 16
+  cmp r15, r14
+  cmova r15, r14
+  mov r14, -1
+  bzhi r14, r14, r15
+  kmovw k3, r14d                                         // columns
+  mov r14, qword ptr [rsp + 16]                          // args
+  mov r14, qword ptr [r14 + 8*14]                        // bias
+  mov r15, qword ptr [rsp + 8]                           // column_bytes
+  lea r15, [r14 + r15]
+  test r14, r14                                          // bias
+  cmovz r15, r13
+  vmovdqu32 zmm27{k1}{z}, zmmword ptr [r15 + 0]          // bias
   vaddps zmm21, zmm21, zmm27                             // out
   vmaxps zmm21, zmm24, zmm21                             // out
   vminps zmm21, zmm25, zmm21                             // out
@@ -1025,7 +1111,7 @@ L(if_else):
   vminps zmm0, zmm27, zmm0                               // out
   vpsrld zmm0, zmm0, 16                                  // out_0_0
   vpmovdw ymm0, zmm0
-  vmovdqu32 zmm27{k2}{z}, zmmword ptr [r14 + 64]         // bias
+  vmovdqu32 zmm27{k2}{z}, zmmword ptr [r15 + 64]         // bias
   vaddps zmm22, zmm22, zmm27                             // out
   vmaxps zmm22, zmm24, zmm22                             // out
   vminps zmm22, zmm25, zmm22                             // out
@@ -1050,8 +1136,8 @@ L(if_else):
   vminps zmm4, zmm25, zmm4                               // out
   vmaxps zmm1, zmm24, zmm1                               // out
   vminps zmm1, zmm25, zmm1                               // out
-  vmovdqu32 zmm27{k3}{z}, zmmword ptr [r14 + 128]        // bias
-  vmovdqu16 ymmword ptr [rdi + 0]{k1}, ymm21             // out_7_0
+  vmovdqu32 zmm27{k3}{z}, zmmword ptr [r15 + 128]        // bias
+  vmovdqu16 ymmword ptr [rdx + 0]{k1}, ymm21             // out_7_0
   vaddps zmm21, zmm23, zmm27                             // out
   vmaxps zmm21, zmm24, zmm21                             // out
   vminps zmm21, zmm25, zmm21                             // out
@@ -1087,7 +1173,7 @@ L(if_else):
   vminps zmm22, zmm23, zmm22                             // out
   vpsrld zmm22, zmm22, 16                                // out_7_1
   vpmovdw ymm22, zmm22
-  vmovdqu16 ymmword ptr [rdi + 32]{k2}, ymm22            // out_7_1
+  vmovdqu16 ymmword ptr [rdx + 32]{k2}, ymm22            // out_7_1
   vpsrld zmm22, zmm26, 14                                // bits
   vpsrld zmm23, zmm19, 16                                // bits
   vpandd zmm22, zmm23, zmm22                             // odd
@@ -1176,7 +1262,7 @@ L(if_else):
   vminps zmm21, zmm22, zmm21                             // out
   vpsrld zmm21, zmm21, 16                                // out_7_2
   vpmovdw ymm21, zmm21
-  vmovdqu16 ymmword ptr [rdi + 64]{k3}, ymm21            // out_7_2
+  vmovdqu16 ymmword ptr [rdx + 64]{k3}, ymm21            // out_7_2
   vmovdqu16 ymmword ptr [r12 + 0]{k1}, ymm18             // out_6_0
   vmovdqu16 ymmword ptr [r12 + 32]{k2}, ymm19            // out_6_1
   vpsrld zmm18, zmm26, 14                                // bits
@@ -1233,8 +1319,8 @@ L(if_else):
   vpsrld zmm9, zmm9, 16                                  // out_3_2
   vpmovdw ymm9, zmm9
   vmovdqu16 ymmword ptr [r11 + 64]{k3}, ymm9             // out_3_2
-  vmovdqu16 ymmword ptr [r10 + 0]{k1}, ymm6              // out_2_0
-  vmovdqu16 ymmword ptr [r10 + 32]{k2}, ymm7             // out_2_1
+  vmovdqu16 ymmword ptr [rdi + 0]{k1}, ymm6              // out_2_0
+  vmovdqu16 ymmword ptr [rdi + 32]{k2}, ymm7             // out_2_1
   vpsrld zmm6, zmm26, 14                                 // bits
   vpsrld zmm7, zmm8, 16                                  // bits
   vpandd zmm6, zmm7, zmm6                                // odd
@@ -1246,9 +1332,9 @@ L(if_else):
   vminps zmm6, zmm6, zmm7                                // out
   vpsrld zmm6, zmm6, 16                                  // out_2_2
   vpmovdw ymm6, zmm6
-  vmovdqu16 ymmword ptr [r10 + 64]{k3}, ymm6             // out_2_2
-  vmovdqu16 ymmword ptr [r9 + 0]{k1}, ymm3               // out_1_0
-  vmovdqu16 ymmword ptr [r9 + 32]{k2}, ymm4              // out_1_1
+  vmovdqu16 ymmword ptr [rdi + 64]{k3}, ymm6             // out_2_2
+  vmovdqu16 ymmword ptr [r10 + 0]{k1}, ymm3              // out_1_0
+  vmovdqu16 ymmword ptr [r10 + 32]{k2}, ymm4             // out_1_1
   vpsrld zmm3, zmm26, 14                                 // bits
   vpsrld zmm4, zmm5, 16                                  // bits
   vpandd zmm3, zmm4, zmm3                                // odd
@@ -1260,7 +1346,7 @@ L(if_else):
   vminps zmm3, zmm3, zmm4                                // out
   vpsrld zmm3, zmm3, 16                                  // out_1_2
   vpmovdw ymm3, zmm3
-  vmovdqu16 ymmword ptr [r9 + 64]{k3}, ymm3              // out_1_2
+  vmovdqu16 ymmword ptr [r10 + 64]{k3}, ymm3             // out_1_2
   mov rdx, qword ptr [rsp + 24]                          // dst_tile
   vmovdqu16 ymmword ptr [rdx + 0]{k1}, ymm0              // out_0_0
   mov rdx, qword ptr [rsp + 24]                          // dst_tile
@@ -1284,7 +1370,6 @@ L(if_done):
   mov rdi, 8
   imul rdx, rdi
   mov rdi, 8
-  mov r9, qword ptr [rsp + 56]                           // m_left
   cmp r9, rdi
   cmovb r9, rdi
   sub r9, rdi
@@ -1294,7 +1379,7 @@ L(if_done):
   mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
   mov r10, 8
   imul rdi, r10
-  mov r10, qword ptr [rsp + 48]                          // lhs_panel
+  mov r10, qword ptr [rsp + 56]                          // lhs_panel
   lea rdi, [r10 + rdi]
   sub rcx, 8                                             // next m
   ja L(m)

@@ -244,7 +244,8 @@ L(k_rest_done):
   vpbroadcastd ymm4, xmm4
   vpsrld ymm4, ymm4, 17                                  // below_half
   mov rbp, 16
-  imul rbx, rbx, 32
+  mov r12, 32
+  imul rbx, r12
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 
   jb L(if_else)

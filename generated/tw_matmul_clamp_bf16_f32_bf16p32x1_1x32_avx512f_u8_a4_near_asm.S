@@ -247,7 +247,8 @@ L(k_rest_done):
   vpbroadcastd zmm4, ebp                                 // ones
   vpsrld zmm4, zmm4, 17                                  // below_half
   mov rbp, 32
-  imul rbx, rbx, 64
+  mov r12, 64
+  imul rbx, r12
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 
   jb L(if_else)

@@ -12,8 +12,8 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx k  rsi ahead_step  rdi lhs_7  r8 ahead  r9 lhs_1  r10 lhs_2
-//  r11 lhs_3  rbx lhs_4  rbp lhs_5  r12 lhs_6  r13 k_left  r14 lhs_panel  r15 rhs_panel
+//  rax n_left  rcx m_left  rdx lhs_7  rsi ahead_step  rdi lhs_1  r8 ahead  r9 m_left  r10 k_left
+//  r11 lhs_2  rbx lhs_3  rbp lhs_4  r12 lhs_5  r13 lhs_6  r14 lhs_panel  r15 rhs_panel
 //  zmm0 acc_0_0 ...  zmm1 acc_0_1 ...  zmm2 acc_1_0 ...  zmm3 acc_1_1 ...  zmm4 acc_2_0 ...
 //  zmm5 acc_2_1 ...  zmm6 acc_3_0 ...  zmm7 acc_3_1 ...  zmm8 acc_4_0 ...  zmm9 acc_4_1 ...
 //  zmm10 acc_5_0 ...  zmm11 acc_5_1 ...  zmm12 acc_6_0 ...  zmm13 acc_6_1 ...  zmm14 acc_7_0 ...
@@ -168,84 +168,140 @@ L(n):
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 56], r9                           // m_left, kept in the frame
-  mov qword ptr [rsp + 48], rdi                          // lhs_panel, kept in the frame
+  mov qword ptr [rsp + 56], rdi                          // lhs_panel, kept in the frame
   mov qword ptr [rsp + 40], r8                           // ahead, kept in the frame
   mov qword ptr [rsp + 24], rdx                          // dst_tile, kept in the frame
   mov rdx, qword ptr [rsp + 24]                          // dst_tile
   prefetchw byte ptr [rdx + 0]                           // dst_tile
   mov rdx, qword ptr [rsp + 16]                          // args
   mov rdx, qword ptr [rdx + 8*3]                         // k
-  mov rdi, qword ptr [rsp + 16]                          // args
-  mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov r8, qword ptr [rsp + 48]                           // lhs_panel
-  lea r9, [r8 + rdi]
-  mov r8, qword ptr [rsp + 48]                           // lhs_panel
-  mov r10, qword ptr [rsp + 56]                          // m_left
-  cmp r10, 1                                             // lhs_1
-  cmovbe r9, r8
-  lea r10, [r9 + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 2                                              // lhs_2
-  cmovbe r10, r9
-  lea r11, [r10 + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 3                                              // lhs_3
-  cmovbe r11, r10
-  lea rbx, [r11 + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 4                                              // lhs_4
-  cmovbe rbx, r11
-  lea rbp, [rbx + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 5                                              // lhs_5
-  cmovbe rbp, rbx
-  lea r12, [rbp + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 6                                              // lhs_6
-  cmovbe r12, rbp
-  lea rdi, [r12 + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 7                                              // lhs_7
-  cmovbe rdi, r12
+  mov qword ptr [rsp + 48], rdx                          // k, kept in the frame
+  mov rdx, qword ptr [rsp + 16]                          // args
+  mov rdx, qword ptr [rdx + 8*6]                         // lhs_stride
+  mov rdi, 1
+  mov r8, r9                                             // m_left
+  cmp r8, rdi
+  cmovb r8, rdi
+  sub r8, rdi
+  mov rdi, qword ptr [rsp + 56]                          // lhs_panel
+  lea rdi, [rdi + rdx]
+  mov r10, qword ptr [rsp + 56]                          // lhs_panel
+  test r8, r8                                            // lhs_1
+  cmovz rdi, r10
+  mov r8, 2
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  lea r11, [rdi + rdx]
+  test r10, r10                                          // lhs_2
+  cmovz r11, rdi
+  mov r8, 3
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  lea rbx, [r11 + rdx]
+  test r10, r10                                          // lhs_3
+  cmovz rbx, r11
+  mov r8, 4
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  lea rbp, [rbx + rdx]
+  test r10, r10                                          // lhs_4
+  cmovz rbp, rbx
+  mov r8, 5
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  lea r12, [rbp + rdx]
+  test r10, r10                                          // lhs_5
+  cmovz r12, rbp
+  mov r8, 6
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  lea r13, [r12 + rdx]
+  test r10, r10                                          // lhs_6
+  cmovz r13, r12
+  lea rdx, [r13 + rdx]
+  mov r8, 7
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  test r10, r10                                          // lhs_7
+  cmovz rdx, r13
   mov r8, qword ptr [rsp + 16]                           // args
   mov r8, qword ptr [r8 + 8*13]                          // dst_stride
-  mov r13, qword ptr [rsp + 24]                          // dst_tile
-  lea r13, [r13 + r8]
-  mov r14, qword ptr [rsp + 24]                          // dst_tile
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 1                                             // dst_1
-  cmovbe r13, r14
-  prefetchw byte ptr [r13 + 0]                           // dst_1
-  lea r14, [r13 + r8]
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 2                                             // dst_2
-  cmovbe r14, r13
+  mov r10, 1
+  mov r14, r9                                            // m_left
+  cmp r14, r10
+  cmovb r14, r10
+  sub r14, r10
+  mov r10, qword ptr [rsp + 24]                          // dst_tile
+  lea r10, [r10 + r8]
+  mov r15, qword ptr [rsp + 24]                          // dst_tile
+  test r14, r14                                          // dst_1
+  cmovz r10, r15
+  prefetchw byte ptr [r10 + 0]                           // dst_1
+  mov r14, 2
+  mov r15, r9                                            // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea r14, [r10 + r8]
+  test r15, r15                                          // dst_2
+  cmovz r14, r10
   prefetchw byte ptr [r14 + 0]                           // dst_2
-  lea r13, [r14 + r8]
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 3                                             // dst_3
-  cmovbe r13, r14
-  prefetchw byte ptr [r13 + 0]                           // dst_3
-  lea r14, [r13 + r8]
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 4                                             // dst_4
-  cmovbe r14, r13
+  mov r10, 3
+  mov r15, r9                                            // m_left
+  cmp r15, r10
+  cmovb r15, r10
+  sub r15, r10
+  lea r10, [r14 + r8]
+  test r15, r15                                          // dst_3
+  cmovz r10, r14
+  prefetchw byte ptr [r10 + 0]                           // dst_3
+  mov r14, 4
+  mov r15, r9                                            // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea r14, [r10 + r8]
+  test r15, r15                                          // dst_4
+  cmovz r14, r10
   prefetchw byte ptr [r14 + 0]                           // dst_4
-  lea r13, [r14 + r8]
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 5                                             // dst_5
-  cmovbe r13, r14
-  prefetchw byte ptr [r13 + 0]                           // dst_5
-  lea r14, [r13 + r8]
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 6                                             // dst_6
-  cmovbe r14, r13
+  mov r10, 5
+  mov r15, r9                                            // m_left
+  cmp r15, r10
+  cmovb r15, r10
+  sub r15, r10
+  lea r10, [r14 + r8]
+  test r15, r15                                          // dst_5
+  cmovz r10, r14
+  prefetchw byte ptr [r10 + 0]                           // dst_5
+  mov r14, 6
+  mov r15, r9                                            // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea r14, [r10 + r8]
+  test r15, r15                                          // dst_6
+  cmovz r14, r10
   lea r8, [r14 + r8]
   prefetchw byte ptr [r14 + 0]                           // dst_6
-  mov r13, qword ptr [rsp + 56]                          // m_left
-  cmp r13, 7                                             // dst_7
-  cmovbe r8, r14
+  mov r10, 7
+  mov r15, r9                                            // m_left
+  cmp r15, r10
+  cmovb r15, r10
+  sub r15, r10
+  test r15, r15                                          // dst_7
+  cmovz r8, r14
   prefetchw byte ptr [r8 + 0]                            // dst_7
   vpxord zmm0, zmm0, zmm0                                // acc_0_0
   vpxord zmm1, zmm1, zmm1                                // acc_0_1
@@ -263,12 +319,12 @@ L(m):
   vpxord zmm13, zmm13, zmm13                             // acc_6_1
   vpxord zmm14, zmm14, zmm14                             // acc_7_0
   vpxord zmm15, zmm15, zmm15                             // acc_7_1
-  mov r13, rdx                                           // k
-  shr r13, 2                                             // k_steps
-  mov r14, qword ptr [rsp + 48]                          // lhs_panel
+  mov r10, qword ptr [rsp + 48]                          // k
+  shr r10, 2                                             // k_steps
+  mov r14, qword ptr [rsp + 56]                          // lhs_panel
   mov r15, qword ptr [rsp + 32]                          // rhs_panel
   mov r8, qword ptr [rsp + 40]                           // ahead
-  test r13, r13
+  test r10, r10
   jz L(k_done)
   .balign 64
 L(k):
@@ -282,25 +338,25 @@ L(k):
   vpbroadcastd zmm18, dword ptr [r14 + 0]                // a_0
   vfmadd231ps zmm0, zmm16, zmm18                         // acc
   vfmadd231ps zmm1, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r9 + 0]                 // a_1
+  vpbroadcastd zmm18, dword ptr [rdi + 0]                // a_1
   vfmadd231ps zmm2, zmm16, zmm18                         // acc
   vfmadd231ps zmm3, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r10 + 0]                // a_2
+  vpbroadcastd zmm18, dword ptr [r11 + 0]                // a_2
   vfmadd231ps zmm4, zmm16, zmm18                         // acc
   vfmadd231ps zmm5, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r11 + 0]                // a_3
+  vpbroadcastd zmm18, dword ptr [rbx + 0]                // a_3
   vfmadd231ps zmm6, zmm16, zmm18                         // acc
   vfmadd231ps zmm7, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [rbx + 0]                // a_4
+  vpbroadcastd zmm18, dword ptr [rbp + 0]                // a_4
   vfmadd231ps zmm8, zmm16, zmm18                         // acc
   vfmadd231ps zmm9, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [rbp + 0]                // a_5
+  vpbroadcastd zmm18, dword ptr [r12 + 0]                // a_5
   vfmadd231ps zmm10, zmm16, zmm18                        // acc
   vfmadd231ps zmm11, zmm17, zmm18                        // acc
-  vpbroadcastd zmm18, dword ptr [r12 + 0]                // a_6
+  vpbroadcastd zmm18, dword ptr [r13 + 0]                // a_6
   vfmadd231ps zmm12, zmm16, zmm18                        // acc
   vfmadd231ps zmm13, zmm17, zmm18                        // acc
-  vpbroadcastd zmm18, dword ptr [rdi + 0]                // a_7
+  vpbroadcastd zmm18, dword ptr [rdx + 0]                // a_7
   vfmadd231ps zmm14, zmm16, zmm18                        // acc
   vfmadd231ps zmm15, zmm17, zmm18                        // acc
   prefetcht1 byte ptr [r8 + 64]                          // ahead
@@ -313,25 +369,25 @@ L(k):
   vpbroadcastd zmm18, dword ptr [r14 + 4]                // a_0
   vfmadd231ps zmm0, zmm16, zmm18                         // acc
   vfmadd231ps zmm1, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r9 + 4]                 // a_1
+  vpbroadcastd zmm18, dword ptr [rdi + 4]                // a_1
   vfmadd231ps zmm2, zmm16, zmm18                         // acc
   vfmadd231ps zmm3, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r10 + 4]                // a_2
+  vpbroadcastd zmm18, dword ptr [r11 + 4]                // a_2
   vfmadd231ps zmm4, zmm16, zmm18                         // acc
   vfmadd231ps zmm5, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r11 + 4]                // a_3
+  vpbroadcastd zmm18, dword ptr [rbx + 4]                // a_3
   vfmadd231ps zmm6, zmm16, zmm18                         // acc
   vfmadd231ps zmm7, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [rbx + 4]                // a_4
+  vpbroadcastd zmm18, dword ptr [rbp + 4]                // a_4
   vfmadd231ps zmm8, zmm16, zmm18                         // acc
   vfmadd231ps zmm9, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [rbp + 4]                // a_5
+  vpbroadcastd zmm18, dword ptr [r12 + 4]                // a_5
   vfmadd231ps zmm10, zmm16, zmm18                        // acc
   vfmadd231ps zmm11, zmm17, zmm18                        // acc
-  vpbroadcastd zmm18, dword ptr [r12 + 4]                // a_6
+  vpbroadcastd zmm18, dword ptr [r13 + 4]                // a_6
   vfmadd231ps zmm12, zmm16, zmm18                        // acc
   vfmadd231ps zmm13, zmm17, zmm18                        // acc
-  vpbroadcastd zmm18, dword ptr [rdi + 4]                // a_7
+  vpbroadcastd zmm18, dword ptr [rdx + 4]                // a_7
   vfmadd231ps zmm14, zmm16, zmm18                        // acc
   vfmadd231ps zmm15, zmm17, zmm18                        // acc
   prefetcht1 byte ptr [r8 + 128]                         // ahead
@@ -344,25 +400,25 @@ L(k):
   vpbroadcastd zmm18, dword ptr [r14 + 8]                // a_0
   vfmadd231ps zmm0, zmm16, zmm18                         // acc
   vfmadd231ps zmm1, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r9 + 8]                 // a_1
+  vpbroadcastd zmm18, dword ptr [rdi + 8]                // a_1
   vfmadd231ps zmm2, zmm16, zmm18                         // acc
   vfmadd231ps zmm3, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r10 + 8]                // a_2
+  vpbroadcastd zmm18, dword ptr [r11 + 8]                // a_2
   vfmadd231ps zmm4, zmm16, zmm18                         // acc
   vfmadd231ps zmm5, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r11 + 8]                // a_3
+  vpbroadcastd zmm18, dword ptr [rbx + 8]                // a_3
   vfmadd231ps zmm6, zmm16, zmm18                         // acc
   vfmadd231ps zmm7, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [rbx + 8]                // a_4
+  vpbroadcastd zmm18, dword ptr [rbp + 8]                // a_4
   vfmadd231ps zmm8, zmm16, zmm18                         // acc
   vfmadd231ps zmm9, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [rbp + 8]                // a_5
+  vpbroadcastd zmm18, dword ptr [r12 + 8]                // a_5
   vfmadd231ps zmm10, zmm16, zmm18                        // acc
   vfmadd231ps zmm11, zmm17, zmm18                        // acc
-  vpbroadcastd zmm18, dword ptr [r12 + 8]                // a_6
+  vpbroadcastd zmm18, dword ptr [r13 + 8]                // a_6
   vfmadd231ps zmm12, zmm16, zmm18                        // acc
   vfmadd231ps zmm13, zmm17, zmm18                        // acc
-  vpbroadcastd zmm18, dword ptr [rdi + 8]                // a_7
+  vpbroadcastd zmm18, dword ptr [rdx + 8]                // a_7
   vfmadd231ps zmm14, zmm16, zmm18                        // acc
   vfmadd231ps zmm15, zmm17, zmm18                        // acc
   prefetcht1 byte ptr [r8 + 192]                         // ahead
@@ -375,43 +431,43 @@ L(k):
   vpbroadcastd zmm18, dword ptr [r14 + 12]               // a_0
   vfmadd231ps zmm0, zmm16, zmm18                         // acc
   vfmadd231ps zmm1, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r9 + 12]                // a_1
+  vpbroadcastd zmm18, dword ptr [rdi + 12]               // a_1
   vfmadd231ps zmm2, zmm16, zmm18                         // acc
   vfmadd231ps zmm3, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r10 + 12]               // a_2
+  vpbroadcastd zmm18, dword ptr [r11 + 12]               // a_2
   vfmadd231ps zmm4, zmm16, zmm18                         // acc
   vfmadd231ps zmm5, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r11 + 12]               // a_3
+  vpbroadcastd zmm18, dword ptr [rbx + 12]               // a_3
   vfmadd231ps zmm6, zmm16, zmm18                         // acc
   vfmadd231ps zmm7, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [rbx + 12]               // a_4
+  vpbroadcastd zmm18, dword ptr [rbp + 12]               // a_4
   vfmadd231ps zmm8, zmm16, zmm18                         // acc
   vfmadd231ps zmm9, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [rbp + 12]               // a_5
+  vpbroadcastd zmm18, dword ptr [r12 + 12]               // a_5
   vfmadd231ps zmm10, zmm16, zmm18                        // acc
   vfmadd231ps zmm11, zmm17, zmm18                        // acc
-  vpbroadcastd zmm18, dword ptr [r12 + 12]               // a_6
+  vpbroadcastd zmm18, dword ptr [r13 + 12]               // a_6
   vfmadd231ps zmm12, zmm16, zmm18                        // acc
   vfmadd231ps zmm13, zmm17, zmm18                        // acc
-  vpbroadcastd zmm18, dword ptr [rdi + 12]               // a_7
+  vpbroadcastd zmm18, dword ptr [rdx + 12]               // a_7
   vfmadd231ps zmm14, zmm16, zmm18                        // acc
   vfmadd231ps zmm15, zmm17, zmm18                        // acc
   lea r14, [r14 + 16]
-  lea r9, [r9 + 16]
-  lea r10, [r10 + 16]
+  lea rdi, [rdi + 16]
   lea r11, [r11 + 16]
   lea rbx, [rbx + 16]
   lea rbp, [rbp + 16]
   lea r12, [r12 + 16]
-  lea rdi, [rdi + 16]
+  lea r13, [r13 + 16]
+  lea rdx, [rdx + 16]
   lea r15, [r15 + 256]
   lea r8, [r8 + rsi]                                     // ahead
-  sub r13, 1                                             // next k
+  sub r10, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov r13, rdx                                           // k
-  and r13, 3                                             // k_rest
-  test r13, r13
+  mov r10, qword ptr [rsp + 48]                          // k
+  and r10, 3                                             // k_rest
+  test r10, r10
   jz L(k_rest_done)
 L(k_rest):
   vmovdqu32 ymm16, ymmword ptr [r15 + 0]                 // w_0
@@ -423,72 +479,102 @@ L(k_rest):
   vpbroadcastd zmm18, dword ptr [r14 + 0]                // a_0
   vfmadd231ps zmm0, zmm16, zmm18                         // acc
   vfmadd231ps zmm1, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r9 + 0]                 // a_1
+  vpbroadcastd zmm18, dword ptr [rdi + 0]                // a_1
   vfmadd231ps zmm2, zmm16, zmm18                         // acc
   vfmadd231ps zmm3, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r10 + 0]                // a_2
+  vpbroadcastd zmm18, dword ptr [r11 + 0]                // a_2
   vfmadd231ps zmm4, zmm16, zmm18                         // acc
   vfmadd231ps zmm5, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [r11 + 0]                // a_3
+  vpbroadcastd zmm18, dword ptr [rbx + 0]                // a_3
   vfmadd231ps zmm6, zmm16, zmm18                         // acc
   vfmadd231ps zmm7, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [rbx + 0]                // a_4
+  vpbroadcastd zmm18, dword ptr [rbp + 0]                // a_4
   vfmadd231ps zmm8, zmm16, zmm18                         // acc
   vfmadd231ps zmm9, zmm17, zmm18                         // acc
-  vpbroadcastd zmm18, dword ptr [rbp + 0]                // a_5
+  vpbroadcastd zmm18, dword ptr [r12 + 0]                // a_5
   vfmadd231ps zmm10, zmm16, zmm18                        // acc
   vfmadd231ps zmm11, zmm17, zmm18                        // acc
-  vpbroadcastd zmm18, dword ptr [r12 + 0]                // a_6
+  vpbroadcastd zmm18, dword ptr [r13 + 0]                // a_6
   vfmadd231ps zmm12, zmm16, zmm18                        // acc
   vfmadd231ps zmm13, zmm17, zmm18                        // acc
-  vpbroadcastd zmm18, dword ptr [rdi + 0]                // a_7
+  vpbroadcastd zmm18, dword ptr [rdx + 0]                // a_7
   vfmadd231ps zmm14, zmm16, zmm18                        // acc
   vfmadd231ps zmm15, zmm17, zmm18                        // acc
   lea r14, [r14 + 4]
-  lea r9, [r9 + 4]
-  lea r10, [r10 + 4]
+  lea rdi, [rdi + 4]
   lea r11, [r11 + 4]
   lea rbx, [rbx + 4]
   lea rbp, [rbp + 4]
   lea r12, [r12 + 4]
-  lea rdi, [rdi + 4]
+  lea r13, [r13 + 4]
+  lea rdx, [rdx + 4]
   lea r15, [r15 + 64]
-  sub r13, 1                                             // next k_rest
+  sub r10, 1                                             // next k_rest
   ja L(k_rest)
 L(k_rest_done):
-  mov rdi, qword ptr [rsp + 16]                          // args
-  mov rdi, qword ptr [rdi + 8*13]                        // dst_stride
-  mov r9, qword ptr [rsp + 24]                           // dst_tile
-  lea r9, [r9 + rdi]
+  mov rdx, 1
+  mov rdi, r9                                            // m_left
+  cmp rdi, rdx
+  cmovb rdi, rdx
+  sub rdi, rdx
+  mov rdx, qword ptr [rsp + 16]                          // args
+  mov rdx, qword ptr [rdx + 8*13]                        // dst_stride
   mov r10, qword ptr [rsp + 24]                          // dst_tile
-  mov r11, qword ptr [rsp + 56]                          // m_left
-  cmp r11, 1                                             // dst_1
-  cmovbe r9, r10
-  lea r10, [r9 + rdi]
-  mov r11, qword ptr [rsp + 56]                          // m_left
-  cmp r11, 2                                             // dst_2
-  cmovbe r10, r9
-  lea r11, [r10 + rdi]
-  mov rbx, qword ptr [rsp + 56]                          // m_left
-  cmp rbx, 3                                             // dst_3
-  cmovbe r11, r10
-  lea rbx, [r11 + rdi]
-  mov rbp, qword ptr [rsp + 56]                          // m_left
-  cmp rbp, 4                                             // dst_4
-  cmovbe rbx, r11
-  lea rbp, [rbx + rdi]
-  mov r12, qword ptr [rsp + 56]                          // m_left
-  cmp r12, 5                                             // dst_5
-  cmovbe rbp, rbx
-  lea r12, [rbp + rdi]
-  mov r13, qword ptr [rsp + 56]                          // m_left
-  cmp r13, 6                                             // dst_6
-  cmovbe r12, rbp
-  lea rdi, [r12 + rdi]
-  mov r13, qword ptr [rsp + 56]                          // m_left
-  cmp r13, 7                                             // dst_7
-  cmovbe rdi, r12
-  imul rdx, rdx, 64
+  lea r10, [r10 + rdx]
+  mov r11, qword ptr [rsp + 24]                          // dst_tile
+  test rdi, rdi                                          // dst_1
+  cmovz r10, r11
+  mov rdi, 2
+  mov r11, r9                                            // m_left
+  cmp r11, rdi
+  cmovb r11, rdi
+  sub r11, rdi
+  lea rdi, [r10 + rdx]
+  test r11, r11                                          // dst_2
+  cmovz rdi, r10
+  mov r11, 3
+  mov rbx, r9                                            // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [rdi + rdx]
+  test rbx, rbx                                          // dst_3
+  cmovz r11, rdi
+  mov rbx, 4
+  mov rbp, r9                                            // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [r11 + rdx]
+  test rbp, rbp                                          // dst_4
+  cmovz rbx, r11
+  mov rbp, 5
+  mov r12, r9                                            // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  lea rbp, [rbx + rdx]
+  test r12, r12                                          // dst_5
+  cmovz rbp, rbx
+  mov r12, 6
+  mov r13, r9                                            // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [rbp + rdx]
+  test r13, r13                                          // dst_6
+  cmovz r12, rbp
+  mov r13, 7
+  mov r14, r9                                            // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea rdx, [r12 + rdx]
+  test r14, r14                                          // dst_7
+  cmovz rdx, r12
+  mov r13, 64
+  mov r14, qword ptr [rsp + 48]                          // k
+  imul r14, r13
   mov r13, qword ptr [rsp + 16]                          // args
   lea r13, [r13 + 8*15]                                  // clamp
   vpbroadcastd zmm16, dword ptr [r13 + 0]                // min
@@ -497,19 +583,19 @@ L(k_rest_done):
   vpbroadcastd zmm18, r13d                               // ones
   vpsrld zmm18, zmm18, 17                                // below_half
   mov r13, qword ptr [rsp + 32]                          // rhs_panel
-  lea rdx, [r13 + rdx]                                   // field
-  mov r13, 32
-  mov r14, qword ptr [rsp + 0]                           // n_left
-  cmp r14, r13                                           // unless n_left at_least 
+  lea r13, [r13 + r14]                                   // field
+  mov r14, 32
+  mov r15, qword ptr [rsp + 0]                           // n_left
+  cmp r15, r14                                           // unless n_left at_least 
   jb L(if_else)
-  mov r13, qword ptr [rsp + 16]                          // args
-  mov r13, qword ptr [r13 + 8*14]                        // bias
-  mov r14, qword ptr [rsp + 8]                           // column_bytes
-  lea r14, [r13 + r14]
-  test r13, r13                                          // bias
-  cmovz r14, rdx
-  vmovdqu64 zmm19, zmmword ptr [r14 + 0]                 // bias
-  vmovdqu64 zmm20, zmmword ptr [r14 + 64]                // bias
+  mov r14, qword ptr [rsp + 16]                          // args
+  mov r14, qword ptr [r14 + 8*14]                        // bias
+  mov r15, qword ptr [rsp + 8]                           // column_bytes
+  lea r15, [r14 + r15]
+  test r14, r14                                          // bias
+  cmovz r15, r13
+  vmovdqu64 zmm19, zmmword ptr [r15 + 0]                 // bias
+  vmovdqu64 zmm20, zmmword ptr [r15 + 64]                // bias
   vaddps zmm14, zmm14, zmm19                             // out
   vmaxps zmm14, zmm16, zmm14                             // out
   vminps zmm14, zmm17, zmm14                             // out
@@ -524,7 +610,7 @@ L(k_rest_done):
   vminps zmm14, zmm21, zmm14                             // out
   vpsrld zmm14, zmm14, 16                                // out_7_0
   vpmovdw ymm14, zmm14
-  vmovdqu32 ymmword ptr [rdi + 0], ymm14                 // out_7_0
+  vmovdqu32 ymmword ptr [rdx + 0], ymm14                 // out_7_0
   vaddps zmm14, zmm15, zmm20                             // out
   vmaxps zmm14, zmm16, zmm14                             // out
   vminps zmm14, zmm17, zmm14                             // out
@@ -539,7 +625,7 @@ L(k_rest_done):
   vminps zmm14, zmm15, zmm14                             // out
   vpsrld zmm14, zmm14, 16                                // out_7_1
   vpmovdw ymm14, zmm14
-  vmovdqu32 ymmword ptr [rdi + 32], ymm14                // out_7_1
+  vmovdqu32 ymmword ptr [rdx + 32], ymm14                // out_7_1
   vaddps zmm12, zmm12, zmm19                             // out
   vmaxps zmm12, zmm16, zmm12                             // out
   vminps zmm12, zmm17, zmm12                             // out
@@ -674,7 +760,7 @@ L(k_rest_done):
   vminps zmm4, zmm6, zmm4                                // out
   vpsrld zmm4, zmm4, 16                                  // out_2_0
   vpmovdw ymm4, zmm4
-  vmovdqu32 ymmword ptr [r10 + 0], ymm4                  // out_2_0
+  vmovdqu32 ymmword ptr [rdi + 0], ymm4                  // out_2_0
   vaddps zmm4, zmm5, zmm20                               // out
   vmaxps zmm4, zmm16, zmm4                               // out
   vminps zmm4, zmm17, zmm4                               // out
@@ -689,7 +775,7 @@ L(k_rest_done):
   vminps zmm4, zmm5, zmm4                                // out
   vpsrld zmm4, zmm4, 16                                  // out_2_1
   vpmovdw ymm4, zmm4
-  vmovdqu32 ymmword ptr [r10 + 32], ymm4                 // out_2_1
+  vmovdqu32 ymmword ptr [rdi + 32], ymm4                 // out_2_1
   vaddps zmm2, zmm2, zmm19                               // out
   vmaxps zmm2, zmm16, zmm2                               // out
   vminps zmm2, zmm17, zmm2                               // out
@@ -704,7 +790,7 @@ L(k_rest_done):
   vminps zmm2, zmm4, zmm2                                // out
   vpsrld zmm2, zmm2, 16                                  // out_1_0
   vpmovdw ymm2, zmm2
-  vmovdqu32 ymmword ptr [r9 + 0], ymm2                   // out_1_0
+  vmovdqu32 ymmword ptr [r10 + 0], ymm2                  // out_1_0
   vaddps zmm2, zmm3, zmm20                               // out
   vmaxps zmm2, zmm16, zmm2                               // out
   vminps zmm2, zmm17, zmm2                               // out
@@ -719,7 +805,7 @@ L(k_rest_done):
   vminps zmm2, zmm3, zmm2                                // out
   vpsrld zmm2, zmm2, 16                                  // out_1_1
   vpmovdw ymm2, zmm2
-  vmovdqu32 ymmword ptr [r9 + 32], ymm2                  // out_1_1
+  vmovdqu32 ymmword ptr [r10 + 32], ymm2                 // out_1_1
   vaddps zmm0, zmm0, zmm19                               // out
   vmaxps zmm0, zmm16, zmm0                               // out
   vminps zmm0, zmm17, zmm0                               // out
@@ -754,32 +840,32 @@ L(k_rest_done):
   vmovdqu32 ymmword ptr [rdx + 32], ymm0                 // out_0_1
   jmp L(if_done)
 L(if_else):
-  mov r13, 16
-  mov r14, qword ptr [rsp + 0]                           // n_left
-  cmp r14, r13
-  cmova r14, r13
-  mov r13, -1
-  bzhi r13, r13, r14
-  kmovw k1, r13d                                         // columns
-  mov r13, 16
-  mov r14, qword ptr [rsp + 0]                           // n_left
-  cmp r14, r13
-  cmovb r14, r13
-  sub r14, r13
-  mov r13, 16
-  cmp r14, r13
-  cmova r14, r13
-  mov r13, -1
-  bzhi r13, r13, r14
-  kmovw k2, r13d                                         // columns
-  mov r13, qword ptr [rsp + 16]                          // args
-  mov r13, qword ptr [r13 + 8*14]                        // bias
-  mov r14, qword ptr [rsp + 8]                           // column_bytes
-  lea r14, [r13 + r14]
-  test r13, r13                                          // bias
-  cmovz r14, rdx
-  vmovdqu32 zmm19{k1}{z}, zmmword ptr [r14 + 0]          // bias
-  vmovdqu32 zmm20{k2}{z}, zmmword ptr [r14 + 64]         // bias
+  mov r14, 16
+  mov r15, qword ptr [rsp + 0]                           // n_left
+  cmp r15, r14
+  cmova r15, r14
+  mov r14, -1
+  bzhi r14, r14, r15
+  kmovw k1, r14d                                         // columns
+  mov r14, 16
+  mov r15, qword ptr [rsp + 0]                           // n_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  mov r14, 16
+  cmp r15, r14
+  cmova r15, r14
+  mov r14, -1
+  bzhi r14, r14, r15
+  kmovw k2, r14d                                         // columns
+  mov r14, qword ptr [rsp + 16]                          // args
+  mov r14, qword ptr [r14 + 8*14]                        // bias
+  mov r15, qword ptr [rsp + 8]                           // column_bytes
+  lea r15, [r14 + r15]
+  test r14, r14                                          // bias
+  cmovz r15, r13
+  vmovdqu32 zmm19{k1}{z}, zmmword ptr [r15 + 0]          // bias
+  vmovdqu32 zmm20{k2}{z}, zmmword ptr [r15 + 64]         // bias
   vaddps zmm14, zmm14, zmm19                             // out
   vmaxps zmm14, zmm16, zmm14                             // out
   vminps zmm14, zmm17, zmm14                             // out
@@ -839,7 +925,7 @@ L(if_else):
   vminps zmm14, zmm16, zmm14                             // out
   vpsrld zmm14, zmm14, 16                                // out_7_0
   vpmovdw ymm14, zmm14
-  vmovdqu16 ymmword ptr [rdi + 0]{k1}, ymm14             // out_7_0
+  vmovdqu16 ymmword ptr [rdx + 0]{k1}, ymm14             // out_7_0
   vpsrld zmm14, zmm18, 14                                // bits
   vpsrld zmm16, zmm15, 16                                // bits
   vpandd zmm14, zmm16, zmm14                             // odd
@@ -851,7 +937,7 @@ L(if_else):
   vminps zmm14, zmm14, zmm15                             // out
   vpsrld zmm14, zmm14, 16                                // out_7_1
   vpmovdw ymm14, zmm14
-  vmovdqu16 ymmword ptr [rdi + 32]{k2}, ymm14            // out_7_1
+  vmovdqu16 ymmword ptr [rdx + 32]{k2}, ymm14            // out_7_1
   vpsrld zmm14, zmm18, 14                                // bits
   vpsrld zmm15, zmm12, 16                                // bits
   vpandd zmm14, zmm15, zmm14                             // odd
@@ -959,7 +1045,7 @@ L(if_else):
   vminps zmm4, zmm6, zmm4                                // out
   vpsrld zmm4, zmm4, 16                                  // out_2_0
   vpmovdw ymm4, zmm4
-  vmovdqu16 ymmword ptr [r10 + 0]{k1}, ymm4              // out_2_0
+  vmovdqu16 ymmword ptr [rdi + 0]{k1}, ymm4              // out_2_0
   vpsrld zmm4, zmm18, 14                                 // bits
   vpsrld zmm6, zmm5, 16                                  // bits
   vpandd zmm4, zmm6, zmm4                                // odd
@@ -971,7 +1057,7 @@ L(if_else):
   vminps zmm4, zmm4, zmm5                                // out
   vpsrld zmm4, zmm4, 16                                  // out_2_1
   vpmovdw ymm4, zmm4
-  vmovdqu16 ymmword ptr [r10 + 32]{k2}, ymm4             // out_2_1
+  vmovdqu16 ymmword ptr [rdi + 32]{k2}, ymm4             // out_2_1
   vpsrld zmm4, zmm18, 14                                 // bits
   vpsrld zmm5, zmm2, 16                                  // bits
   vpandd zmm4, zmm5, zmm4                                // odd
@@ -983,7 +1069,7 @@ L(if_else):
   vminps zmm2, zmm4, zmm2                                // out
   vpsrld zmm2, zmm2, 16                                  // out_1_0
   vpmovdw ymm2, zmm2
-  vmovdqu16 ymmword ptr [r9 + 0]{k1}, ymm2               // out_1_0
+  vmovdqu16 ymmword ptr [r10 + 0]{k1}, ymm2              // out_1_0
   vpsrld zmm2, zmm18, 14                                 // bits
   vpsrld zmm4, zmm3, 16                                  // bits
   vpandd zmm2, zmm4, zmm2                                // odd
@@ -995,7 +1081,7 @@ L(if_else):
   vminps zmm2, zmm2, zmm3                                // out
   vpsrld zmm2, zmm2, 16                                  // out_1_1
   vpmovdw ymm2, zmm2
-  vmovdqu16 ymmword ptr [r9 + 32]{k2}, ymm2              // out_1_1
+  vmovdqu16 ymmword ptr [r10 + 32]{k2}, ymm2             // out_1_1
   vpsrld zmm2, zmm18, 14                                 // bits
   vpsrld zmm3, zmm0, 16                                  // bits
   vpandd zmm2, zmm3, zmm2                                // odd
@@ -1028,7 +1114,6 @@ L(if_done):
   mov rdi, 8
   imul rdx, rdi
   mov rdi, 8
-  mov r9, qword ptr [rsp + 56]                           // m_left
   cmp r9, rdi
   cmovb r9, rdi
   sub r9, rdi
@@ -1038,7 +1123,7 @@ L(if_done):
   mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
   mov r10, 8
   imul rdi, r10
-  mov r10, qword ptr [rsp + 48]                          // lhs_panel
+  mov r10, qword ptr [rsp + 56]                          // lhs_panel
   lea rdi, [r10 + rdi]
   sub rcx, 8                                             // next m
   ja L(m)

@@ -217,8 +217,10 @@ L(k_done):
   vpaddd zmm3, zmm4, zmm8                                // sum_3
   vpaddd zmm0, zmm0, zmm2                                // sum_0
   vpaddd zmm1, zmm1, zmm3                                // sum_1
-  imul rbp, rbx, 8
-  lea rbp, [rdx + rbp]                                   // field
+  mov rbp, 8
+  mov r12, rbx                                           // k_padded
+  imul r12, rbp
+  lea rbp, [rdx + r12]                                   // field
   vmovdqu64 zmm2, zmmword ptr [rbp + 0]                  // colsum_0
   vmovdqu64 zmm3, zmmword ptr [rbp + 64]                 // colsum_1
   lea rbp, [rbx + 4]
@@ -228,8 +230,10 @@ L(k_done):
   vpaddd zmm0, zmm0, zmm2                                // sum
   vpmulld zmm2, zmm3, zmm4                               // product
   vpaddd zmm1, zmm1, zmm2                                // sum
-  imul rbp, rbx, 8
-  lea rbp, [rbp + 256]
+  mov rbp, 8
+  mov r12, rbx                                           // k_padded
+  imul r12, rbp
+  lea rbp, [r12 + 256]
   lea rbp, [rdx + rbp]                                   // field
   lea r12, [r10 + rbx]                                   // field
   lea r13, [rbx + 4]
@@ -248,8 +252,10 @@ L(k_done):
   vfmadd231ps zmm0, zmm2, zmmword ptr [rbp + 0]          // sum
   vcvtdq2ps zmm1, zmm1                                   // real
   vfmadd231ps zmm1, zmm2, zmmword ptr [rbp + 64]         // sum
-  imul rbp, rbx, 8
-  lea rbp, [rbp + 128]
+  mov rbp, 8
+  mov r12, rbx                                           // k_padded
+  imul r12, rbp
+  lea rbp, [r12 + 128]
   lea rbp, [rdx + rbp]                                   // field
   vmovdqu64 zmm2, zmmword ptr [rbp + 0]                  // scale_0
   vmovdqu64 zmm3, zmmword ptr [rbp + 64]                 // scale_1
@@ -262,7 +268,8 @@ L(k_done):
   lea rbp, [rbx + 8]
   lea rbp, [r10 + rbp]                                   // field
   mov r12, 32
-  imul rbx, rbx, 8
+  mov r13, 8
+  imul rbx, r13
   lea rbx, [rbx + 384]
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, r12                                           // unless n_left at_least 

@@ -112,8 +112,10 @@ L(m):
   lea r11, [r11 + 31]
   and r11, -32                                           // k_padded
   prefetchw byte ptr [r9 + 0]                            // dst_tile
-  imul rbx, r11, 2
-  lea rbx, [r10 + rbx]                                   // field
+  mov rbx, 2
+  mov rbp, r11                                           // k_padded
+  imul rbp, rbx
+  lea rbx, [r10 + rbp]                                   // field
   mov rbp, 16711935
   vmovd xmm0, ebp                                        // even_bytes
   vpbroadcastd ymm0, xmm0
@@ -270,20 +272,26 @@ L(k):
   sub rbx, 1                                             // next k
   ja L(k)
 L(k_done):
-  imul rbx, r11, 16
-  lea rbx, [rdx + rbx]                                   // field
+  mov rbx, 16
+  mov rbp, r11                                           // k_padded
+  imul rbp, rbx
+  lea rbx, [rdx + rbp]                                   // field
   vmovdqu ymm0, ymmword ptr [rbx + 0]                    // colsum_0
   vmovdqu ymm3, ymmword ptr [rbx + 32]                   // colsum_1
-  imul rbx, r11, 2
-  lea rbx, [rbx + 4]
+  mov rbx, 2
+  mov rbp, r11                                           // k_padded
+  imul rbp, rbx
+  lea rbx, [rbp + 4]
   lea rbx, [r10 + rbx]                                   // field
   vpbroadcastd ymm4, dword ptr [rbx + 0]                 // zero_0
   vpmulld ymm0, ymm0, ymm4                               // product
   vpaddd ymm0, ymm1, ymm0                                // sum
   vpmulld ymm1, ymm3, ymm4                               // product
   vpaddd ymm1, ymm2, ymm1                                // sum
-  imul rbx, r11, 16
-  lea rbx, [rbx + 64]
+  mov rbx, 16
+  mov rbp, r11                                           // k_padded
+  imul rbp, rbx
+  lea rbx, [rbp + 64]
   lea rbx, [rdx + rbx]                                   // field
   vmovdqu ymm2, ymmword ptr [rbx + 0]                    // scale_0
   vmovdqu ymm3, ymmword ptr [rbx + 32]                   // scale_1
@@ -294,11 +302,14 @@ L(k_done):
   vmovd xmm6, ebx                                        // ones
   vpbroadcastd ymm6, xmm6
   vpsrld ymm6, ymm6, 17                                  // below_half
-  imul rbx, r11, 2
-  lea rbx, [rbx + 8]
+  mov rbx, 2
+  mov rbp, r11                                           // k_padded
+  imul rbp, rbx
+  lea rbx, [rbp + 8]
   lea rbx, [r10 + rbx]                                   // field
   mov rbp, 16
-  imul r11, r11, 16
+  mov r12, 16
+  imul r11, r12
   lea r11, [r11 + 128]
   lea r11, [rdx + r11]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 

@@ -343,7 +343,8 @@ L(k_half_done):
   mov rbx, qword ptr [rdi + 8*3]                         // k
   lea rbx, [rbx + 31]
   and rbx, -32                                           // padded
-  imul rbx, rbx, 16
+  mov rbp, 16
+  imul rbx, rbp
   mov rbp, qword ptr [rsp + 16]                          // rhs_panel
   lea rbx, [rbp + rbx]                                   // field
   vmovdqu64 zmm0, zmmword ptr [rbx + 0]                  // colsum_0
@@ -351,7 +352,8 @@ L(k_half_done):
   mov rbx, qword ptr [rdi + 8*3]                         // k
   lea rbx, [rbx + 31]
   and rbx, -32                                           // padded
-  imul rbx, rbx, 16
+  mov rbp, 16
+  imul rbx, rbp
   lea rbx, [rbx + 128]
   mov rbp, qword ptr [rsp + 16]                          // rhs_panel
   lea rbx, [rbp + rbx]                                   // field
@@ -363,15 +365,20 @@ L(k_half_done):
   mov rbx, 4294967295
   vpbroadcastd zmm6, ebx                                 // ones
   vpsrld zmm6, zmm6, 17                                  // below_half
-  imul rbx, r8, 32
-  lea rbx, [rbx + 128]
+  mov rbx, 32
+  mov rbp, r8                                            // k_padded
+  imul rbp, rbx
+  lea rbx, [rbp + 128]
   mov rbp, qword ptr [rsp + 0]                           // lhs_panel
   lea rbx, [rbp + rbx]                                   // field
-  imul rbp, r8, 32
-  lea rbp, [rbp + 256]
+  mov rbp, 32
+  mov r12, r8                                            // k_padded
+  imul r12, rbp
+  lea rbp, [r12 + 256]
   mov r12, qword ptr [rsp + 0]                           // lhs_panel
   lea rbp, [r12 + rbp]                                   // field
-  imul r8, r8, 32
+  mov r12, 32
+  imul r8, r12
   mov r12, qword ptr [rsp + 0]                           // lhs_panel
   lea r8, [r12 + r8]                                     // field
   mov r12, 16
@@ -395,7 +402,8 @@ L(k_half_done):
   mov r12, qword ptr [rdi + 8*3]                         // k
   lea r12, [r12 + 31]
   and r12, -32                                           // padded
-  imul r12, r12, 16
+  mov r13, 16
+  imul r12, r13
   lea r12, [r12 + 256]
   mov r13, qword ptr [rsp + 16]                          // rhs_panel
   lea r12, [r13 + r12]                                   // field

@@ -291,7 +291,8 @@ L(k_done):
   vpsrld ymm4, ymm4, 17                                  // below_half
   mov rbp, 16
   shr rbx, 5
-  imul rbx, rbx, 544
+  mov r12, 544
+  imul rbx, r12
   lea rbx, [rbx + 64]
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 

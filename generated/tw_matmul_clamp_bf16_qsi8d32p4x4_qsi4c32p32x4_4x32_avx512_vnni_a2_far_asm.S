@@ -12,9 +12,9 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx column_bytes  rdx rhs_panel  rsi ahead_step  rdi args  r8 n_left  r9 m_left
-//  r10 dst_tile  r11 k_padded  rbx ahead  rbp m_left  r12 k_left  r13 lhs_panel  r14 rhs_panel
-//  zmm0 mask  zmm1 f_0  zmm2 f_1  zmm3 f_2  zmm4 f_3  zmm5 f_4  zmm6 f_5  zmm7 f_6  zmm8 f_7
+//  rax n_left  rcx column_bytes  rdx rhs_panel  rsi ahead_step  rdi args  r8 m_left  r9 dst_tile
+//  r10 k_padded  r11 ahead  rbx m_left  rbp k_left  r12 lhs_panel  r13 rhs_panel  zmm0 mask
+//  zmm1 f_0  zmm2 f_1  zmm3 f_2  zmm4 f_3  zmm5 f_4  zmm6 f_5  zmm7 f_6  zmm8 f_7
 //  zmm9 acc0_0_0 ...  zmm10 acc0_0_1 ...  zmm11 acc0_1_0 ...  zmm12 acc0_1_1 ...
 //  zmm13 acc0_2_0 ...  zmm14 acc0_2_1 ...  zmm15 acc0_3_0 ...  zmm16 acc0_3_1 ...
 //  zmm17 acc1_0_0 ...  zmm18 acc1_0_1 ...  zmm19 acc1_1_0 ...  zmm20 acc1_1_1 ...
@@ -51,58 +51,58 @@ tw_matmul_clamp_bf16_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm:
   endbr64
   sub rsp, 72
   .cfi_def_cfa_offset 80
-  mov qword ptr [rsp + 16], rbx
-  .cfi_offset rbx, -64
-  mov qword ptr [rsp + 24], rbp
-  .cfi_offset rbp, -56
-  mov qword ptr [rsp + 32], r12
-  .cfi_offset r12, -48
-  mov qword ptr [rsp + 40], r13
-  .cfi_offset r13, -40
-  mov qword ptr [rsp + 48], r14
-  .cfi_offset r14, -32
-  mov qword ptr [rsp + 56], r15
-  .cfi_offset r15, -24
+  mov qword ptr [rsp + 24], rbx
+  .cfi_offset rbx, -56
+  mov qword ptr [rsp + 32], rbp
+  .cfi_offset rbp, -48
+  mov qword ptr [rsp + 40], r12
+  .cfi_offset r12, -40
+  mov qword ptr [rsp + 48], r13
+  .cfi_offset r13, -32
+  mov qword ptr [rsp + 56], r14
+  .cfi_offset r14, -24
+  mov qword ptr [rsp + 64], r15
+  .cfi_offset r15, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_bf16_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm
-  sub rsp, 248
-  .seh_stackalloc 248
-  mov qword ptr [rsp + 16], rsi
-  .seh_savereg rsi, 16
-  mov qword ptr [rsp + 24], rdi
-  .seh_savereg rdi, 24
-  mov qword ptr [rsp + 32], rbx
-  .seh_savereg rbx, 32
-  mov qword ptr [rsp + 40], rbp
-  .seh_savereg rbp, 40
-  mov qword ptr [rsp + 48], r12
-  .seh_savereg r12, 48
-  mov qword ptr [rsp + 56], r13
-  .seh_savereg r13, 56
-  mov qword ptr [rsp + 64], r14
-  .seh_savereg r14, 64
-  mov qword ptr [rsp + 72], r15
-  .seh_savereg r15, 72
-  vmovaps xmmword ptr [rsp + 80], xmm6
-  .seh_savexmm xmm6, 80
-  vmovaps xmmword ptr [rsp + 96], xmm7
-  .seh_savexmm xmm7, 96
-  vmovaps xmmword ptr [rsp + 112], xmm8
-  .seh_savexmm xmm8, 112
-  vmovaps xmmword ptr [rsp + 128], xmm9
-  .seh_savexmm xmm9, 128
-  vmovaps xmmword ptr [rsp + 144], xmm10
-  .seh_savexmm xmm10, 144
-  vmovaps xmmword ptr [rsp + 160], xmm11
-  .seh_savexmm xmm11, 160
-  vmovaps xmmword ptr [rsp + 176], xmm12
-  .seh_savexmm xmm12, 176
-  vmovaps xmmword ptr [rsp + 192], xmm13
-  .seh_savexmm xmm13, 192
-  vmovaps xmmword ptr [rsp + 208], xmm14
-  .seh_savexmm xmm14, 208
-  vmovaps xmmword ptr [rsp + 224], xmm15
-  .seh_savexmm xmm15, 224
+  sub rsp, 264
+  .seh_stackalloc 264
+  mov qword ptr [rsp + 24], rsi
+  .seh_savereg rsi, 24
+  mov qword ptr [rsp + 32], rdi
+  .seh_savereg rdi, 32
+  mov qword ptr [rsp + 40], rbx
+  .seh_savereg rbx, 40
+  mov qword ptr [rsp + 48], rbp
+  .seh_savereg rbp, 48
+  mov qword ptr [rsp + 56], r12
+  .seh_savereg r12, 56
+  mov qword ptr [rsp + 64], r13
+  .seh_savereg r13, 64
+  mov qword ptr [rsp + 72], r14
+  .seh_savereg r14, 72
+  mov qword ptr [rsp + 80], r15
+  .seh_savereg r15, 80
+  vmovaps xmmword ptr [rsp + 96], xmm6
+  .seh_savexmm xmm6, 96
+  vmovaps xmmword ptr [rsp + 112], xmm7
+  .seh_savexmm xmm7, 112
+  vmovaps xmmword ptr [rsp + 128], xmm8
+  .seh_savexmm xmm8, 128
+  vmovaps xmmword ptr [rsp + 144], xmm9
+  .seh_savexmm xmm9, 144
+  vmovaps xmmword ptr [rsp + 160], xmm10
+  .seh_savexmm xmm10, 160
+  vmovaps xmmword ptr [rsp + 176], xmm11
+  .seh_savexmm xmm11, 176
+  vmovaps xmmword ptr [rsp + 192], xmm12
+  .seh_savexmm xmm12, 192
+  vmovaps xmmword ptr [rsp + 208], xmm13
+  .seh_savexmm xmm13, 208
+  vmovaps xmmword ptr [rsp + 224], xmm14
+  .seh_savexmm xmm14, 224
+  vmovaps xmmword ptr [rsp + 240], xmm15
+  .seh_savexmm xmm15, 240
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -146,38 +146,54 @@ tw_matmul_clamp_bf16_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm:
   test rax, rax
   jz L(n_done)
 L(n):
-  mov r9, qword ptr [rdi + 8*1]                          // m_left
-  mov r10, qword ptr [rdi + 8*12]                        // dst
-  mov r11, rcx                                           // column_bytes
-  shr r11, 1                                             // dst_bytes
-  lea r10, [r10 + r11]                                   // dst_tile
-  mov r11, qword ptr [rdi + 8*5]                         // lhs_panel
-  mov rbx, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  lea rbx, [rdx + rbx]                                   // ahead
-  mov rbp, r9                                            // m_left
-  test r9, r9
+  mov qword ptr [rsp + 16], r8                           // n_left, kept in the frame
+  mov r8, qword ptr [rdi + 8*1]                          // m_left
+  mov r9, qword ptr [rdi + 8*12]                         // dst
+  mov r10, rcx                                           // column_bytes
+  shr r10, 1                                             // dst_bytes
+  lea r9, [r9 + r10]                                     // dst_tile
+  mov r10, qword ptr [rdi + 8*5]                         // lhs_panel
+  mov r11, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  lea r11, [rdx + r11]                                   // ahead
+  mov rbx, r8                                            // m_left
+  test r8, r8
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 0], r11                           // lhs_panel, kept in the frame
-  mov r11, qword ptr [rdi + 8*3]                         // k
-  lea r11, [r11 + 31]
-  and r11, -32                                           // k_padded
-  mov r12, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r13, [r10 + r12]
-  cmp rbp, 1                                             // dst_1
-  cmovbe r13, r10
-  lea r14, [r13 + r12]
-  cmp rbp, 2                                             // dst_2
-  cmovbe r14, r13
-  lea r12, [r14 + r12]
-  cmp rbp, 3                                             // dst_3
-  cmovbe r12, r14
-  prefetchw byte ptr [r10 + 0]                           // dst_tile
-  prefetchw byte ptr [r13 + 0]                           // dst_1
-  prefetchw byte ptr [r14 + 0]                           // dst_2
-  prefetchw byte ptr [r12 + 0]                           // dst_3
-  mov r12, 252645135
-  vpbroadcastd zmm0, r12d                                // mask
+  mov qword ptr [rsp + 0], r10                           // lhs_panel, kept in the frame
+  mov r10, qword ptr [rdi + 8*3]                         // k
+  lea r10, [r10 + 31]
+  and r10, -32                                           // k_padded
+  mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r12, 1
+  mov r13, rbx                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [r9 + rbp]
+  test r13, r13                                          // dst_1
+  cmovz r12, r9
+  mov r13, 2
+  mov r14, rbx                                           // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea r13, [r12 + rbp]
+  test r14, r14                                          // dst_2
+  cmovz r13, r12
+  mov r14, 3
+  mov r15, rbx                                           // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea rbp, [r13 + rbp]
+  test r15, r15                                          // dst_3
+  cmovz rbp, r13
+  prefetchw byte ptr [r9 + 0]                            // dst_tile
+  prefetchw byte ptr [r12 + 0]                           // dst_1
+  prefetchw byte ptr [r13 + 0]                           // dst_2
+  prefetchw byte ptr [rbp + 0]                           // dst_3
+  mov rbp, 252645135
+  vpbroadcastd zmm0, ebp                                 // mask
   vpxord zmm1, zmm1, zmm1                                // f_0
   vpxord zmm2, zmm2, zmm2                                // f_1
   vpxord zmm3, zmm3, zmm3                                // f_2
@@ -186,24 +202,24 @@ L(m):
   vpxord zmm6, zmm6, zmm6                                // f_5
   vpxord zmm7, zmm7, zmm7                                // f_6
   vpxord zmm8, zmm8, zmm8                                // f_7
-  mov r12, r11                                           // k_padded
-  shr r12, 5                                             // blocks
-  mov r13, qword ptr [rsp + 0]                           // lhs_panel
-  mov r14, rdx                                           // rhs_panel
-  test r12, r12
+  mov rbp, r10                                           // k_padded
+  shr rbp, 5                                             // blocks
+  mov r12, qword ptr [rsp + 0]                           // lhs_panel
+  mov r13, rdx                                           // rhs_panel
+  test rbp, rbp
   jz L(k_done)
   .balign 64
 L(k):
-  prefetcht1 byte ptr [rbx + 0]                          // ahead
-  prefetcht1 byte ptr [rbx + 64]                         // ahead
-  vpbroadcastd zmm9, dword ptr [r13 + 128]               // acc0_0_0
-  vpbroadcastd zmm10, dword ptr [r13 + 128]              // acc0_0_1
-  vpbroadcastd zmm11, dword ptr [r13 + 132]              // acc0_1_0
-  vpbroadcastd zmm12, dword ptr [r13 + 132]              // acc0_1_1
-  vpbroadcastd zmm13, dword ptr [r13 + 136]              // acc0_2_0
-  vpbroadcastd zmm14, dword ptr [r13 + 136]              // acc0_2_1
-  vpbroadcastd zmm15, dword ptr [r13 + 140]              // acc0_3_0
-  vpbroadcastd zmm16, dword ptr [r13 + 140]              // acc0_3_1
+  prefetcht1 byte ptr [r11 + 0]                          // ahead
+  prefetcht1 byte ptr [r11 + 64]                         // ahead
+  vpbroadcastd zmm9, dword ptr [r12 + 128]               // acc0_0_0
+  vpbroadcastd zmm10, dword ptr [r12 + 128]              // acc0_0_1
+  vpbroadcastd zmm11, dword ptr [r12 + 132]              // acc0_1_0
+  vpbroadcastd zmm12, dword ptr [r12 + 132]              // acc0_1_1
+  vpbroadcastd zmm13, dword ptr [r12 + 136]              // acc0_2_0
+  vpbroadcastd zmm14, dword ptr [r12 + 136]              // acc0_2_1
+  vpbroadcastd zmm15, dword ptr [r12 + 140]              // acc0_3_0
+  vpbroadcastd zmm16, dword ptr [r12 + 140]              // acc0_3_1
   vpxord zmm17, zmm17, zmm17                             // acc1_0_0
   vpxord zmm18, zmm18, zmm18                             // acc1_0_1
   vpxord zmm19, zmm19, zmm19                             // acc1_1_0
@@ -212,144 +228,144 @@ L(k):
   vpxord zmm22, zmm22, zmm22                             // acc1_2_1
   vpxord zmm23, zmm23, zmm23                             // acc1_3_0
   vpxord zmm24, zmm24, zmm24                             // acc1_3_1
-  vmovdqu64 zmm25, zmmword ptr [r14 + 0]                 // raw_0
+  vmovdqu64 zmm25, zmmword ptr [r13 + 0]                 // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r14 + 64]                // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 64]                // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
-  vpbroadcastd zmm29, dword ptr [r13 + 0]                // a_0
+  vpbroadcastd zmm29, dword ptr [r12 + 0]                // a_0
   vpdpbusd zmm9, zmm26, zmm29                            // acc_0_0
   vpdpbusd zmm10, zmm28, zmm29                           // acc_0_1
-  vpbroadcastd zmm29, dword ptr [r13 + 4]                // a_1
+  vpbroadcastd zmm29, dword ptr [r12 + 4]                // a_1
   vpdpbusd zmm11, zmm26, zmm29                           // acc_1_0
   vpdpbusd zmm12, zmm28, zmm29                           // acc_1_1
-  vpbroadcastd zmm29, dword ptr [r13 + 8]                // a_2
+  vpbroadcastd zmm29, dword ptr [r12 + 8]                // a_2
   vpdpbusd zmm13, zmm26, zmm29                           // acc_2_0
   vpdpbusd zmm14, zmm28, zmm29                           // acc_2_1
-  vpbroadcastd zmm29, dword ptr [r13 + 12]               // a_3
+  vpbroadcastd zmm29, dword ptr [r12 + 12]               // a_3
   vpdpbusd zmm15, zmm26, zmm29                           // acc_3_0
   vpdpbusd zmm16, zmm28, zmm29                           // acc_3_1
-  vpbroadcastd zmm26, dword ptr [r13 + 64]               // a_0
+  vpbroadcastd zmm26, dword ptr [r12 + 64]               // a_0
   vpdpbusd zmm17, zmm25, zmm26                           // acc_0_0
   vpdpbusd zmm18, zmm27, zmm26                           // acc_0_1
-  vpbroadcastd zmm26, dword ptr [r13 + 68]               // a_1
+  vpbroadcastd zmm26, dword ptr [r12 + 68]               // a_1
   vpdpbusd zmm19, zmm25, zmm26                           // acc_1_0
   vpdpbusd zmm20, zmm27, zmm26                           // acc_1_1
-  vpbroadcastd zmm26, dword ptr [r13 + 72]               // a_2
+  vpbroadcastd zmm26, dword ptr [r12 + 72]               // a_2
   vpdpbusd zmm21, zmm25, zmm26                           // acc_2_0
   vpdpbusd zmm22, zmm27, zmm26                           // acc_2_1
-  vpbroadcastd zmm26, dword ptr [r13 + 76]               // a_3
+  vpbroadcastd zmm26, dword ptr [r12 + 76]               // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  prefetcht1 byte ptr [rbx + 128]                        // ahead
-  prefetcht1 byte ptr [rbx + 192]                        // ahead
-  vmovdqu64 zmm25, zmmword ptr [r14 + 128]               // raw_0
+  prefetcht1 byte ptr [r11 + 128]                        // ahead
+  prefetcht1 byte ptr [r11 + 192]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 128]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r14 + 192]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 192]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
-  vpbroadcastd zmm29, dword ptr [r13 + 16]               // a_0
+  vpbroadcastd zmm29, dword ptr [r12 + 16]               // a_0
   vpdpbusd zmm9, zmm26, zmm29                            // acc_0_0
   vpdpbusd zmm10, zmm28, zmm29                           // acc_0_1
-  vpbroadcastd zmm29, dword ptr [r13 + 20]               // a_1
+  vpbroadcastd zmm29, dword ptr [r12 + 20]               // a_1
   vpdpbusd zmm11, zmm26, zmm29                           // acc_1_0
   vpdpbusd zmm12, zmm28, zmm29                           // acc_1_1
-  vpbroadcastd zmm29, dword ptr [r13 + 24]               // a_2
+  vpbroadcastd zmm29, dword ptr [r12 + 24]               // a_2
   vpdpbusd zmm13, zmm26, zmm29                           // acc_2_0
   vpdpbusd zmm14, zmm28, zmm29                           // acc_2_1
-  vpbroadcastd zmm29, dword ptr [r13 + 28]               // a_3
+  vpbroadcastd zmm29, dword ptr [r12 + 28]               // a_3
   vpdpbusd zmm15, zmm26, zmm29                           // acc_3_0
   vpdpbusd zmm16, zmm28, zmm29                           // acc_3_1
-  vpbroadcastd zmm26, dword ptr [r13 + 80]               // a_0
+  vpbroadcastd zmm26, dword ptr [r12 + 80]               // a_0
   vpdpbusd zmm17, zmm25, zmm26                           // acc_0_0
   vpdpbusd zmm18, zmm27, zmm26                           // acc_0_1
-  vpbroadcastd zmm26, dword ptr [r13 + 84]               // a_1
+  vpbroadcastd zmm26, dword ptr [r12 + 84]               // a_1
   vpdpbusd zmm19, zmm25, zmm26                           // acc_1_0
   vpdpbusd zmm20, zmm27, zmm26                           // acc_1_1
-  vpbroadcastd zmm26, dword ptr [r13 + 88]               // a_2
+  vpbroadcastd zmm26, dword ptr [r12 + 88]               // a_2
   vpdpbusd zmm21, zmm25, zmm26                           // acc_2_0
   vpdpbusd zmm22, zmm27, zmm26                           // acc_2_1
-  vpbroadcastd zmm26, dword ptr [r13 + 92]               // a_3
+  vpbroadcastd zmm26, dword ptr [r12 + 92]               // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  prefetcht1 byte ptr [rbx + 256]                        // ahead
-  prefetcht1 byte ptr [rbx + 320]                        // ahead
-  vmovdqu64 zmm25, zmmword ptr [r14 + 256]               // raw_0
+  prefetcht1 byte ptr [r11 + 256]                        // ahead
+  prefetcht1 byte ptr [r11 + 320]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 256]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r14 + 320]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 320]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
-  vpbroadcastd zmm29, dword ptr [r13 + 32]               // a_0
+  vpbroadcastd zmm29, dword ptr [r12 + 32]               // a_0
   vpdpbusd zmm9, zmm26, zmm29                            // acc_0_0
   vpdpbusd zmm10, zmm28, zmm29                           // acc_0_1
-  vpbroadcastd zmm29, dword ptr [r13 + 36]               // a_1
+  vpbroadcastd zmm29, dword ptr [r12 + 36]               // a_1
   vpdpbusd zmm11, zmm26, zmm29                           // acc_1_0
   vpdpbusd zmm12, zmm28, zmm29                           // acc_1_1
-  vpbroadcastd zmm29, dword ptr [r13 + 40]               // a_2
+  vpbroadcastd zmm29, dword ptr [r12 + 40]               // a_2
   vpdpbusd zmm13, zmm26, zmm29                           // acc_2_0
   vpdpbusd zmm14, zmm28, zmm29                           // acc_2_1
-  vpbroadcastd zmm29, dword ptr [r13 + 44]               // a_3
+  vpbroadcastd zmm29, dword ptr [r12 + 44]               // a_3
   vpdpbusd zmm15, zmm26, zmm29                           // acc_3_0
   vpdpbusd zmm16, zmm28, zmm29                           // acc_3_1
-  vpbroadcastd zmm26, dword ptr [r13 + 96]               // a_0
+  vpbroadcastd zmm26, dword ptr [r12 + 96]               // a_0
   vpdpbusd zmm17, zmm25, zmm26                           // acc_0_0
   vpdpbusd zmm18, zmm27, zmm26                           // acc_0_1
-  vpbroadcastd zmm26, dword ptr [r13 + 100]              // a_1
+  vpbroadcastd zmm26, dword ptr [r12 + 100]              // a_1
   vpdpbusd zmm19, zmm25, zmm26                           // acc_1_0
   vpdpbusd zmm20, zmm27, zmm26                           // acc_1_1
-  vpbroadcastd zmm26, dword ptr [r13 + 104]              // a_2
+  vpbroadcastd zmm26, dword ptr [r12 + 104]              // a_2
   vpdpbusd zmm21, zmm25, zmm26                           // acc_2_0
   vpdpbusd zmm22, zmm27, zmm26                           // acc_2_1
-  vpbroadcastd zmm26, dword ptr [r13 + 108]              // a_3
+  vpbroadcastd zmm26, dword ptr [r12 + 108]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  prefetcht1 byte ptr [rbx + 384]                        // ahead
-  prefetcht1 byte ptr [rbx + 448]                        // ahead
-  prefetcht1 byte ptr [rbx + 512]                        // ahead
-  vmovdqu64 zmm25, zmmword ptr [r14 + 384]               // raw_0
+  prefetcht1 byte ptr [r11 + 384]                        // ahead
+  prefetcht1 byte ptr [r11 + 448]                        // ahead
+  prefetcht1 byte ptr [r11 + 512]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 384]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r14 + 448]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 448]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
-  vpbroadcastd zmm29, dword ptr [r13 + 48]               // a_0
+  vpbroadcastd zmm29, dword ptr [r12 + 48]               // a_0
   vpdpbusd zmm9, zmm26, zmm29                            // acc_0_0
   vpdpbusd zmm10, zmm28, zmm29                           // acc_0_1
-  vpbroadcastd zmm29, dword ptr [r13 + 52]               // a_1
+  vpbroadcastd zmm29, dword ptr [r12 + 52]               // a_1
   vpdpbusd zmm11, zmm26, zmm29                           // acc_1_0
   vpdpbusd zmm12, zmm28, zmm29                           // acc_1_1
-  vpbroadcastd zmm29, dword ptr [r13 + 56]               // a_2
+  vpbroadcastd zmm29, dword ptr [r12 + 56]               // a_2
   vpdpbusd zmm13, zmm26, zmm29                           // acc_2_0
   vpdpbusd zmm14, zmm28, zmm29                           // acc_2_1
-  vpbroadcastd zmm29, dword ptr [r13 + 60]               // a_3
+  vpbroadcastd zmm29, dword ptr [r12 + 60]               // a_3
   vpdpbusd zmm15, zmm26, zmm29                           // acc_3_0
   vpdpbusd zmm16, zmm28, zmm29                           // acc_3_1
-  vpbroadcastd zmm26, dword ptr [r13 + 112]              // a_0
+  vpbroadcastd zmm26, dword ptr [r12 + 112]              // a_0
   vpdpbusd zmm17, zmm25, zmm26                           // acc_0_0
   vpdpbusd zmm18, zmm27, zmm26                           // acc_0_1
-  vpbroadcastd zmm26, dword ptr [r13 + 116]              // a_1
+  vpbroadcastd zmm26, dword ptr [r12 + 116]              // a_1
   vpdpbusd zmm19, zmm25, zmm26                           // acc_1_0
   vpdpbusd zmm20, zmm27, zmm26                           // acc_1_1
-  vpbroadcastd zmm26, dword ptr [r13 + 120]              // a_2
+  vpbroadcastd zmm26, dword ptr [r12 + 120]              // a_2
   vpdpbusd zmm21, zmm25, zmm26                           // acc_2_0
   vpdpbusd zmm22, zmm27, zmm26                           // acc_2_1
-  vpbroadcastd zmm26, dword ptr [r13 + 124]              // a_3
+  vpbroadcastd zmm26, dword ptr [r12 + 124]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu32 ymm25, ymmword ptr [r14 + 512]               // scale
+  vmovdqu32 ymm25, ymmword ptr [r13 + 512]               // scale
   vcvtph2ps zmm25, ymm25                                 // scale_0
-  vmovdqu32 ymm26, ymmword ptr [r14 + 544]               // scale
+  vmovdqu32 ymm26, ymmword ptr [r13 + 544]               // scale
   vcvtph2ps zmm26, ymm26                                 // scale_1
   vpaddd zmm9, zmm9, zmm17                               // sum_0
   vpaddd zmm10, zmm10, zmm18                             // sum_1
@@ -367,14 +383,14 @@ L(k):
   vcvtdq2ps zmm14, zmm14                                 // real
   vcvtdq2ps zmm15, zmm15                                 // real
   vcvtdq2ps zmm16, zmm16                                 // real
-  vmulps zmm9, zmm9, dword ptr [r13 + 144]{1to16}        // real
-  vmulps zmm10, zmm10, dword ptr [r13 + 144]{1to16}      // real
-  vmulps zmm11, zmm11, dword ptr [r13 + 148]{1to16}      // real
-  vmulps zmm12, zmm12, dword ptr [r13 + 148]{1to16}      // real
-  vmulps zmm13, zmm13, dword ptr [r13 + 152]{1to16}      // real
-  vmulps zmm14, zmm14, dword ptr [r13 + 152]{1to16}      // real
-  vmulps zmm15, zmm15, dword ptr [r13 + 156]{1to16}      // real
-  vmulps zmm16, zmm16, dword ptr [r13 + 156]{1to16}      // real
+  vmulps zmm9, zmm9, dword ptr [r12 + 144]{1to16}        // real
+  vmulps zmm10, zmm10, dword ptr [r12 + 144]{1to16}      // real
+  vmulps zmm11, zmm11, dword ptr [r12 + 148]{1to16}      // real
+  vmulps zmm12, zmm12, dword ptr [r12 + 148]{1to16}      // real
+  vmulps zmm13, zmm13, dword ptr [r12 + 152]{1to16}      // real
+  vmulps zmm14, zmm14, dword ptr [r12 + 152]{1to16}      // real
+  vmulps zmm15, zmm15, dword ptr [r12 + 156]{1to16}      // real
+  vmulps zmm16, zmm16, dword ptr [r12 + 156]{1to16}      // real
   vfmadd231ps zmm1, zmm9, zmm25                          // f_0
   vfmadd231ps zmm2, zmm10, zmm26                         // f_1
   vfmadd231ps zmm3, zmm11, zmm25                         // f_2
@@ -383,42 +399,59 @@ L(k):
   vfmadd231ps zmm6, zmm14, zmm26                         // f_5
   vfmadd231ps zmm7, zmm15, zmm25                         // f_6
   vfmadd231ps zmm8, zmm16, zmm26                         // f_7
-  lea r13, [r13 + 160]
-  lea r14, [r14 + 576]
-  lea rbx, [rbx + rsi]                                   // ahead
-  sub r12, 1                                             // next k
+  lea r12, [r12 + 160]
+  lea r13, [r13 + 576]
+  lea r11, [r11 + rsi]                                   // ahead
+  sub rbp, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov qword ptr [rsp + 8], rbx                           // ahead, kept in the frame
-  lea rbx, [rdi + 8*15]                                  // clamp
-  vpbroadcastd zmm0, dword ptr [rbx + 0]                 // min
-  vpbroadcastd zmm9, dword ptr [rbx + 4]                 // max
-  mov rbx, 4294967295
-  vpbroadcastd zmm10, ebx                                // ones
+  mov qword ptr [rsp + 8], r11                           // ahead, kept in the frame
+  lea r11, [rdi + 8*15]                                  // clamp
+  vpbroadcastd zmm0, dword ptr [r11 + 0]                 // min
+  vpbroadcastd zmm9, dword ptr [r11 + 4]                 // max
+  mov r11, 4294967295
+  vpbroadcastd zmm10, r11d                               // ones
   vpsrld zmm10, zmm10, 17                                // below_half
-  mov rbx, 32
-  mov r12, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r13, [r10 + r12]
-  cmp rbp, 1                                             // dst_1
-  cmovbe r13, r10
-  lea r14, [r13 + r12]
-  cmp rbp, 2                                             // dst_2
-  cmovbe r14, r13
-  lea r12, [r14 + r12]
-  cmp rbp, 3                                             // dst_3
-  cmovbe r12, r14
-  shr r11, 5
-  imul r11, r11, 576
-  lea r11, [r11 + 128]
-  lea r11, [rdx + r11]                                   // field
-  cmp r8, rbx                                            // unless n_left at_least 
+  mov r11, 32
+  mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r12, 1
+  mov r13, rbx                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [r9 + rbp]
+  test r13, r13                                          // dst_1
+  cmovz r12, r9
+  mov r13, 2
+  mov r14, rbx                                           // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea r13, [r12 + rbp]
+  test r14, r14                                          // dst_2
+  cmovz r13, r12
+  mov r14, 3
+  mov r15, rbx                                           // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea rbp, [r13 + rbp]
+  test r15, r15                                          // dst_3
+  cmovz rbp, r13
+  shr r10, 5
+  mov r14, 576
+  imul r10, r14
+  lea r10, [r10 + 128]
+  lea r10, [rdx + r10]                                   // field
+  mov r14, qword ptr [rsp + 16]                          // n_left
+  cmp r14, r11                                           // unless n_left at_least 
   jb L(if_else)
-  mov rbx, qword ptr [rdi + 8*14]                        // bias
-  lea r15, [rbx + rcx]
-  test rbx, rbx                                          // bias
-  cmovz r15, r11
-  vmovdqu64 zmm11, zmmword ptr [r15 + 0]                 // bias
-  vmovdqu64 zmm12, zmmword ptr [r15 + 64]                // bias
+  mov r11, qword ptr [rdi + 8*14]                        // bias
+  lea r14, [r11 + rcx]
+  test r11, r11                                          // bias
+  cmovz r14, r10
+  vmovdqu64 zmm11, zmmword ptr [r14 + 0]                 // bias
+  vmovdqu64 zmm12, zmmword ptr [r14 + 64]                // bias
   vaddps zmm7, zmm7, zmm11                               // out
   vmaxps zmm7, zmm0, zmm7                                // out
   vminps zmm7, zmm9, zmm7                                // out
@@ -433,7 +466,7 @@ L(k_done):
   vminps zmm7, zmm13, zmm7                               // out
   vpsrld zmm7, zmm7, 16                                  // out_3_0
   vpmovdw ymm7, zmm7
-  vmovdqu32 ymmword ptr [r12 + 0], ymm7                  // out_3_0
+  vmovdqu32 ymmword ptr [rbp + 0], ymm7                  // out_3_0
   vaddps zmm7, zmm8, zmm12                               // out
   vmaxps zmm7, zmm0, zmm7                                // out
   vminps zmm7, zmm9, zmm7                                // out
@@ -448,7 +481,7 @@ L(k_done):
   vminps zmm7, zmm8, zmm7                                // out
   vpsrld zmm7, zmm7, 16                                  // out_3_1
   vpmovdw ymm7, zmm7
-  vmovdqu32 ymmword ptr [r12 + 32], ymm7                 // out_3_1
+  vmovdqu32 ymmword ptr [rbp + 32], ymm7                 // out_3_1
   vaddps zmm5, zmm5, zmm11                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm9, zmm5                                // out
@@ -463,7 +496,7 @@ L(k_done):
   vminps zmm5, zmm7, zmm5                                // out
   vpsrld zmm5, zmm5, 16                                  // out_2_0
   vpmovdw ymm5, zmm5
-  vmovdqu32 ymmword ptr [r14 + 0], ymm5                  // out_2_0
+  vmovdqu32 ymmword ptr [r13 + 0], ymm5                  // out_2_0
   vaddps zmm5, zmm6, zmm12                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm9, zmm5                                // out
@@ -478,7 +511,7 @@ L(k_done):
   vminps zmm5, zmm6, zmm5                                // out
   vpsrld zmm5, zmm5, 16                                  // out_2_1
   vpmovdw ymm5, zmm5
-  vmovdqu32 ymmword ptr [r14 + 32], ymm5                 // out_2_1
+  vmovdqu32 ymmword ptr [r13 + 32], ymm5                 // out_2_1
   vaddps zmm3, zmm3, zmm11                               // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm9, zmm3                                // out
@@ -493,7 +526,7 @@ L(k_done):
   vminps zmm3, zmm5, zmm3                                // out
   vpsrld zmm3, zmm3, 16                                  // out_1_0
   vpmovdw ymm3, zmm3
-  vmovdqu32 ymmword ptr [r13 + 0], ymm3                  // out_1_0
+  vmovdqu32 ymmword ptr [r12 + 0], ymm3                  // out_1_0
   vaddps zmm3, zmm4, zmm12                               // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm9, zmm3                                // out
@@ -508,7 +541,7 @@ L(k_done):
   vminps zmm3, zmm4, zmm3                                // out
   vpsrld zmm3, zmm3, 16                                  // out_1_1
   vpmovdw ymm3, zmm3
-  vmovdqu32 ymmword ptr [r13 + 32], ymm3                 // out_1_1
+  vmovdqu32 ymmword ptr [r12 + 32], ymm3                 // out_1_1
   vaddps zmm1, zmm1, zmm11                               // out
   vmaxps zmm1, zmm0, zmm1                                // out
   vminps zmm1, zmm9, zmm1                                // out
@@ -523,7 +556,7 @@ L(k_done):
   vminps zmm1, zmm3, zmm1                                // out
   vpsrld zmm1, zmm1, 16                                  // out_0_0
   vpmovdw ymm1, zmm1
-  vmovdqu32 ymmword ptr [r10 + 0], ymm1                  // out_0_0
+  vmovdqu32 ymmword ptr [r9 + 0], ymm1                   // out_0_0
   vaddps zmm1, zmm2, zmm12                               // out
   vmaxps zmm0, zmm0, zmm1                                // out
   vminps zmm0, zmm9, zmm0                                // out
@@ -538,33 +571,33 @@ L(k_done):
   vminps zmm0, zmm1, zmm0                                // out
   vpsrld zmm0, zmm0, 16                                  // out_0_1
   vpmovdw ymm0, zmm0
-  vmovdqu32 ymmword ptr [r10 + 32], ymm0                 // out_0_1
+  vmovdqu32 ymmword ptr [r9 + 32], ymm0                  // out_0_1
   jmp L(if_done)
 L(if_else):
-  mov rbx, 16
-  mov r15, r8                                            // n_left
-  cmp r15, rbx
-  cmova r15, rbx
-  mov rbx, -1
-  bzhi rbx, rbx, r15
-  kmovw k1, ebx                                          // columns
-  mov rbx, 16
-  mov r15, r8                                            // n_left
-  cmp r15, rbx
-  cmovb r15, rbx
-  sub r15, rbx
-  mov rbx, 16
-  cmp r15, rbx
-  cmova r15, rbx
-  mov rbx, -1
-  bzhi rbx, rbx, r15
-  kmovw k2, ebx                                          // columns
-  mov rbx, qword ptr [rdi + 8*14]                        // bias
-  lea r15, [rbx + rcx]
-  test rbx, rbx                                          // bias
-  cmovz r15, r11
-  vmovdqu32 zmm11{k1}{z}, zmmword ptr [r15 + 0]          // bias
-  vmovdqu32 zmm12{k2}{z}, zmmword ptr [r15 + 64]         // bias
+  mov r11, 16
+  mov r14, qword ptr [rsp + 16]                          // n_left
+  cmp r14, r11
+  cmova r14, r11
+  mov r11, -1
+  bzhi r11, r11, r14
+  kmovw k1, r11d                                         // columns
+  mov r11, 16
+  mov r14, qword ptr [rsp + 16]                          // n_left
+  cmp r14, r11
+  cmovb r14, r11
+  sub r14, r11
+  mov r11, 16
+  cmp r14, r11
+  cmova r14, r11
+  mov r11, -1
+  bzhi r11, r11, r14
+  kmovw k2, r11d                                         // columns
+  mov r11, qword ptr [rdi + 8*14]                        // bias
+  lea r14, [r11 + rcx]
+  test r11, r11                                          // bias
+  cmovz r14, r10
+  vmovdqu32 zmm11{k1}{z}, zmmword ptr [r14 + 0]          // bias
+  vmovdqu32 zmm12{k2}{z}, zmmword ptr [r14 + 64]         // bias
   vaddps zmm7, zmm7, zmm11                               // out
   vmaxps zmm7, zmm0, zmm7                                // out
   vminps zmm7, zmm9, zmm7                                // out
@@ -579,7 +612,7 @@ L(if_else):
   vminps zmm7, zmm13, zmm7                               // out
   vpsrld zmm7, zmm7, 16                                  // out_3_0
   vpmovdw ymm7, zmm7
-  vmovdqu16 ymmword ptr [r12 + 0]{k1}, ymm7              // out_3_0
+  vmovdqu16 ymmword ptr [rbp + 0]{k1}, ymm7              // out_3_0
   vaddps zmm7, zmm8, zmm12                               // out
   vmaxps zmm7, zmm0, zmm7                                // out
   vminps zmm7, zmm9, zmm7                                // out
@@ -594,7 +627,7 @@ L(if_else):
   vminps zmm7, zmm8, zmm7                                // out
   vpsrld zmm7, zmm7, 16                                  // out_3_1
   vpmovdw ymm7, zmm7
-  vmovdqu16 ymmword ptr [r12 + 32]{k2}, ymm7             // out_3_1
+  vmovdqu16 ymmword ptr [rbp + 32]{k2}, ymm7             // out_3_1
   vaddps zmm5, zmm5, zmm11                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm9, zmm5                                // out
@@ -609,7 +642,7 @@ L(if_else):
   vminps zmm5, zmm7, zmm5                                // out
   vpsrld zmm5, zmm5, 16                                  // out_2_0
   vpmovdw ymm5, zmm5
-  vmovdqu16 ymmword ptr [r14 + 0]{k1}, ymm5              // out_2_0
+  vmovdqu16 ymmword ptr [r13 + 0]{k1}, ymm5              // out_2_0
   vaddps zmm5, zmm6, zmm12                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm9, zmm5                                // out
@@ -624,7 +657,7 @@ L(if_else):
   vminps zmm5, zmm6, zmm5                                // out
   vpsrld zmm5, zmm5, 16                                  // out_2_1
   vpmovdw ymm5, zmm5
-  vmovdqu16 ymmword ptr [r14 + 32]{k2}, ymm5             // out_2_1
+  vmovdqu16 ymmword ptr [r13 + 32]{k2}, ymm5             // out_2_1
   vaddps zmm3, zmm3, zmm11                               // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm9, zmm3                                // out
@@ -639,7 +672,7 @@ L(if_else):
   vminps zmm3, zmm5, zmm3                                // out
   vpsrld zmm3, zmm3, 16                                  // out_1_0
   vpmovdw ymm3, zmm3
-  vmovdqu16 ymmword ptr [r13 + 0]{k1}, ymm3              // out_1_0
+  vmovdqu16 ymmword ptr [r12 + 0]{k1}, ymm3              // out_1_0
   vaddps zmm3, zmm4, zmm12                               // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm9, zmm3                                // out
@@ -654,7 +687,7 @@ L(if_else):
   vminps zmm3, zmm4, zmm3                                // out
   vpsrld zmm3, zmm3, 16                                  // out_1_1
   vpmovdw ymm3, zmm3
-  vmovdqu16 ymmword ptr [r13 + 32]{k2}, ymm3             // out_1_1
+  vmovdqu16 ymmword ptr [r12 + 32]{k2}, ymm3             // out_1_1
   vaddps zmm1, zmm1, zmm11                               // out
   vmaxps zmm1, zmm0, zmm1                                // out
   vminps zmm1, zmm9, zmm1                                // out
@@ -669,7 +702,7 @@ L(if_else):
   vminps zmm1, zmm3, zmm1                                // out
   vpsrld zmm1, zmm1, 16                                  // out_0_0
   vpmovdw ymm1, zmm1
-  vmovdqu16 ymmword ptr [r10 + 0]{k1}, ymm1              // out_0_0
+  vmovdqu16 ymmword ptr [r9 + 0]{k1}, ymm1               // out_0_0
   vaddps zmm1, zmm2, zmm12                               // out
   vmaxps zmm0, zmm0, zmm1                                // out
   vminps zmm0, zmm9, zmm0                                // out
@@ -684,24 +717,25 @@ L(if_else):
   vminps zmm0, zmm1, zmm0                                // out
   vpsrld zmm0, zmm0, 16                                  // out_0_1
   vpmovdw ymm0, zmm0
-  vmovdqu16 ymmword ptr [r10 + 32]{k2}, ymm0             // out_0_1
+  vmovdqu16 ymmword ptr [r9 + 32]{k2}, ymm0              // out_0_1
 L(if_done):
-  mov r11, qword ptr [rdi + 8*13]                        // dst_stride
-  mov rbx, 4
-  imul r11, rbx
-  mov rbx, 4
-  cmp rbp, rbx
-  cmovb rbp, rbx
-  sub rbp, rbx
-  lea r10, [r10 + r11]
-  mov r11, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov rbx, qword ptr [rsp + 0]                           // lhs_panel
-  lea r11, [rbx + r11]
-  mov rbx, qword ptr [rsp + 8]                           // ahead
-  sub r9, 4                                              // next m
+  mov r10, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r11, 4
+  imul r10, r11
+  mov r11, 4
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r9, [r9 + r10]
+  mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
+  mov r11, qword ptr [rsp + 0]                           // lhs_panel
+  lea r10, [r11 + r10]
+  mov r11, qword ptr [rsp + 8]                           // ahead
+  sub r8, 4                                              // next m
   ja L(m)
 L(m_done):
   mov r9, 32
+  mov r8, qword ptr [rsp + 16]                           // n_left
   cmp r8, r9
   cmovb r8, r9
   sub r8, r9
@@ -712,12 +746,12 @@ L(m_done):
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 16]
-  mov rbp, qword ptr [rsp + 24]
-  mov r12, qword ptr [rsp + 32]
-  mov r13, qword ptr [rsp + 40]
-  mov r14, qword ptr [rsp + 48]
-  mov r15, qword ptr [rsp + 56]
+  mov rbx, qword ptr [rsp + 24]
+  mov rbp, qword ptr [rsp + 32]
+  mov r12, qword ptr [rsp + 40]
+  mov r13, qword ptr [rsp + 48]
+  mov r14, qword ptr [rsp + 56]
+  mov r15, qword ptr [rsp + 64]
   add rsp, 72
   .cfi_def_cfa_offset 8
   vzeroupper
@@ -725,25 +759,25 @@ L(n_done):
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 16]
-  mov rdi, qword ptr [rsp + 24]
-  mov rbx, qword ptr [rsp + 32]
-  mov rbp, qword ptr [rsp + 40]
-  mov r12, qword ptr [rsp + 48]
-  mov r13, qword ptr [rsp + 56]
-  mov r14, qword ptr [rsp + 64]
-  mov r15, qword ptr [rsp + 72]
-  vmovaps xmm6, xmmword ptr [rsp + 80]
-  vmovaps xmm7, xmmword ptr [rsp + 96]
-  vmovaps xmm8, xmmword ptr [rsp + 112]
-  vmovaps xmm9, xmmword ptr [rsp + 128]
-  vmovaps xmm10, xmmword ptr [rsp + 144]
-  vmovaps xmm11, xmmword ptr [rsp + 160]
-  vmovaps xmm12, xmmword ptr [rsp + 176]
-  vmovaps xmm13, xmmword ptr [rsp + 192]
-  vmovaps xmm14, xmmword ptr [rsp + 208]
-  vmovaps xmm15, xmmword ptr [rsp + 224]
-  add rsp, 248
+  mov rsi, qword ptr [rsp + 24]
+  mov rdi, qword ptr [rsp + 32]
+  mov rbx, qword ptr [rsp + 40]
+  mov rbp, qword ptr [rsp + 48]
+  mov r12, qword ptr [rsp + 56]
+  mov r13, qword ptr [rsp + 64]
+  mov r14, qword ptr [rsp + 72]
+  mov r15, qword ptr [rsp + 80]
+  vmovaps xmm6, xmmword ptr [rsp + 96]
+  vmovaps xmm7, xmmword ptr [rsp + 112]
+  vmovaps xmm8, xmmword ptr [rsp + 128]
+  vmovaps xmm9, xmmword ptr [rsp + 144]
+  vmovaps xmm10, xmmword ptr [rsp + 160]
+  vmovaps xmm11, xmmword ptr [rsp + 176]
+  vmovaps xmm12, xmmword ptr [rsp + 192]
+  vmovaps xmm13, xmmword ptr [rsp + 208]
+  vmovaps xmm14, xmmword ptr [rsp + 224]
+  vmovaps xmm15, xmmword ptr [rsp + 240]
+  add rsp, 264
   ret
   .seh_endproc
 #endif

@@ -12,7 +12,7 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx rhs_panel  rsi dst_tile  rdi args  r8 k  r9 m_left  r10 lhs_3
+//  rax n_left  rcx m_left  rdx dst_tile  rsi lhs_panel  rdi args  r8 m_left  r9 k  r10 lhs_3
 //  r11 lhs_1  rbx lhs_2  rbp k_left  r12 rhs_prefetch  r13 lhs_panel  r14 rhs_panel  r15 ahead
 //  ymm0 acc_0_0 ...  ymm1 acc_0_1 ...  ymm2 acc_1_0 ...  ymm3 acc_1_1 ...  ymm4 acc_2_0 ...
 //  ymm5 acc_2_1 ...  ymm6 acc_3_0 ...  ymm7 acc_3_1 ...  ymm8 w_0  ymm9 w_1  ymm10 a_0 ...
@@ -103,43 +103,71 @@ tw_matmul_clamp_f16_f32_f16p16x1_4x16_avx2_u4_near_asm:
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
-  mov qword ptr [rsp + 8], rsi                           // n_left, kept in the frame
+  mov qword ptr [rsp + 16], rdx                          // rhs_panel, kept in the frame
+  mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
+  mov qword ptr [rsp + 0], rsi                           // n_left, kept in the frame
   mov rcx, qword ptr [rdi + 8*1]                         // m_left
-  mov rsi, qword ptr [rdi + 8*12]                        // dst
-  mov r8, qword ptr [rsp + 16]                           // column_bytes
-  shr r8, 1                                              // dst_bytes
-  lea rsi, [rsi + r8]                                    // dst_tile
-  mov r8, qword ptr [rdi + 8*5]                          // lhs_panel
-  mov r9, rcx                                            // m_left
+  mov rdx, qword ptr [rdi + 8*12]                        // dst
+  mov rsi, qword ptr [rsp + 8]                           // column_bytes
+  shr rsi, 1                                             // dst_bytes
+  lea rdx, [rdx + rsi]                                   // dst_tile
+  mov rsi, qword ptr [rdi + 8*5]                         // lhs_panel
+  mov r8, rcx                                            // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 0], r8                            // lhs_panel, kept in the frame
-  mov r8, qword ptr [rdi + 8*3]                          // k
+  mov r9, qword ptr [rdi + 8*3]                          // k
   mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov r11, qword ptr [rsp + 0]                           // lhs_panel
-  lea r11, [r11 + r10]
-  mov rbx, qword ptr [rsp + 0]                           // lhs_panel
-  cmp r9, 1                                              // lhs_1
-  cmovbe r11, rbx
+  mov r11, 1
+  mov rbx, r8                                            // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [rsi + r10]
+  test rbx, rbx                                          // lhs_1
+  cmovz r11, rsi
+  mov rbx, 2
+  mov rbp, r8                                            // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
   lea rbx, [r11 + r10]
-  cmp r9, 2                                              // lhs_2
-  cmovbe rbx, r11
+  test rbp, rbp                                          // lhs_2
+  cmovz rbx, r11
+  mov rbp, 3
+  mov r12, r8                                            // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   lea r10, [rbx + r10]
-  cmp r9, 3                                              // lhs_3
-  cmovbe r10, rbx
+  test r12, r12                                          // lhs_3
+  cmovz r10, rbx
   mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r12, [rsi + rbp]
-  cmp r9, 1                                              // dst_1
-  cmovbe r12, rsi
+  mov r12, 1
+  mov r13, r8                                            // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [rdx + rbp]
+  test r13, r13                                          // dst_1
+  cmovz r12, rdx
+  mov r13, 2
+  mov r14, r8                                            // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
   lea r13, [r12 + rbp]
-  cmp r9, 2                                              // dst_2
-  cmovbe r13, r12
+  test r14, r14                                          // dst_2
+  cmovz r13, r12
+  mov r14, 3
+  mov r15, r8                                            // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
   lea rbp, [r13 + rbp]
-  cmp r9, 3                                              // dst_3
-  cmovbe rbp, r13
-  prefetchw byte ptr [rsi + 0]                           // dst_tile
+  test r15, r15                                          // dst_3
+  cmovz rbp, r13
+  prefetchw byte ptr [rdx + 0]                           // dst_tile
   prefetchw byte ptr [r12 + 0]                           // dst_1
   prefetchw byte ptr [r13 + 0]                           // dst_2
   prefetchw byte ptr [rbp + 0]                           // dst_3
@@ -151,11 +179,11 @@ L(m):
   vpxor xmm5, xmm5, xmm5                                 // acc_2_1
   vpxor xmm6, xmm6, xmm6                                 // acc_3_0
   vpxor xmm7, xmm7, xmm7                                 // acc_3_1
-  mov rbp, r8                                            // k
+  mov rbp, r9                                            // k
   shr rbp, 2                                             // k_steps
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  mov r13, qword ptr [rsp + 0]                           // lhs_panel
-  mov r14, rdx                                           // rhs_panel
+  mov r13, rsi                                           // lhs_panel
+  mov r14, qword ptr [rsp + 16]                          // rhs_panel
   test rbp, rbp
   jz L(k_done)
   .balign 64
@@ -235,7 +263,7 @@ L(k):
   sub rbp, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov rbp, r8                                            // k
+  mov rbp, r9                                            // k
   and rbp, 3                                             // k_rest
   test rbp, rbp
   jz L(k_rest_done)
@@ -269,25 +297,42 @@ L(k_rest_done):
   vpbroadcastd ymm9, dword ptr [r10 + 4]                 // max
   mov r10, 16
   mov r11, qword ptr [rdi + 8*13]                        // dst_stride
-  lea rbx, [rsi + r11]
-  cmp r9, 1                                              // dst_1
-  cmovbe rbx, rsi
+  mov rbx, 1
+  mov rbp, r8                                            // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [rdx + r11]
+  test rbp, rbp                                          // dst_1
+  cmovz rbx, rdx
+  mov rbp, 2
+  mov r12, r8                                            // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   lea rbp, [rbx + r11]
-  cmp r9, 2                                              // dst_2
-  cmovbe rbp, rbx
+  test r12, r12                                          // dst_2
+  cmovz rbp, rbx
+  mov r12, 3
+  mov r13, r8                                            // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
   lea r11, [rbp + r11]
-  cmp r9, 3                                              // dst_3
-  cmovbe r11, rbp
-  imul r8, r8, 32
-  lea r8, [rdx + r8]                                     // field
-  mov r12, qword ptr [rsp + 8]                           // n_left
+  test r13, r13                                          // dst_3
+  cmovz r11, rbp
+  mov r12, 32
+  imul r9, r12
+  mov r12, qword ptr [rsp + 16]                          // rhs_panel
+  lea r9, [r12 + r9]                                     // field
+  mov r12, qword ptr [rsp + 0]                           // n_left
   cmp r12, r10                                           // unless n_left at_least 
   jb L(if_else)
   mov r10, qword ptr [rdi + 8*14]                        // bias
-  mov r12, qword ptr [rsp + 16]                          // column_bytes
+  mov r12, qword ptr [rsp + 8]                           // column_bytes
   lea r12, [r10 + r12]
   test r10, r10                                          // bias
-  cmovz r12, r8
+  cmovz r12, r9
   vmovdqu ymm10, ymmword ptr [r12 + 0]                   // bias
   vmovdqu ymm11, ymmword ptr [r12 + 32]                  // bias
   vaddps ymm6, ymm6, ymm10                               // out
@@ -324,41 +369,41 @@ L(k_rest_done):
   vmaxps ymm0, ymm8, ymm0                                // out
   vminps ymm0, ymm9, ymm0                                // out
   vcvtps2ph xmm0, ymm0, 0                                // out_0_0
-  vmovdqu xmmword ptr [rsi + 0], xmm0                    // out_0_0
+  vmovdqu xmmword ptr [rdx + 0], xmm0                    // out_0_0
   vaddps ymm0, ymm1, ymm11                               // out
   vmaxps ymm0, ymm8, ymm0                                // out
   vminps ymm0, ymm9, ymm0                                // out
   vcvtps2ph xmm0, ymm0, 0                                // out_0_1
-  vmovdqu xmmword ptr [rsi + 16], xmm0                   // out_0_1
+  vmovdqu xmmword ptr [rdx + 16], xmm0                   // out_0_1
   jmp L(if_done)
 L(if_else):
   mov r10, qword ptr [rdi + 8*14]                        // bias
-  mov r12, qword ptr [rsp + 16]                          // column_bytes
+  mov r12, qword ptr [rsp + 8]                           // column_bytes
   lea r12, [r10 + r12]
   test r10, r10                                          // bias
-  cmovz r12, r8
-  mov r8, 1
-  mov r10, qword ptr [rsp + 8]                           // n_left
-  sub r10, r8
-  mov r8, 0
+  cmovz r12, r9
+  mov r9, 1
+  mov r10, qword ptr [rsp + 0]                           // n_left
+  sub r10, r9
+  mov r9, 0
   mov r13, r10
-  cmp r13, r8
-  cmovb r13, r8
-  sub r13, r8
-  mov r14, qword ptr [rsp + 8]                           // n_left
-  cmp r14, r8
-  cmovb r14, r8
-  sub r14, r8
-  mov r8, r12                                            // bias
+  cmp r13, r9
+  cmovb r13, r9
+  sub r13, r9
+  mov r14, qword ptr [rsp + 0]                           // n_left
+  cmp r14, r9
+  cmovb r14, r9
+  sub r14, r9
+  mov r9, r12                                            // bias
   test r14, r14
-  cmovz r8, r12
-  vpbroadcastd ymm10, dword ptr [r8 + 0]                 // bias
+  cmovz r9, r12
+  vpbroadcastd ymm10, dword ptr [r9 + 0]                 // bias
   mov r14, 1
   mov r15, r13
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [r8 + r15]
+  lea r14, [r9 + r15]
   vpbroadcastd ymm11, dword ptr [r14 + 0]                // one
   vpblendd ymm10, ymm10, ymm11, 2                        // bias
   mov r14, 2
@@ -366,7 +411,7 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [r8 + r15]
+  lea r14, [r9 + r15]
   vpbroadcastd ymm11, dword ptr [r14 + 0]                // one
   vpblendd ymm10, ymm10, ymm11, 4                        // bias
   mov r14, 3
@@ -374,7 +419,7 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [r8 + r15]
+  lea r14, [r9 + r15]
   vpbroadcastd ymm11, dword ptr [r14 + 0]                // one
   vpblendd ymm10, ymm10, ymm11, 8                        // bias
   mov r14, 4
@@ -382,7 +427,7 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [r8 + r15]
+  lea r14, [r9 + r15]
   vpbroadcastd ymm11, dword ptr [r14 + 0]                // one
   vpblendd ymm10, ymm10, ymm11, 16                       // bias
   mov r14, 5
@@ -390,7 +435,7 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [r8 + r15]
+  lea r14, [r9 + r15]
   vpbroadcastd ymm11, dword ptr [r14 + 0]                // one
   vpblendd ymm10, ymm10, ymm11, 32                       // bias
   mov r14, 6
@@ -398,34 +443,34 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [r8 + r15]
+  lea r14, [r9 + r15]
   vpbroadcastd ymm11, dword ptr [r14 + 0]                // one
   vpblendd ymm10, ymm10, ymm11, 64                       // bias
   mov r14, 7
   cmp r13, r14
   cmova r13, r14
   shl r13, 2
-  lea r8, [r8 + r13]
-  vpbroadcastd ymm11, dword ptr [r8 + 0]                 // one
+  lea r9, [r9 + r13]
+  vpbroadcastd ymm11, dword ptr [r9 + 0]                 // one
   vpblendd ymm10, ymm10, ymm11, 128                      // bias
-  mov r8, 8
-  cmp r10, r8
-  cmovb r10, r8
-  sub r10, r8
-  mov r13, qword ptr [rsp + 8]                           // n_left
-  cmp r13, r8
-  cmovb r13, r8
-  sub r13, r8
-  lea r8, [r12 + 32]
+  mov r9, 8
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
+  mov r13, qword ptr [rsp + 0]                           // n_left
+  cmp r13, r9
+  cmovb r13, r9
+  sub r13, r9
+  lea r9, [r12 + 32]
   test r13, r13
-  cmovz r8, r12
-  vpbroadcastd ymm11, dword ptr [r8 + 0]                 // bias
+  cmovz r9, r12
+  vpbroadcastd ymm11, dword ptr [r9 + 0]                 // bias
   mov r12, 1
   mov r13, r10
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [r8 + r13]
+  lea r12, [r9 + r13]
   vpbroadcastd ymm12, dword ptr [r12 + 0]                // one
   vpblendd ymm11, ymm11, ymm12, 2                        // bias
   mov r12, 2
@@ -433,7 +478,7 @@ L(if_else):
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [r8 + r13]
+  lea r12, [r9 + r13]
   vpbroadcastd ymm12, dword ptr [r12 + 0]                // one
   vpblendd ymm11, ymm11, ymm12, 4                        // bias
   mov r12, 3
@@ -441,7 +486,7 @@ L(if_else):
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [r8 + r13]
+  lea r12, [r9 + r13]
   vpbroadcastd ymm12, dword ptr [r12 + 0]                // one
   vpblendd ymm11, ymm11, ymm12, 8                        // bias
   mov r12, 4
@@ -449,7 +494,7 @@ L(if_else):
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [r8 + r13]
+  lea r12, [r9 + r13]
   vpbroadcastd ymm12, dword ptr [r12 + 0]                // one
   vpblendd ymm11, ymm11, ymm12, 16                       // bias
   mov r12, 5
@@ -457,7 +502,7 @@ L(if_else):
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [r8 + r13]
+  lea r12, [r9 + r13]
   vpbroadcastd ymm12, dword ptr [r12 + 0]                // one
   vpblendd ymm11, ymm11, ymm12, 32                       // bias
   mov r12, 6
@@ -465,15 +510,15 @@ L(if_else):
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [r8 + r13]
+  lea r12, [r9 + r13]
   vpbroadcastd ymm12, dword ptr [r12 + 0]                // one
   vpblendd ymm11, ymm11, ymm12, 64                       // bias
   mov r12, 7
   cmp r10, r12
   cmova r10, r12
   shl r10, 2
-  lea r8, [r8 + r10]
-  vpbroadcastd ymm12, dword ptr [r8 + 0]                 // one
+  lea r9, [r9 + r10]
+  vpbroadcastd ymm12, dword ptr [r9 + 0]                 // one
   vpblendd ymm11, ymm11, ymm12, 128                      // bias
   vaddps ymm6, ymm6, ymm10                               // out
   vmaxps ymm6, ymm8, ymm6                                // out
@@ -507,223 +552,223 @@ L(if_else):
   vmaxps ymm1, ymm8, ymm1                                // out
   vminps ymm1, ymm9, ymm1                                // out
   vcvtps2ph xmm1, ymm1, 0                                // out_0_1
-  mov r8, 1
-  mov r10, qword ptr [rsp + 8]                           // n_left
-  cmp r10, r8                                            // unless n_left at_least 
+  mov r9, 1
+  mov r10, qword ptr [rsp + 0]                           // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_2_done)
   vpextrw word ptr [r11 + 0], xmm6, 0                    // out_3_0
   vpextrw word ptr [rbp + 0], xmm4, 0                    // out_2_0
   vpextrw word ptr [rbx + 0], xmm2, 0                    // out_1_0
-  vpextrw word ptr [rsi + 0], xmm0, 0                    // out_0_0
+  vpextrw word ptr [rdx + 0], xmm0, 0                    // out_0_0
 L(if_2_done):
-  mov r8, 2
-  mov r10, qword ptr [rsp + 8]                           // n_left
-  cmp r10, r8                                            // unless n_left at_least 
+  mov r9, 2
+  mov r10, qword ptr [rsp + 0]                           // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_3_done)
-  lea r8, [r11 + 2]
-  vpextrw word ptr [r8 + 0], xmm6, 1                     // out_3_0
-  lea r8, [rbp + 2]
-  vpextrw word ptr [r8 + 0], xmm4, 1                     // out_2_0
-  lea r8, [rbx + 2]
-  vpextrw word ptr [r8 + 0], xmm2, 1                     // out_1_0
-  lea r8, [rsi + 2]
-  vpextrw word ptr [r8 + 0], xmm0, 1                     // out_0_0
+  lea r9, [r11 + 2]
+  vpextrw word ptr [r9 + 0], xmm6, 1                     // out_3_0
+  lea r9, [rbp + 2]
+  vpextrw word ptr [r9 + 0], xmm4, 1                     // out_2_0
+  lea r9, [rbx + 2]
+  vpextrw word ptr [r9 + 0], xmm2, 1                     // out_1_0
+  lea r9, [rdx + 2]
+  vpextrw word ptr [r9 + 0], xmm0, 1                     // out_0_0
 L(if_3_done):
-  mov r8, 3
-  mov r10, qword ptr [rsp + 8]                           // n_left
-  cmp r10, r8                                            // unless n_left at_least 
+  mov r9, 3
+  mov r10, qword ptr [rsp + 0]                           // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_4_done)
-  lea r8, [r11 + 4]
-  vpextrw word ptr [r8 + 0], xmm6, 2                     // out_3_0
-  lea r8, [rbp + 4]
-  vpextrw word ptr [r8 + 0], xmm4, 2                     // out_2_0
-  lea r8, [rbx + 4]
-  vpextrw word ptr [r8 + 0], xmm2, 2                     // out_1_0
-  lea r8, [rsi + 4]
-  vpextrw word ptr [r8 + 0], xmm0, 2                     // out_0_0
+  lea r9, [r11 + 4]
+  vpextrw word ptr [r9 + 0], xmm6, 2                     // out_3_0
+  lea r9, [rbp + 4]
+  vpextrw word ptr [r9 + 0], xmm4, 2                     // out_2_0
+  lea r9, [rbx + 4]
+  vpextrw word ptr [r9 + 0], xmm2, 2                     // out_1_0
+  lea r9, [rdx + 4]
+  vpextrw word ptr [r9 + 0], xmm0, 2                     // out_0_0
 L(if_4_done):
-  mov r8, 4
-  mov r10, qword ptr [rsp + 8]                           // n_left
-  cmp r10, r8                                            // unless n_left at_least 
+  mov r9, 4
+  mov r10, qword ptr [rsp + 0]                           // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_5_done)
-  lea r8, [r11 + 6]
-  vpextrw word ptr [r8 + 0], xmm6, 3                     // out_3_0
-  lea r8, [rbp + 6]
-  vpextrw word ptr [r8 + 0], xmm4, 3                     // out_2_0
-  lea r8, [rbx + 6]
-  vpextrw word ptr [r8 + 0], xmm2, 3                     // out_1_0
-  lea r8, [rsi + 6]
-  vpextrw word ptr [r8 + 0], xmm0, 3                     // out_0_0
+  lea r9, [r11 + 6]
+  vpextrw word ptr [r9 + 0], xmm6, 3                     // out_3_0
+  lea r9, [rbp + 6]
+  vpextrw word ptr [r9 + 0], xmm4, 3                     // out_2_0
+  lea r9, [rbx + 6]
+  vpextrw word ptr [r9 + 0], xmm2, 3                     // out_1_0
+  lea r9, [rdx + 6]
+  vpextrw word ptr [r9 + 0], xmm0, 3                     // out_0_0
 L(if_5_done):
-  mov r8, 5
-  mov r10, qword ptr [rsp + 8]                           // n_left
-  cmp r10, r8                                            // unless n_left at_least 
+  mov r9, 5
+  mov r10, qword ptr [rsp + 0]                           // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_6_done)
-  lea r8, [r11 + 8]
-  vpextrw word ptr [r8 + 0], xmm6, 4                     // out_3_0
-  lea r8, [rbp + 8]
-  vpextrw word ptr [r8 + 0], xmm4, 4                     // out_2_0
-  lea r8, [rbx + 8]
-  vpextrw word ptr [r8 + 0], xmm2, 4                     // out_1_0
-  lea r8, [rsi + 8]
-  vpextrw word ptr [r8 + 0], xmm0, 4                     // out_0_0
+  lea r9, [r11 + 8]
+  vpextrw word ptr [r9 + 0], xmm6, 4                     // out_3_0
+  lea r9, [rbp + 8]
+  vpextrw word ptr [r9 + 0], xmm4, 4                     // out_2_0
+  lea r9, [rbx + 8]
+  vpextrw word ptr [r9 + 0], xmm2, 4                     // out_1_0
+  lea r9, [rdx + 8]
+  vpextrw word ptr [r9 + 0], xmm0, 4                     // out_0_0
 L(if_6_done):
-  mov r8, 6
-  mov r10, qword ptr [rsp + 8]                           // n_left
-  cmp r10, r8                                            // unless n_left at_least 
+  mov r9, 6
+  mov r10, qword ptr [rsp + 0]                           // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_7_done)
-  lea r8, [r11 + 10]
-  vpextrw word ptr [r8 + 0], xmm6, 5                     // out_3_0
-  lea r8, [rbp + 10]
-  vpextrw word ptr [r8 + 0], xmm4, 5                     // out_2_0
-  lea r8, [rbx + 10]
-  vpextrw word ptr [r8 + 0], xmm2, 5                     // out_1_0
-  lea r8, [rsi + 10]
-  vpextrw word ptr [r8 + 0], xmm0, 5                     // out_0_0
+  lea r9, [r11 + 10]
+  vpextrw word ptr [r9 + 0], xmm6, 5                     // out_3_0
+  lea r9, [rbp + 10]
+  vpextrw word ptr [r9 + 0], xmm4, 5                     // out_2_0
+  lea r9, [rbx + 10]
+  vpextrw word ptr [r9 + 0], xmm2, 5                     // out_1_0
+  lea r9, [rdx + 10]
+  vpextrw word ptr [r9 + 0], xmm0, 5                     // out_0_0
 L(if_7_done):
-  mov r8, 7
-  mov r10, qword ptr [rsp + 8]                           // n_left
-  cmp r10, r8                                            // unless n_left at_least 
+  mov r9, 7
+  mov r10, qword ptr [rsp + 0]                           // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_8_done)
-  lea r8, [r11 + 12]
-  vpextrw word ptr [r8 + 0], xmm6, 6                     // out_3_0
-  lea r8, [rbp + 12]
-  vpextrw word ptr [r8 + 0], xmm4, 6                     // out_2_0
-  lea r8, [rbx + 12]
-  vpextrw word ptr [r8 + 0], xmm2, 6                     // out_1_0
-  lea r8, [rsi + 12]
-  vpextrw word ptr [r8 + 0], xmm0, 6                     // out_0_0
+  lea r9, [r11 + 12]
+  vpextrw word ptr [r9 + 0], xmm6, 6                     // out_3_0
+  lea r9, [rbp + 12]
+  vpextrw word ptr [r9 + 0], xmm4, 6                     // out_2_0
+  lea r9, [rbx + 12]
+  vpextrw word ptr [r9 + 0], xmm2, 6                     // out_1_0
+  lea r9, [rdx + 12]
+  vpextrw word ptr [r9 + 0], xmm0, 6                     // out_0_0
 L(if_8_done):
-  mov r8, 8
-  mov r10, qword ptr [rsp + 8]                           // n_left
-  cmp r10, r8                                            // unless n_left at_least 
+  mov r9, 8
+  mov r10, qword ptr [rsp + 0]                           // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_9_done)
-  lea r8, [r11 + 14]
-  vpextrw word ptr [r8 + 0], xmm6, 7                     // out_3_0
-  lea r8, [rbp + 14]
-  vpextrw word ptr [r8 + 0], xmm4, 7                     // out_2_0
-  lea r8, [rbx + 14]
-  vpextrw word ptr [r8 + 0], xmm2, 7                     // out_1_0
-  lea r8, [rsi + 14]
-  vpextrw word ptr [r8 + 0], xmm0, 7                     // out_0_0
+  lea r9, [r11 + 14]
+  vpextrw word ptr [r9 + 0], xmm6, 7                     // out_3_0
+  lea r9, [rbp + 14]
+  vpextrw word ptr [r9 + 0], xmm4, 7                     // out_2_0
+  lea r9, [rbx + 14]
+  vpextrw word ptr [r9 + 0], xmm2, 7                     // out_1_0
+  lea r9, [rdx + 14]
+  vpextrw word ptr [r9 + 0], xmm0, 7                     // out_0_0
 L(if_9_done):
-  mov r8, 9
-  mov r10, qword ptr [rsp + 8]                           // n_left
-  cmp r10, r8                                            // unless n_left at_least 
+  mov r9, 9
+  mov r10, qword ptr [rsp + 0]                           // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_10_done)
-  lea r8, [r11 + 16]
-  vpextrw word ptr [r8 + 0], xmm7, 0                     // out_3_1
-  lea r8, [rbp + 16]
-  vpextrw word ptr [r8 + 0], xmm5, 0                     // out_2_1
-  lea r8, [rbx + 16]
-  vpextrw word ptr [r8 + 0], xmm3, 0                     // out_1_1
-  lea r8, [rsi + 16]
-  vpextrw word ptr [r8 + 0], xmm1, 0                     // out_0_1
+  lea r9, [r11 + 16]
+  vpextrw word ptr [r9 + 0], xmm7, 0                     // out_3_1
+  lea r9, [rbp + 16]
+  vpextrw word ptr [r9 + 0], xmm5, 0                     // out_2_1
+  lea r9, [rbx + 16]
+  vpextrw word ptr [r9 + 0], xmm3, 0                     // out_1_1
+  lea r9, [rdx + 16]
+  vpextrw word ptr [r9 + 0], xmm1, 0                     // out_0_1
 L(if_10_done):
-  mov r8, 10
-  mov r10, qword ptr [rsp + 8]                           // n_left
-  cmp r10, r8                                            // unless n_left at_least 
+  mov r9, 10
+  mov r10, qword ptr [rsp + 0]                           // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_11_done)
-  lea r8, [r11 + 18]
-  vpextrw word ptr [r8 + 0], xmm7, 1                     // out_3_1
-  lea r8, [rbp + 18]
-  vpextrw word ptr [r8 + 0], xmm5, 1                     // out_2_1
-  lea r8, [rbx + 18]
-  vpextrw word ptr [r8 + 0], xmm3, 1                     // out_1_1
-  lea r8, [rsi + 18]
-  vpextrw word ptr [r8 + 0], xmm1, 1                     // out_0_1
+  lea r9, [r11 + 18]
+  vpextrw word ptr [r9 + 0], xmm7, 1                     // out_3_1
+  lea r9, [rbp + 18]
+  vpextrw word ptr [r9 + 0], xmm5, 1                     // out_2_1
+  lea r9, [rbx + 18]
+  vpextrw word ptr [r9 + 0], xmm3, 1                     // out_1_1
+  lea r9, [rdx + 18]
+  vpextrw word ptr [r9 + 0], xmm1, 1                     // out_0_1
 L(if_11_done):
-  mov r8, 11
-  mov r10, qword ptr [rsp + 8]                           // n_left
-  cmp r10, r8                                            // unless n_left at_least 
+  mov r9, 11
+  mov r10, qword ptr [rsp + 0]                           // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_12_done)
-  lea r8, [r11 + 20]
-  vpextrw word ptr [r8 + 0], xmm7, 2                     // out_3_1
-  lea r8, [rbp + 20]
-  vpextrw word ptr [r8 + 0], xmm5, 2                     // out_2_1
-  lea r8, [rbx + 20]
-  vpextrw word ptr [r8 + 0], xmm3, 2                     // out_1_1
-  lea r8, [rsi + 20]
-  vpextrw word ptr [r8 + 0], xmm1, 2                     // out_0_1
+  lea r9, [r11 + 20]
+  vpextrw word ptr [r9 + 0], xmm7, 2                     // out_3_1
+  lea r9, [rbp + 20]
+  vpextrw word ptr [r9 + 0], xmm5, 2                     // out_2_1
+  lea r9, [rbx + 20]
+  vpextrw word ptr [r9 + 0], xmm3, 2                     // out_1_1
+  lea r9, [rdx + 20]
+  vpextrw word ptr [r9 + 0], xmm1, 2                     // out_0_1
 L(if_12_done):
-  mov r8, 12
-  mov r10, qword ptr [rsp + 8]                           // n_left
-  cmp r10, r8                                            // unless n_left at_least 
+  mov r9, 12
+  mov r10, qword ptr [rsp + 0]                           // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_13_done)
-  lea r8, [r11 + 22]
-  vpextrw word ptr [r8 + 0], xmm7, 3                     // out_3_1
-  lea r8, [rbp + 22]
-  vpextrw word ptr [r8 + 0], xmm5, 3                     // out_2_1
-  lea r8, [rbx + 22]
-  vpextrw word ptr [r8 + 0], xmm3, 3                     // out_1_1
-  lea r8, [rsi + 22]
-  vpextrw word ptr [r8 + 0], xmm1, 3                     // out_0_1
+  lea r9, [r11 + 22]
+  vpextrw word ptr [r9 + 0], xmm7, 3                     // out_3_1
+  lea r9, [rbp + 22]
+  vpextrw word ptr [r9 + 0], xmm5, 3                     // out_2_1
+  lea r9, [rbx + 22]
+  vpextrw word ptr [r9 + 0], xmm3, 3                     // out_1_1
+  lea r9, [rdx + 22]
+  vpextrw word ptr [r9 + 0], xmm1, 3                     // out_0_1
 L(if_13_done):
-  mov r8, 13
-  mov r10, qword ptr [rsp + 8]                           // n_left
-  cmp r10, r8                                            // unless n_left at_least 
+  mov r9, 13
+  mov r10, qword ptr [rsp + 0]                           // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_14_done)
-  lea r8, [r11 + 24]
-  vpextrw word ptr [r8 + 0], xmm7, 4                     // out_3_1
-  lea r8, [rbp + 24]
-  vpextrw word ptr [r8 + 0], xmm5, 4                     // out_2_1
-  lea r8, [rbx + 24]
-  vpextrw word ptr [r8 + 0], xmm3, 4                     // out_1_1
-  lea r8, [rsi + 24]
-  vpextrw word ptr [r8 + 0], xmm1, 4                     // out_0_1
+  lea r9, [r11 + 24]
+  vpextrw word ptr [r9 + 0], xmm7, 4                     // out_3_1
+  lea r9, [rbp + 24]
+  vpextrw word ptr [r9 + 0], xmm5, 4                     // out_2_1
+  lea r9, [rbx + 24]
+  vpextrw word ptr [r9 + 0], xmm3, 4                     // out_1_1
+  lea r9, [rdx + 24]
+  vpextrw word ptr [r9 + 0], xmm1, 4                     // out_0_1
 L(if_14_done):
-  mov r8, 14
-  mov r10, qword ptr [rsp + 8]                           // n_left
-  cmp r10, r8                                            // unless n_left at_least 
+  mov r9, 14
+  mov r10, qword ptr [rsp + 0]                           // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_15_done)
-  lea r8, [r11 + 26]
-  vpextrw word ptr [r8 + 0], xmm7, 5                     // out_3_1
-  lea r8, [rbp + 26]
-  vpextrw word ptr [r8 + 0], xmm5, 5                     // out_2_1
-  lea r8, [rbx + 26]
-  vpextrw word ptr [r8 + 0], xmm3, 5                     // out_1_1
-  lea r8, [rsi + 26]
-  vpextrw word ptr [r8 + 0], xmm1, 5                     // out_0_1
+  lea r9, [r11 + 26]
+  vpextrw word ptr [r9 + 0], xmm7, 5                     // out_3_1
+  lea r9, [rbp + 26]
+  vpextrw word ptr [r9 + 0], xmm5, 5                     // out_2_1
+  lea r9, [rbx + 26]
+  vpextrw word ptr [r9 + 0], xmm3, 5                     // out_1_1
+  lea r9, [rdx + 26]
+  vpextrw word ptr [r9 + 0], xmm1, 5                     // out_0_1
 L(if_15_done):
-  mov r8, 15
-  mov r10, qword ptr [rsp + 8]                           // n_left
-  cmp r10, r8                                            // unless n_left at_least 
+  mov r9, 15
+  mov r10, qword ptr [rsp + 0]                           // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_16_done)
-  lea r8, [r11 + 28]
-  vpextrw word ptr [r8 + 0], xmm7, 6                     // out_3_1
-  lea r8, [rbp + 28]
-  vpextrw word ptr [r8 + 0], xmm5, 6                     // out_2_1
-  lea r8, [rbx + 28]
-  vpextrw word ptr [r8 + 0], xmm3, 6                     // out_1_1
-  lea r8, [rsi + 28]
-  vpextrw word ptr [r8 + 0], xmm1, 6                     // out_0_1
+  lea r9, [r11 + 28]
+  vpextrw word ptr [r9 + 0], xmm7, 6                     // out_3_1
+  lea r9, [rbp + 28]
+  vpextrw word ptr [r9 + 0], xmm5, 6                     // out_2_1
+  lea r9, [rbx + 28]
+  vpextrw word ptr [r9 + 0], xmm3, 6                     // out_1_1
+  lea r9, [rdx + 28]
+  vpextrw word ptr [r9 + 0], xmm1, 6                     // out_0_1
 L(if_16_done):
 L(if_done):
-  mov r8, qword ptr [rdi + 8*13]                         // dst_stride
+  mov r9, qword ptr [rdi + 8*13]                         // dst_stride
   mov r10, 4
-  imul r8, r10
+  imul r9, r10
   mov r10, 4
-  cmp r9, r10
-  cmovb r9, r10
-  sub r9, r10
-  lea rsi, [rsi + r8]
-  mov r8, qword ptr [rdi + 8*6]                          // lhs_stride
+  cmp r8, r10
+  cmovb r8, r10
+  sub r8, r10
+  lea rdx, [rdx + r9]
+  mov r9, qword ptr [rdi + 8*6]                          // lhs_stride
   mov r10, 4
-  imul r8, r10
-  mov r10, qword ptr [rsp + 0]                           // lhs_panel
-  lea r8, [r10 + r8]
+  imul r9, r10
+  lea rsi, [rsi + r9]
   sub rcx, 4                                             // next m
   ja L(m)
 L(m_done):
   mov rcx, 16
-  mov rsi, qword ptr [rsp + 8]                           // n_left
+  mov rsi, qword ptr [rsp + 0]                           // n_left
   cmp rsi, rcx
   cmovb rsi, rcx
   sub rsi, rcx
-  mov rcx, qword ptr [rsp + 16]                          // column_bytes
+  mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 64]
-  mov r8, qword ptr [rdi + 8*11]                         // rhs_stride
-  lea rdx, [rdx + r8]
+  mov rdx, qword ptr [rdi + 8*11]                        // rhs_stride
+  mov r8, qword ptr [rsp + 16]                           // rhs_panel
+  lea rdx, [r8 + rdx]
   sub rax, 16                                            // next n
   ja L(n)
 L(n_done):

@@ -193,7 +193,8 @@ L(k_rest_done):
   vpbroadcastd zmm2, dword ptr [rbp + 0]                 // min
   vpbroadcastd zmm3, dword ptr [rbp + 4]                 // max
   mov rbp, 32
-  imul rbx, rbx, 128
+  mov r12, 128
+  imul rbx, r12
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 
   jb L(if_else)

@@ -216,11 +216,13 @@ L(k):
 L(k_done):
   mov rbp, rbx                                           // k_padded
   shr rbp, 5
-  imul rbp, rbp, 576
+  mov r12, 576
+  imul rbp, r12
   lea rbp, [rdx + rbp]                                   // field
   mov r12, rbx                                           // k_padded
   shr r12, 5
-  imul r12, r12, 36
+  mov r13, 36
+  imul r12, r13
   lea r12, [r10 + r12]                                   // field
   vpbroadcastd zmm0, dword ptr [r12 + 0]                 // zero_0
   vcvtdq2ps zmm0, zmm0                                   // zero
@@ -231,12 +233,14 @@ L(k_done):
   vpbroadcastd zmm3, dword ptr [rbp + 4]                 // max
   mov rbp, rbx                                           // k_padded
   shr rbp, 5
-  imul rbp, rbp, 36
+  mov r12, 36
+  imul rbp, r12
   lea rbp, [rbp + 4]
   lea rbp, [r10 + rbp]                                   // field
   mov r12, 32
   shr rbx, 5
-  imul rbx, rbx, 576
+  mov r13, 576
+  imul rbx, r13
   lea rbx, [rbx + 128]
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, r12                                           // unless n_left at_least 

@@ -175,8 +175,10 @@ L(k):
   sub rbx, 1                                             // next k
   ja L(k)
 L(k_done):
-  imul rbx, r11, 16
-  lea rbx, [rdx + rbx]                                   // field
+  mov rbx, 16
+  mov rbp, r11                                           // k_padded
+  imul rbp, rbx
+  lea rbx, [rdx + rbp]                                   // field
   vmovdqu ymm2, ymmword ptr [rbx + 0]                    // colsum_0
   vmovdqu ymm3, ymmword ptr [rbx + 32]                   // colsum_1
   lea rbx, [r11 + 4]
@@ -186,8 +188,10 @@ L(k_done):
   vpaddd ymm0, ymm0, ymm2                                // sum
   vpmulld ymm2, ymm3, ymm4                               // product
   vpaddd ymm1, ymm1, ymm2                                // sum
-  imul rbx, r11, 16
-  lea rbx, [rbx + 64]
+  mov rbx, 16
+  mov rbp, r11                                           // k_padded
+  imul rbp, rbx
+  lea rbx, [rbp + 64]
   lea rbx, [rdx + rbx]                                   // field
   vmovdqu ymm2, ymmword ptr [rbx + 0]                    // scale_0
   vmovdqu ymm3, ymmword ptr [rbx + 32]                   // scale_1
@@ -197,7 +201,8 @@ L(k_done):
   lea rbx, [r11 + 8]
   lea rbx, [r10 + rbx]                                   // field
   mov rbp, 16
-  imul r11, r11, 16
+  mov r12, 16
+  imul r11, r12
   lea r11, [r11 + 128]
   lea r11, [rdx + r11]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 

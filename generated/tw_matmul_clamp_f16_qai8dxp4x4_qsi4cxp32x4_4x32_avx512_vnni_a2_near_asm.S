@@ -12,13 +12,13 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
-//  r10 k_padded  r11 m_left  rbx k_left  rbp rhs_prefetch  r12 lhs_panel  r13 rhs_panel  r14 ahead
-//  zmm0 mask  zmm1 acc0_0_0 ...  zmm2 acc0_0_1 ...  zmm3 acc0_1_0 ...  zmm4 acc0_1_1 ...
-//  zmm5 acc0_2_0 ...  zmm6 acc0_2_1 ...  zmm7 acc0_3_0 ...  zmm8 acc0_3_1 ...  zmm9 acc1_0_0 ...
-//  zmm10 acc1_0_1 ...  zmm11 acc1_1_0 ...  zmm12 acc1_1_1 ...  zmm13 acc1_2_0 ...
-//  zmm14 acc1_2_1 ...  zmm15 acc1_3_0 ...  zmm16 acc1_3_1 ...  zmm17 raw_0 ...  zmm18 lo_0 ...
-//  zmm19 raw_1 ...  zmm20 lo_1  zmm21 a_0 ...
+//  rax n_left  rcx m_left  rdx rhs_panel  rsi dst_tile  rdi args  r8 lhs_panel  r9 m_left
+//  r10 k_padded  r11 k_left  rbx rhs_prefetch  rbp lhs_panel  r12 rhs_panel  r13 ahead  zmm0 mask
+//  zmm1 acc0_0_0 ...  zmm2 acc0_0_1 ...  zmm3 acc0_1_0 ...  zmm4 acc0_1_1 ...  zmm5 acc0_2_0 ...
+//  zmm6 acc0_2_1 ...  zmm7 acc0_3_0 ...  zmm8 acc0_3_1 ...  zmm9 acc1_0_0 ...  zmm10 acc1_0_1 ...
+//  zmm11 acc1_1_0 ...  zmm12 acc1_1_1 ...  zmm13 acc1_2_0 ...  zmm14 acc1_2_1 ...
+//  zmm15 acc1_3_0 ...  zmm16 acc1_3_1 ...  zmm17 raw_0 ...  zmm18 lo_0 ...  zmm19 raw_1 ...
+//  zmm20 lo_1  zmm21 a_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -48,40 +48,40 @@ tw_matmul_clamp_f16_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 56
-  .cfi_def_cfa_offset 64
-  mov qword ptr [rsp + 8], rbx
-  .cfi_offset rbx, -56
-  mov qword ptr [rsp + 16], rbp
-  .cfi_offset rbp, -48
-  mov qword ptr [rsp + 24], r12
-  .cfi_offset r12, -40
-  mov qword ptr [rsp + 32], r13
-  .cfi_offset r13, -32
-  mov qword ptr [rsp + 40], r14
-  .cfi_offset r14, -24
-  mov qword ptr [rsp + 48], r15
-  .cfi_offset r15, -16
+  sub rsp, 72
+  .cfi_def_cfa_offset 80
+  mov qword ptr [rsp + 16], rbx
+  .cfi_offset rbx, -64
+  mov qword ptr [rsp + 24], rbp
+  .cfi_offset rbp, -56
+  mov qword ptr [rsp + 32], r12
+  .cfi_offset r12, -48
+  mov qword ptr [rsp + 40], r13
+  .cfi_offset r13, -40
+  mov qword ptr [rsp + 48], r14
+  .cfi_offset r14, -32
+  mov qword ptr [rsp + 56], r15
+  .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f16_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm
   sub rsp, 248
   .seh_stackalloc 248
-  mov qword ptr [rsp + 8], rsi
-  .seh_savereg rsi, 8
-  mov qword ptr [rsp + 16], rdi
-  .seh_savereg rdi, 16
-  mov qword ptr [rsp + 24], rbx
-  .seh_savereg rbx, 24
-  mov qword ptr [rsp + 32], rbp
-  .seh_savereg rbp, 32
-  mov qword ptr [rsp + 40], r12
-  .seh_savereg r12, 40
-  mov qword ptr [rsp + 48], r13
-  .seh_savereg r13, 48
-  mov qword ptr [rsp + 56], r14
-  .seh_savereg r14, 56
-  mov qword ptr [rsp + 64], r15
-  .seh_savereg r15, 64
+  mov qword ptr [rsp + 16], rsi
+  .seh_savereg rsi, 16
+  mov qword ptr [rsp + 24], rdi
+  .seh_savereg rdi, 24
+  mov qword ptr [rsp + 32], rbx
+  .seh_savereg rbx, 32
+  mov qword ptr [rsp + 40], rbp
+  .seh_savereg rbp, 40
+  mov qword ptr [rsp + 48], r12
+  .seh_savereg r12, 48
+  mov qword ptr [rsp + 56], r13
+  .seh_savereg r13, 56
+  mov qword ptr [rsp + 64], r14
+  .seh_savereg r14, 64
+  mov qword ptr [rsp + 72], r15
+  .seh_savereg r15, 72
   vmovaps xmmword ptr [rsp + 80], xmm6
   .seh_savexmm xmm6, 80
   vmovaps xmmword ptr [rsp + 96], xmm7
@@ -112,47 +112,64 @@ tw_matmul_clamp_f16_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm:
   test rax, rax
   jz L(n_done)
 L(n):
-  mov r8, qword ptr [rdi + 8*1]                          // m_left
-  mov r9, qword ptr [rdi + 8*12]                         // dst
-  mov r10, rcx                                           // column_bytes
-  shr r10, 1                                             // dst_bytes
-  lea r9, [r9 + r10]                                     // dst_tile
-  mov r10, qword ptr [rdi + 8*5]                         // lhs_panel
-  mov r11, r8                                            // m_left
-  test r8, r8
+  mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
+  mov qword ptr [rsp + 0], rsi                           // n_left, kept in the frame
+  mov rcx, qword ptr [rdi + 8*1]                         // m_left
+  mov rsi, qword ptr [rdi + 8*12]                        // dst
+  mov r8, qword ptr [rsp + 8]                            // column_bytes
+  shr r8, 1                                              // dst_bytes
+  lea rsi, [rsi + r8]                                    // dst_tile
+  mov r8, qword ptr [rdi + 8*5]                          // lhs_panel
+  mov r9, rcx                                            // m_left
+  test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 0], r10                           // lhs_panel, kept in the frame
   mov r10, qword ptr [rdi + 8*3]                         // k
   lea r10, [r10 + 31]
   and r10, -32                                           // k_padded
-  mov rbx, qword ptr [rdi + 8*13]                        // dst_stride
-  lea rbp, [r9 + rbx]
-  cmp r11, 1                                             // dst_1
-  cmovbe rbp, r9
-  lea r12, [rbp + rbx]
-  cmp r11, 2                                             // dst_2
-  cmovbe r12, rbp
-  lea rbx, [r12 + rbx]
-  cmp r11, 3                                             // dst_3
-  cmovbe rbx, r12
-  prefetchw byte ptr [r9 + 0]                            // dst_tile
-  prefetchw byte ptr [rbp + 0]                           // dst_1
-  prefetchw byte ptr [r12 + 0]                           // dst_2
-  prefetchw byte ptr [rbx + 0]                           // dst_3
-  imul rbx, r10, 4
-  mov rbp, qword ptr [rsp + 0]                           // lhs_panel
-  lea rbx, [rbp + rbx]                                   // field
-  mov rbp, 252645135
-  vpbroadcastd zmm0, ebp                                 // mask
-  vpbroadcastd zmm1, dword ptr [rbx + 0]                 // acc0_0_0
-  vpbroadcastd zmm2, dword ptr [rbx + 0]                 // acc0_0_1
-  vpbroadcastd zmm3, dword ptr [rbx + 4]                 // acc0_1_0
-  vpbroadcastd zmm4, dword ptr [rbx + 4]                 // acc0_1_1
-  vpbroadcastd zmm5, dword ptr [rbx + 8]                 // acc0_2_0
-  vpbroadcastd zmm6, dword ptr [rbx + 8]                 // acc0_2_1
-  vpbroadcastd zmm7, dword ptr [rbx + 12]                // acc0_3_0
-  vpbroadcastd zmm8, dword ptr [rbx + 12]                // acc0_3_1
+  mov r11, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbx, 1
+  mov rbp, r9                                            // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [rsi + r11]
+  test rbp, rbp                                          // dst_1
+  cmovz rbx, rsi
+  mov rbp, 2
+  mov r12, r9                                            // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  lea rbp, [rbx + r11]
+  test r12, r12                                          // dst_2
+  cmovz rbp, rbx
+  mov r12, 3
+  mov r13, r9                                            // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r11, [rbp + r11]
+  test r13, r13                                          // dst_3
+  cmovz r11, rbp
+  prefetchw byte ptr [rsi + 0]                           // dst_tile
+  prefetchw byte ptr [rbx + 0]                           // dst_1
+  prefetchw byte ptr [rbp + 0]                           // dst_2
+  prefetchw byte ptr [r11 + 0]                           // dst_3
+  mov r11, 4
+  mov rbx, r10                                           // k_padded
+  imul rbx, r11
+  lea r11, [r8 + rbx]                                    // field
+  mov rbx, 252645135
+  vpbroadcastd zmm0, ebx                                 // mask
+  vpbroadcastd zmm1, dword ptr [r11 + 0]                 // acc0_0_0
+  vpbroadcastd zmm2, dword ptr [r11 + 0]                 // acc0_0_1
+  vpbroadcastd zmm3, dword ptr [r11 + 4]                 // acc0_1_0
+  vpbroadcastd zmm4, dword ptr [r11 + 4]                 // acc0_1_1
+  vpbroadcastd zmm5, dword ptr [r11 + 8]                 // acc0_2_0
+  vpbroadcastd zmm6, dword ptr [r11 + 8]                 // acc0_2_1
+  vpbroadcastd zmm7, dword ptr [r11 + 12]                // acc0_3_0
+  vpbroadcastd zmm8, dword ptr [r11 + 12]                // acc0_3_1
   vpxord zmm9, zmm9, zmm9                                // acc1_0_0
   vpxord zmm10, zmm10, zmm10                             // acc1_0_1
   vpxord zmm11, zmm11, zmm11                             // acc1_1_0
@@ -161,155 +178,155 @@ L(m):
   vpxord zmm14, zmm14, zmm14                             // acc1_2_1
   vpxord zmm15, zmm15, zmm15                             // acc1_3_0
   vpxord zmm16, zmm16, zmm16                             // acc1_3_1
-  mov rbx, r10                                           // k_padded
-  shr rbx, 5                                             // k_steps
-  mov rbp, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  mov r12, qword ptr [rsp + 0]                           // lhs_panel
-  mov r13, rdx                                           // rhs_panel
-  test rbx, rbx
+  mov r11, r10                                           // k_padded
+  shr r11, 5                                             // k_steps
+  mov rbx, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov rbp, r8                                            // lhs_panel
+  mov r12, rdx                                           // rhs_panel
+  test r11, r11
   jz L(k_done)
   .balign 64
 L(k):
-  lea r14, [r13 + rbp]                                   // ahead
-  prefetcht0 byte ptr [r14 + 0]                          // ahead
-  prefetcht0 byte ptr [r14 + 64]                         // ahead
-  vmovdqu64 zmm17, zmmword ptr [r13 + 0]                 // raw_0
+  lea r13, [r12 + rbx]                                   // ahead
+  prefetcht0 byte ptr [r13 + 0]                          // ahead
+  prefetcht0 byte ptr [r13 + 64]                         // ahead
+  vmovdqu64 zmm17, zmmword ptr [r12 + 0]                 // raw_0
   vpandd zmm18, zmm17, zmm0                              // lo_0
   vpsrlw zmm17, zmm17, 4                                 // hi_0
   vpandd zmm17, zmm17, zmm0                              // hi_0
-  vmovdqu64 zmm19, zmmword ptr [r13 + 64]                // raw_1
+  vmovdqu64 zmm19, zmmword ptr [r12 + 64]                // raw_1
   vpandd zmm20, zmm19, zmm0                              // lo_1
   vpsrlw zmm19, zmm19, 4                                 // hi_1
   vpandd zmm19, zmm19, zmm0                              // hi_1
-  vpbroadcastd zmm21, dword ptr [r12 + 0]                // a_0
+  vpbroadcastd zmm21, dword ptr [rbp + 0]                // a_0
   vpdpbusd zmm1, zmm18, zmm21                            // acc_0_0
   vpdpbusd zmm2, zmm20, zmm21                            // acc_0_1
-  vpbroadcastd zmm21, dword ptr [r12 + 4]                // a_1
+  vpbroadcastd zmm21, dword ptr [rbp + 4]                // a_1
   vpdpbusd zmm3, zmm18, zmm21                            // acc_1_0
   vpdpbusd zmm4, zmm20, zmm21                            // acc_1_1
-  vpbroadcastd zmm21, dword ptr [r12 + 8]                // a_2
+  vpbroadcastd zmm21, dword ptr [rbp + 8]                // a_2
   vpdpbusd zmm5, zmm18, zmm21                            // acc_2_0
   vpdpbusd zmm6, zmm20, zmm21                            // acc_2_1
-  vpbroadcastd zmm21, dword ptr [r12 + 12]               // a_3
+  vpbroadcastd zmm21, dword ptr [rbp + 12]               // a_3
   vpdpbusd zmm7, zmm18, zmm21                            // acc_3_0
   vpdpbusd zmm8, zmm20, zmm21                            // acc_3_1
-  vpbroadcastd zmm18, dword ptr [r12 + 16]               // a_0
+  vpbroadcastd zmm18, dword ptr [rbp + 16]               // a_0
   vpdpbusd zmm9, zmm17, zmm18                            // acc_0_0
   vpdpbusd zmm10, zmm19, zmm18                           // acc_0_1
-  vpbroadcastd zmm18, dword ptr [r12 + 20]               // a_1
+  vpbroadcastd zmm18, dword ptr [rbp + 20]               // a_1
   vpdpbusd zmm11, zmm17, zmm18                           // acc_1_0
   vpdpbusd zmm12, zmm19, zmm18                           // acc_1_1
-  vpbroadcastd zmm18, dword ptr [r12 + 24]               // a_2
+  vpbroadcastd zmm18, dword ptr [rbp + 24]               // a_2
   vpdpbusd zmm13, zmm17, zmm18                           // acc_2_0
   vpdpbusd zmm14, zmm19, zmm18                           // acc_2_1
-  vpbroadcastd zmm18, dword ptr [r12 + 28]               // a_3
+  vpbroadcastd zmm18, dword ptr [rbp + 28]               // a_3
   vpdpbusd zmm15, zmm17, zmm18                           // acc_3_0
   vpdpbusd zmm16, zmm19, zmm18                           // acc_3_1
-  prefetcht0 byte ptr [r14 + 128]                        // ahead
-  prefetcht0 byte ptr [r14 + 192]                        // ahead
-  vmovdqu64 zmm17, zmmword ptr [r13 + 128]               // raw_0
+  prefetcht0 byte ptr [r13 + 128]                        // ahead
+  prefetcht0 byte ptr [r13 + 192]                        // ahead
+  vmovdqu64 zmm17, zmmword ptr [r12 + 128]               // raw_0
   vpandd zmm18, zmm17, zmm0                              // lo_0
   vpsrlw zmm17, zmm17, 4                                 // hi_0
   vpandd zmm17, zmm17, zmm0                              // hi_0
-  vmovdqu64 zmm19, zmmword ptr [r13 + 192]               // raw_1
+  vmovdqu64 zmm19, zmmword ptr [r12 + 192]               // raw_1
   vpandd zmm20, zmm19, zmm0                              // lo_1
   vpsrlw zmm19, zmm19, 4                                 // hi_1
   vpandd zmm19, zmm19, zmm0                              // hi_1
-  vpbroadcastd zmm21, dword ptr [r12 + 32]               // a_0
+  vpbroadcastd zmm21, dword ptr [rbp + 32]               // a_0
   vpdpbusd zmm1, zmm18, zmm21                            // acc_0_0
   vpdpbusd zmm2, zmm20, zmm21                            // acc_0_1
-  vpbroadcastd zmm21, dword ptr [r12 + 36]               // a_1
+  vpbroadcastd zmm21, dword ptr [rbp + 36]               // a_1
   vpdpbusd zmm3, zmm18, zmm21                            // acc_1_0
   vpdpbusd zmm4, zmm20, zmm21                            // acc_1_1
-  vpbroadcastd zmm21, dword ptr [r12 + 40]               // a_2
+  vpbroadcastd zmm21, dword ptr [rbp + 40]               // a_2
   vpdpbusd zmm5, zmm18, zmm21                            // acc_2_0
   vpdpbusd zmm6, zmm20, zmm21                            // acc_2_1
-  vpbroadcastd zmm21, dword ptr [r12 + 44]               // a_3
+  vpbroadcastd zmm21, dword ptr [rbp + 44]               // a_3
   vpdpbusd zmm7, zmm18, zmm21                            // acc_3_0
   vpdpbusd zmm8, zmm20, zmm21                            // acc_3_1
-  vpbroadcastd zmm18, dword ptr [r12 + 48]               // a_0
+  vpbroadcastd zmm18, dword ptr [rbp + 48]               // a_0
   vpdpbusd zmm9, zmm17, zmm18                            // acc_0_0
   vpdpbusd zmm10, zmm19, zmm18                           // acc_0_1
-  vpbroadcastd zmm18, dword ptr [r12 + 52]               // a_1
+  vpbroadcastd zmm18, dword ptr [rbp + 52]               // a_1
   vpdpbusd zmm11, zmm17, zmm18                           // acc_1_0
   vpdpbusd zmm12, zmm19, zmm18                           // acc_1_1
-  vpbroadcastd zmm18, dword ptr [r12 + 56]               // a_2
+  vpbroadcastd zmm18, dword ptr [rbp + 56]               // a_2
   vpdpbusd zmm13, zmm17, zmm18                           // acc_2_0
   vpdpbusd zmm14, zmm19, zmm18                           // acc_2_1
-  vpbroadcastd zmm18, dword ptr [r12 + 60]               // a_3
+  vpbroadcastd zmm18, dword ptr [rbp + 60]               // a_3
   vpdpbusd zmm15, zmm17, zmm18                           // acc_3_0
   vpdpbusd zmm16, zmm19, zmm18                           // acc_3_1
-  prefetcht0 byte ptr [r14 + 256]                        // ahead
-  prefetcht0 byte ptr [r14 + 320]                        // ahead
-  vmovdqu64 zmm17, zmmword ptr [r13 + 256]               // raw_0
+  prefetcht0 byte ptr [r13 + 256]                        // ahead
+  prefetcht0 byte ptr [r13 + 320]                        // ahead
+  vmovdqu64 zmm17, zmmword ptr [r12 + 256]               // raw_0
   vpandd zmm18, zmm17, zmm0                              // lo_0
   vpsrlw zmm17, zmm17, 4                                 // hi_0
   vpandd zmm17, zmm17, zmm0                              // hi_0
-  vmovdqu64 zmm19, zmmword ptr [r13 + 320]               // raw_1
+  vmovdqu64 zmm19, zmmword ptr [r12 + 320]               // raw_1
   vpandd zmm20, zmm19, zmm0                              // lo_1
   vpsrlw zmm19, zmm19, 4                                 // hi_1
   vpandd zmm19, zmm19, zmm0                              // hi_1
-  vpbroadcastd zmm21, dword ptr [r12 + 64]               // a_0
+  vpbroadcastd zmm21, dword ptr [rbp + 64]               // a_0
   vpdpbusd zmm1, zmm18, zmm21                            // acc_0_0
   vpdpbusd zmm2, zmm20, zmm21                            // acc_0_1
-  vpbroadcastd zmm21, dword ptr [r12 + 68]               // a_1
+  vpbroadcastd zmm21, dword ptr [rbp + 68]               // a_1
   vpdpbusd zmm3, zmm18, zmm21                            // acc_1_0
   vpdpbusd zmm4, zmm20, zmm21                            // acc_1_1
-  vpbroadcastd zmm21, dword ptr [r12 + 72]               // a_2
+  vpbroadcastd zmm21, dword ptr [rbp + 72]               // a_2
   vpdpbusd zmm5, zmm18, zmm21                            // acc_2_0
   vpdpbusd zmm6, zmm20, zmm21                            // acc_2_1
-  vpbroadcastd zmm21, dword ptr [r12 + 76]               // a_3
+  vpbroadcastd zmm21, dword ptr [rbp + 76]               // a_3
   vpdpbusd zmm7, zmm18, zmm21                            // acc_3_0
   vpdpbusd zmm8, zmm20, zmm21                            // acc_3_1
-  vpbroadcastd zmm18, dword ptr [r12 + 80]               // a_0
+  vpbroadcastd zmm18, dword ptr [rbp + 80]               // a_0
   vpdpbusd zmm9, zmm17, zmm18                            // acc_0_0
   vpdpbusd zmm10, zmm19, zmm18                           // acc_0_1
-  vpbroadcastd zmm18, dword ptr [r12 + 84]               // a_1
+  vpbroadcastd zmm18, dword ptr [rbp + 84]               // a_1
   vpdpbusd zmm11, zmm17, zmm18                           // acc_1_0
   vpdpbusd zmm12, zmm19, zmm18                           // acc_1_1
-  vpbroadcastd zmm18, dword ptr [r12 + 88]               // a_2
+  vpbroadcastd zmm18, dword ptr [rbp + 88]               // a_2
   vpdpbusd zmm13, zmm17, zmm18                           // acc_2_0
   vpdpbusd zmm14, zmm19, zmm18                           // acc_2_1
-  vpbroadcastd zmm18, dword ptr [r12 + 92]               // a_3
+  vpbroadcastd zmm18, dword ptr [rbp + 92]               // a_3
   vpdpbusd zmm15, zmm17, zmm18                           // acc_3_0
   vpdpbusd zmm16, zmm19, zmm18                           // acc_3_1
-  prefetcht0 byte ptr [r14 + 384]                        // ahead
-  prefetcht0 byte ptr [r14 + 448]                        // ahead
-  vmovdqu64 zmm17, zmmword ptr [r13 + 384]               // raw_0
+  prefetcht0 byte ptr [r13 + 384]                        // ahead
+  prefetcht0 byte ptr [r13 + 448]                        // ahead
+  vmovdqu64 zmm17, zmmword ptr [r12 + 384]               // raw_0
   vpandd zmm18, zmm17, zmm0                              // lo_0
   vpsrlw zmm17, zmm17, 4                                 // hi_0
   vpandd zmm17, zmm17, zmm0                              // hi_0
-  vmovdqu64 zmm19, zmmword ptr [r13 + 448]               // raw_1
+  vmovdqu64 zmm19, zmmword ptr [r12 + 448]               // raw_1
   vpandd zmm20, zmm19, zmm0                              // lo_1
   vpsrlw zmm19, zmm19, 4                                 // hi_1
   vpandd zmm19, zmm19, zmm0                              // hi_1
-  vpbroadcastd zmm21, dword ptr [r12 + 96]               // a_0
+  vpbroadcastd zmm21, dword ptr [rbp + 96]               // a_0
   vpdpbusd zmm1, zmm18, zmm21                            // acc_0_0
   vpdpbusd zmm2, zmm20, zmm21                            // acc_0_1
-  vpbroadcastd zmm21, dword ptr [r12 + 100]              // a_1
+  vpbroadcastd zmm21, dword ptr [rbp + 100]              // a_1
   vpdpbusd zmm3, zmm18, zmm21                            // acc_1_0
   vpdpbusd zmm4, zmm20, zmm21                            // acc_1_1
-  vpbroadcastd zmm21, dword ptr [r12 + 104]              // a_2
+  vpbroadcastd zmm21, dword ptr [rbp + 104]              // a_2
   vpdpbusd zmm5, zmm18, zmm21                            // acc_2_0
   vpdpbusd zmm6, zmm20, zmm21                            // acc_2_1
-  vpbroadcastd zmm21, dword ptr [r12 + 108]              // a_3
+  vpbroadcastd zmm21, dword ptr [rbp + 108]              // a_3
   vpdpbusd zmm7, zmm18, zmm21                            // acc_3_0
   vpdpbusd zmm8, zmm20, zmm21                            // acc_3_1
-  vpbroadcastd zmm18, dword ptr [r12 + 112]              // a_0
+  vpbroadcastd zmm18, dword ptr [rbp + 112]              // a_0
   vpdpbusd zmm9, zmm17, zmm18                            // acc_0_0
   vpdpbusd zmm10, zmm19, zmm18                           // acc_0_1
-  vpbroadcastd zmm18, dword ptr [r12 + 116]              // a_1
+  vpbroadcastd zmm18, dword ptr [rbp + 116]              // a_1
   vpdpbusd zmm11, zmm17, zmm18                           // acc_1_0
   vpdpbusd zmm12, zmm19, zmm18                           // acc_1_1
-  vpbroadcastd zmm18, dword ptr [r12 + 120]              // a_2
+  vpbroadcastd zmm18, dword ptr [rbp + 120]              // a_2
   vpdpbusd zmm13, zmm17, zmm18                           // acc_2_0
   vpdpbusd zmm14, zmm19, zmm18                           // acc_2_1
-  vpbroadcastd zmm18, dword ptr [r12 + 124]              // a_3
+  vpbroadcastd zmm18, dword ptr [rbp + 124]              // a_3
   vpdpbusd zmm15, zmm17, zmm18                           // acc_3_0
   vpdpbusd zmm16, zmm19, zmm18                           // acc_3_1
-  lea r12, [r12 + 128]
-  lea r13, [r13 + 512]
-  sub rbx, 1                                             // next k
+  lea rbp, [rbp + 128]
+  lea r12, [r12 + 512]
+  sub r11, 1                                             // next k
   ja L(k)
 L(k_done):
   vpaddd zmm0, zmm1, zmm9                                // sum_0
@@ -320,237 +337,263 @@ L(k_done):
   vpaddd zmm5, zmm6, zmm14                               // sum_5
   vpaddd zmm6, zmm7, zmm15                               // sum_6
   vpaddd zmm7, zmm8, zmm16                               // sum_7
-  imul rbx, r10, 16
-  lea rbx, [rdx + rbx]                                   // field
-  vmovdqu64 zmm8, zmmword ptr [rbx + 0]                  // colsum_0
-  vmovdqu64 zmm9, zmmword ptr [rbx + 64]                 // colsum_1
-  imul rbx, r10, 4
-  lea rbx, [rbx + 16]
-  mov rbp, qword ptr [rsp + 0]                           // lhs_panel
-  lea rbx, [rbp + rbx]                                   // field
-  vpbroadcastd zmm10, dword ptr [rbx + 0]                // zero_0
+  mov r11, 16
+  mov rbx, r10                                           // k_padded
+  imul rbx, r11
+  lea r11, [rdx + rbx]                                   // field
+  vmovdqu64 zmm8, zmmword ptr [r11 + 0]                  // colsum_0
+  vmovdqu64 zmm9, zmmword ptr [r11 + 64]                 // colsum_1
+  mov r11, 4
+  mov rbx, r10                                           // k_padded
+  imul rbx, r11
+  lea r11, [rbx + 16]
+  lea r11, [r8 + r11]                                    // field
+  vpbroadcastd zmm10, dword ptr [r11 + 0]                // zero_0
   vpmulld zmm11, zmm8, zmm10                             // product
   vpaddd zmm0, zmm0, zmm11                               // sum
   vpmulld zmm10, zmm9, zmm10                             // product
   vpaddd zmm1, zmm1, zmm10                               // sum
-  vpbroadcastd zmm10, dword ptr [rbx + 4]                // zero_1
+  vpbroadcastd zmm10, dword ptr [r11 + 4]                // zero_1
   vpmulld zmm11, zmm8, zmm10                             // product
   vpaddd zmm2, zmm2, zmm11                               // sum
   vpmulld zmm10, zmm9, zmm10                             // product
   vpaddd zmm3, zmm3, zmm10                               // sum
-  vpbroadcastd zmm10, dword ptr [rbx + 8]                // zero_2
+  vpbroadcastd zmm10, dword ptr [r11 + 8]                // zero_2
   vpmulld zmm11, zmm8, zmm10                             // product
   vpaddd zmm4, zmm4, zmm11                               // sum
   vpmulld zmm10, zmm9, zmm10                             // product
   vpaddd zmm5, zmm5, zmm10                               // sum
-  vpbroadcastd zmm10, dword ptr [rbx + 12]               // zero_3
+  vpbroadcastd zmm10, dword ptr [r11 + 12]               // zero_3
   vpmulld zmm8, zmm8, zmm10                              // product
   vpaddd zmm6, zmm6, zmm8                                // sum
   vpmulld zmm8, zmm9, zmm10                              // product
   vpaddd zmm7, zmm7, zmm8                                // sum
-  imul rbx, r10, 16
-  lea rbx, [rbx + 128]
-  lea rbx, [rdx + rbx]                                   // field
-  vmovdqu64 zmm8, zmmword ptr [rbx + 0]                  // scale_0
-  vmovdqu64 zmm9, zmmword ptr [rbx + 64]                 // scale_1
-  lea rbx, [rdi + 8*15]                                  // clamp
-  vpbroadcastd zmm10, dword ptr [rbx + 0]                // min
-  vpbroadcastd zmm11, dword ptr [rbx + 4]                // max
-  imul rbx, r10, 4
-  lea rbx, [rbx + 32]
-  mov rbp, qword ptr [rsp + 0]                           // lhs_panel
-  lea rbx, [rbp + rbx]                                   // field
-  mov rbp, 32
-  mov r12, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r13, [r9 + r12]
-  cmp r11, 1                                             // dst_1
-  cmovbe r13, r9
-  lea r14, [r13 + r12]
-  cmp r11, 2                                             // dst_2
-  cmovbe r14, r13
-  lea r12, [r14 + r12]
-  cmp r11, 3                                             // dst_3
-  cmovbe r12, r14
-  imul r10, r10, 16
+  mov r11, 16
+  mov rbx, r10                                           // k_padded
+  imul rbx, r11
+  lea r11, [rbx + 128]
+  lea r11, [rdx + r11]                                   // field
+  vmovdqu64 zmm8, zmmword ptr [r11 + 0]                  // scale_0
+  vmovdqu64 zmm9, zmmword ptr [r11 + 64]                 // scale_1
+  lea r11, [rdi + 8*15]                                  // clamp
+  vpbroadcastd zmm10, dword ptr [r11 + 0]                // min
+  vpbroadcastd zmm11, dword ptr [r11 + 4]                // max
+  mov r11, 4
+  mov rbx, r10                                           // k_padded
+  imul rbx, r11
+  lea r11, [rbx + 32]
+  lea r11, [r8 + r11]                                    // field
+  mov rbx, 32
+  mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r12, 1
+  mov r13, r9                                            // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [rsi + rbp]
+  test r13, r13                                          // dst_1
+  cmovz r12, rsi
+  mov r13, 2
+  mov r14, r9                                            // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea r13, [r12 + rbp]
+  test r14, r14                                          // dst_2
+  cmovz r13, r12
+  mov r14, 3
+  mov r15, r9                                            // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea rbp, [r13 + rbp]
+  test r15, r15                                          // dst_3
+  cmovz rbp, r13
+  mov r14, 16
+  imul r10, r14
   lea r10, [r10 + 256]
   lea r10, [rdx + r10]                                   // field
-  cmp rsi, rbp                                           // unless n_left at_least 
+  mov r14, qword ptr [rsp + 0]                           // n_left
+  cmp r14, rbx                                           // unless n_left at_least 
   jb L(if_else)
-  mov rbp, qword ptr [rdi + 8*14]                        // bias
-  lea r15, [rbp + rcx]
-  test rbp, rbp                                          // bias
-  cmovz r15, r10
-  vmovdqu64 zmm12, zmmword ptr [r15 + 0]                 // bias
-  vmovdqu64 zmm13, zmmword ptr [r15 + 64]                // bias
+  mov rbx, qword ptr [rdi + 8*14]                        // bias
+  mov r14, qword ptr [rsp + 8]                           // column_bytes
+  lea r14, [rbx + r14]
+  test rbx, rbx                                          // bias
+  cmovz r14, r10
+  vmovdqu64 zmm12, zmmword ptr [r14 + 0]                 // bias
+  vmovdqu64 zmm13, zmmword ptr [r14 + 64]                // bias
   vcvtdq2ps zmm6, zmm6                                   // real
-  vmulps zmm14, zmm8, dword ptr [rbx + 12]{1to16}        // scale
+  vmulps zmm14, zmm8, dword ptr [r11 + 12]{1to16}        // scale
   vmovdqa64 zmm15, zmm12                                 // bias
   vfmadd231ps zmm15, zmm6, zmm14                         // out
   vmaxps zmm6, zmm10, zmm15                              // out
   vminps zmm6, zmm11, zmm6                               // out
   vcvtps2ph ymm6, zmm6, 0                                // out_3_0
-  vmovdqu32 ymmword ptr [r12 + 0], ymm6                  // out_3_0
+  vmovdqu32 ymmword ptr [rbp + 0], ymm6                  // out_3_0
   vcvtdq2ps zmm6, zmm7                                   // real
-  vmulps zmm7, zmm9, dword ptr [rbx + 12]{1to16}         // scale
+  vmulps zmm7, zmm9, dword ptr [r11 + 12]{1to16}         // scale
   vmovdqa64 zmm14, zmm13                                 // bias
   vfmadd231ps zmm14, zmm6, zmm7                          // out
   vmaxps zmm6, zmm10, zmm14                              // out
   vminps zmm6, zmm11, zmm6                               // out
   vcvtps2ph ymm6, zmm6, 0                                // out_3_1
-  vmovdqu32 ymmword ptr [r12 + 32], ymm6                 // out_3_1
+  vmovdqu32 ymmword ptr [rbp + 32], ymm6                 // out_3_1
   vcvtdq2ps zmm4, zmm4                                   // real
-  vmulps zmm6, zmm8, dword ptr [rbx + 8]{1to16}          // scale
+  vmulps zmm6, zmm8, dword ptr [r11 + 8]{1to16}          // scale
   vmovdqa64 zmm7, zmm12                                  // bias
   vfmadd231ps zmm7, zmm4, zmm6                           // out
   vmaxps zmm4, zmm10, zmm7                               // out
   vminps zmm4, zmm11, zmm4                               // out
   vcvtps2ph ymm4, zmm4, 0                                // out_2_0
-  vmovdqu32 ymmword ptr [r14 + 0], ymm4                  // out_2_0
+  vmovdqu32 ymmword ptr [r13 + 0], ymm4                  // out_2_0
   vcvtdq2ps zmm4, zmm5                                   // real
-  vmulps zmm5, zmm9, dword ptr [rbx + 8]{1to16}          // scale
+  vmulps zmm5, zmm9, dword ptr [r11 + 8]{1to16}          // scale
   vmovdqa64 zmm6, zmm13                                  // bias
   vfmadd231ps zmm6, zmm4, zmm5                           // out
   vmaxps zmm4, zmm10, zmm6                               // out
   vminps zmm4, zmm11, zmm4                               // out
   vcvtps2ph ymm4, zmm4, 0                                // out_2_1
-  vmovdqu32 ymmword ptr [r14 + 32], ymm4                 // out_2_1
+  vmovdqu32 ymmword ptr [r13 + 32], ymm4                 // out_2_1
   vcvtdq2ps zmm2, zmm2                                   // real
-  vmulps zmm4, zmm8, dword ptr [rbx + 4]{1to16}          // scale
+  vmulps zmm4, zmm8, dword ptr [r11 + 4]{1to16}          // scale
   vmovdqa64 zmm5, zmm12                                  // bias
   vfmadd231ps zmm5, zmm2, zmm4                           // out
   vmaxps zmm2, zmm10, zmm5                               // out
   vminps zmm2, zmm11, zmm2                               // out
   vcvtps2ph ymm2, zmm2, 0                                // out_1_0
-  vmovdqu32 ymmword ptr [r13 + 0], ymm2                  // out_1_0
+  vmovdqu32 ymmword ptr [r12 + 0], ymm2                  // out_1_0
   vcvtdq2ps zmm2, zmm3                                   // real
-  vmulps zmm3, zmm9, dword ptr [rbx + 4]{1to16}          // scale
+  vmulps zmm3, zmm9, dword ptr [r11 + 4]{1to16}          // scale
   vmovdqa64 zmm4, zmm13                                  // bias
   vfmadd231ps zmm4, zmm2, zmm3                           // out
   vmaxps zmm2, zmm10, zmm4                               // out
   vminps zmm2, zmm11, zmm2                               // out
   vcvtps2ph ymm2, zmm2, 0                                // out_1_1
-  vmovdqu32 ymmword ptr [r13 + 32], ymm2                 // out_1_1
+  vmovdqu32 ymmword ptr [r12 + 32], ymm2                 // out_1_1
   vcvtdq2ps zmm0, zmm0                                   // real
-  vmulps zmm2, zmm8, dword ptr [rbx + 0]{1to16}          // scale
+  vmulps zmm2, zmm8, dword ptr [r11 + 0]{1to16}          // scale
   vfmadd231ps zmm12, zmm0, zmm2                          // out
   vmaxps zmm0, zmm10, zmm12                              // out
   vminps zmm0, zmm11, zmm0                               // out
   vcvtps2ph ymm0, zmm0, 0                                // out_0_0
-  vmovdqu32 ymmword ptr [r9 + 0], ymm0                   // out_0_0
+  vmovdqu32 ymmword ptr [rsi + 0], ymm0                  // out_0_0
   vcvtdq2ps zmm0, zmm1                                   // real
-  vmulps zmm1, zmm9, dword ptr [rbx + 0]{1to16}          // scale
+  vmulps zmm1, zmm9, dword ptr [r11 + 0]{1to16}          // scale
   vfmadd231ps zmm13, zmm0, zmm1                          // out
   vmaxps zmm0, zmm10, zmm13                              // out
   vminps zmm0, zmm11, zmm0                               // out
   vcvtps2ph ymm0, zmm0, 0                                // out_0_1
-  vmovdqu32 ymmword ptr [r9 + 32], ymm0                  // out_0_1
+  vmovdqu32 ymmword ptr [rsi + 32], ymm0                 // out_0_1
   jmp L(if_done)
 L(if_else):
-  mov rbp, 16
-  mov r15, rsi                                           // n_left
-  cmp r15, rbp
-  cmova r15, rbp
-  mov rbp, -1
-  bzhi rbp, rbp, r15
-  kmovw k1, ebp                                          // columns
-  mov rbp, 16
-  mov r15, rsi                                           // n_left
-  cmp r15, rbp
-  cmovb r15, rbp
-  sub r15, rbp
-  mov rbp, 16
-  cmp r15, rbp
-  cmova r15, rbp
-  mov rbp, -1
-  bzhi rbp, rbp, r15
-  kmovw k2, ebp                                          // columns
-  mov rbp, qword ptr [rdi + 8*14]                        // bias
-  lea r15, [rbp + rcx]
-  test rbp, rbp                                          // bias
-  cmovz r15, r10
-  vmovdqu32 zmm12{k1}{z}, zmmword ptr [r15 + 0]          // bias
-  vmovdqu32 zmm13{k2}{z}, zmmword ptr [r15 + 64]         // bias
+  mov rbx, 16
+  mov r14, qword ptr [rsp + 0]                           // n_left
+  cmp r14, rbx
+  cmova r14, rbx
+  mov rbx, -1
+  bzhi rbx, rbx, r14
+  kmovw k1, ebx                                          // columns
+  mov rbx, 16
+  mov r14, qword ptr [rsp + 0]                           // n_left
+  cmp r14, rbx
+  cmovb r14, rbx
+  sub r14, rbx
+  mov rbx, 16
+  cmp r14, rbx
+  cmova r14, rbx
+  mov rbx, -1
+  bzhi rbx, rbx, r14
+  kmovw k2, ebx                                          // columns
+  mov rbx, qword ptr [rdi + 8*14]                        // bias
+  mov r14, qword ptr [rsp + 8]                           // column_bytes
+  lea r14, [rbx + r14]
+  test rbx, rbx                                          // bias
+  cmovz r14, r10
+  vmovdqu32 zmm12{k1}{z}, zmmword ptr [r14 + 0]          // bias
+  vmovdqu32 zmm13{k2}{z}, zmmword ptr [r14 + 64]         // bias
   vcvtdq2ps zmm6, zmm6                                   // real
-  vmulps zmm14, zmm8, dword ptr [rbx + 12]{1to16}        // scale
+  vmulps zmm14, zmm8, dword ptr [r11 + 12]{1to16}        // scale
   vmovdqa64 zmm15, zmm12                                 // bias
   vfmadd231ps zmm15, zmm6, zmm14                         // out
   vmaxps zmm6, zmm10, zmm15                              // out
   vminps zmm6, zmm11, zmm6                               // out
   vcvtps2ph ymm6, zmm6, 0                                // out_3_0
-  vmovdqu16 ymmword ptr [r12 + 0]{k1}, ymm6              // out_3_0
+  vmovdqu16 ymmword ptr [rbp + 0]{k1}, ymm6              // out_3_0
   vcvtdq2ps zmm6, zmm7                                   // real
-  vmulps zmm7, zmm9, dword ptr [rbx + 12]{1to16}         // scale
+  vmulps zmm7, zmm9, dword ptr [r11 + 12]{1to16}         // scale
   vmovdqa64 zmm14, zmm13                                 // bias
   vfmadd231ps zmm14, zmm6, zmm7                          // out
   vmaxps zmm6, zmm10, zmm14                              // out
   vminps zmm6, zmm11, zmm6                               // out
   vcvtps2ph ymm6, zmm6, 0                                // out_3_1
-  vmovdqu16 ymmword ptr [r12 + 32]{k2}, ymm6             // out_3_1
+  vmovdqu16 ymmword ptr [rbp + 32]{k2}, ymm6             // out_3_1
   vcvtdq2ps zmm4, zmm4                                   // real
-  vmulps zmm6, zmm8, dword ptr [rbx + 8]{1to16}          // scale
+  vmulps zmm6, zmm8, dword ptr [r11 + 8]{1to16}          // scale
   vmovdqa64 zmm7, zmm12                                  // bias
   vfmadd231ps zmm7, zmm4, zmm6                           // out
   vmaxps zmm4, zmm10, zmm7                               // out
   vminps zmm4, zmm11, zmm4                               // out
   vcvtps2ph ymm4, zmm4, 0                                // out_2_0
-  vmovdqu16 ymmword ptr [r14 + 0]{k1}, ymm4              // out_2_0
+  vmovdqu16 ymmword ptr [r13 + 0]{k1}, ymm4              // out_2_0
   vcvtdq2ps zmm4, zmm5                                   // real
-  vmulps zmm5, zmm9, dword ptr [rbx + 8]{1to16}          // scale
+  vmulps zmm5, zmm9, dword ptr [r11 + 8]{1to16}          // scale
   vmovdqa64 zmm6, zmm13                                  // bias
   vfmadd231ps zmm6, zmm4, zmm5                           // out
   vmaxps zmm4, zmm10, zmm6                               // out
   vminps zmm4, zmm11, zmm4                               // out
   vcvtps2ph ymm4, zmm4, 0                                // out_2_1
-  vmovdqu16 ymmword ptr [r14 + 32]{k2}, ymm4             // out_2_1
+  vmovdqu16 ymmword ptr [r13 + 32]{k2}, ymm4             // out_2_1
   vcvtdq2ps zmm2, zmm2                                   // real
-  vmulps zmm4, zmm8, dword ptr [rbx + 4]{1to16}          // scale
+  vmulps zmm4, zmm8, dword ptr [r11 + 4]{1to16}          // scale
   vmovdqa64 zmm5, zmm12                                  // bias
   vfmadd231ps zmm5, zmm2, zmm4                           // out
   vmaxps zmm2, zmm10, zmm5                               // out
   vminps zmm2, zmm11, zmm2                               // out
   vcvtps2ph ymm2, zmm2, 0                                // out_1_0
-  vmovdqu16 ymmword ptr [r13 + 0]{k1}, ymm2              // out_1_0
+  vmovdqu16 ymmword ptr [r12 + 0]{k1}, ymm2              // out_1_0
   vcvtdq2ps zmm2, zmm3                                   // real
-  vmulps zmm3, zmm9, dword ptr [rbx + 4]{1to16}          // scale
+  vmulps zmm3, zmm9, dword ptr [r11 + 4]{1to16}          // scale
   vmovdqa64 zmm4, zmm13                                  // bias
   vfmadd231ps zmm4, zmm2, zmm3                           // out
   vmaxps zmm2, zmm10, zmm4                               // out
   vminps zmm2, zmm11, zmm2                               // out
   vcvtps2ph ymm2, zmm2, 0                                // out_1_1
-  vmovdqu16 ymmword ptr [r13 + 32]{k2}, ymm2             // out_1_1
+  vmovdqu16 ymmword ptr [r12 + 32]{k2}, ymm2             // out_1_1
   vcvtdq2ps zmm0, zmm0                                   // real
-  vmulps zmm2, zmm8, dword ptr [rbx + 0]{1to16}          // scale
+  vmulps zmm2, zmm8, dword ptr [r11 + 0]{1to16}          // scale
   vfmadd231ps zmm12, zmm0, zmm2                          // out
   vmaxps zmm0, zmm10, zmm12                              // out
   vminps zmm0, zmm11, zmm0                               // out
   vcvtps2ph ymm0, zmm0, 0                                // out_0_0
-  vmovdqu16 ymmword ptr [r9 + 0]{k1}, ymm0               // out_0_0
+  vmovdqu16 ymmword ptr [rsi + 0]{k1}, ymm0              // out_0_0
   vcvtdq2ps zmm0, zmm1                                   // real
-  vmulps zmm1, zmm9, dword ptr [rbx + 0]{1to16}          // scale
+  vmulps zmm1, zmm9, dword ptr [r11 + 0]{1to16}          // scale
   vfmadd231ps zmm13, zmm0, zmm1                          // out
   vmaxps zmm0, zmm10, zmm13                              // out
   vminps zmm0, zmm11, zmm0                               // out
   vcvtps2ph ymm0, zmm0, 0                                // out_0_1
-  vmovdqu16 ymmword ptr [r9 + 32]{k2}, ymm0              // out_0_1
+  vmovdqu16 ymmword ptr [rsi + 32]{k2}, ymm0             // out_0_1
 L(if_done):
   mov r10, qword ptr [rdi + 8*13]                        // dst_stride
-  mov rbx, 4
-  imul r10, rbx
-  mov rbx, 4
-  cmp r11, rbx
-  cmovb r11, rbx
-  sub r11, rbx
-  lea r9, [r9 + r10]
+  mov r11, 4
+  imul r10, r11
+  mov r11, 4
+  cmp r9, r11
+  cmovb r9, r11
+  sub r9, r11
+  lea rsi, [rsi + r10]
   mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov rbx, qword ptr [rsp + 0]                           // lhs_panel
-  lea r10, [rbx + r10]
-  sub r8, 4                                              // next m
+  lea r8, [r8 + r10]
+  sub rcx, 4                                             // next m
   ja L(m)
 L(m_done):
-  mov r8, 32
-  cmp rsi, r8
-  cmovb rsi, r8
-  sub rsi, r8
+  mov rcx, 32
+  mov rsi, qword ptr [rsp + 0]                           // n_left
+  cmp rsi, rcx
+  cmovb rsi, rcx
+  sub rsi, rcx
+  mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 128]
   mov r8, qword ptr [rdi + 8*11]                         // rhs_stride
   lea rdx, [rdx + r8]
@@ -558,27 +601,27 @@ L(m_done):
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 8]
-  mov rbp, qword ptr [rsp + 16]
-  mov r12, qword ptr [rsp + 24]
-  mov r13, qword ptr [rsp + 32]
-  mov r14, qword ptr [rsp + 40]
-  mov r15, qword ptr [rsp + 48]
-  add rsp, 56
+  mov rbx, qword ptr [rsp + 16]
+  mov rbp, qword ptr [rsp + 24]
+  mov r12, qword ptr [rsp + 32]
+  mov r13, qword ptr [rsp + 40]
+  mov r14, qword ptr [rsp + 48]
+  mov r15, qword ptr [rsp + 56]
+  add rsp, 72
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 8]
-  mov rdi, qword ptr [rsp + 16]
-  mov rbx, qword ptr [rsp + 24]
-  mov rbp, qword ptr [rsp + 32]
-  mov r12, qword ptr [rsp + 40]
-  mov r13, qword ptr [rsp + 48]
-  mov r14, qword ptr [rsp + 56]
-  mov r15, qword ptr [rsp + 64]
+  mov rsi, qword ptr [rsp + 16]
+  mov rdi, qword ptr [rsp + 24]
+  mov rbx, qword ptr [rsp + 32]
+  mov rbp, qword ptr [rsp + 40]
+  mov r12, qword ptr [rsp + 48]
+  mov r13, qword ptr [rsp + 56]
+  mov r14, qword ptr [rsp + 64]
+  mov r15, qword ptr [rsp + 72]
   vmovaps xmm6, xmmword ptr [rsp + 80]
   vmovaps xmm7, xmmword ptr [rsp + 96]
   vmovaps xmm8, xmmword ptr [rsp + 112]

@@ -128,25 +128,39 @@ L(m):
   lea r8, [r8 + 31]
   and r8, -32                                            // k_padded
   mov r9, qword ptr [rdi + 8*13]                         // dst_stride
-  lea r10, [rdx + r9]
+  mov r10, 1
   mov r11, qword ptr [rsp + 16]                          // m_left
-  cmp r11, 1                                             // dst_1
-  cmovbe r10, rdx
+  cmp r11, r10
+  cmovb r11, r10
+  sub r11, r10
+  lea r10, [rdx + r9]
+  test r11, r11                                          // dst_1
+  cmovz r10, rdx
+  mov r11, 2
+  mov rbx, qword ptr [rsp + 16]                          // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
   lea r11, [r10 + r9]
-  mov rbx, qword ptr [rsp + 16]                          // m_left
-  cmp rbx, 2                                             // dst_2
-  cmovbe r11, r10
+  test rbx, rbx                                          // dst_2
+  cmovz r11, r10
+  mov rbx, 3
+  mov rbp, qword ptr [rsp + 16]                          // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
   lea r9, [r11 + r9]
-  mov rbx, qword ptr [rsp + 16]                          // m_left
-  cmp rbx, 3                                             // dst_3
-  cmovbe r9, r11
+  test rbp, rbp                                          // dst_3
+  cmovz r9, r11
   prefetchw byte ptr [rdx + 0]                           // dst_tile
   prefetchw byte ptr [r10 + 0]                           // dst_1
   prefetchw byte ptr [r11 + 0]                           // dst_2
   prefetchw byte ptr [r9 + 0]                            // dst_3
-  imul r9, r8, 8
-  mov r10, qword ptr [rsp + 0]                           // lhs_panel
-  lea r9, [r10 + r9]                                     // field
+  mov r9, 8
+  mov r10, r8                                            // k_padded
+  imul r10, r9
+  mov r9, qword ptr [rsp + 0]                            // lhs_panel
+  lea r9, [r9 + r10]                                     // field
   mov r10, 16711935
   vmovd xmm0, r10d                                       // even_bytes
   vpbroadcastd ymm0, xmm0
@@ -549,13 +563,17 @@ L(k):
   sub r9, 1                                              // next k
   ja L(k)
 L(k_done):
-  imul r9, r8, 16
-  mov r10, qword ptr [rsp + 8]                           // rhs_panel
-  lea r9, [r10 + r9]                                     // field
+  mov r9, 16
+  mov r10, r8                                            // k_padded
+  imul r10, r9
+  mov r9, qword ptr [rsp + 8]                            // rhs_panel
+  lea r9, [r9 + r10]                                     // field
   vmovdqu ymm0, ymmword ptr [r9 + 0]                     // colsum_0
   vmovdqu ymm9, ymmword ptr [r9 + 32]                    // colsum_1
-  imul r9, r8, 8
-  lea r9, [r9 + 16]
+  mov r9, 8
+  mov r10, r8                                            // k_padded
+  imul r10, r9
+  lea r9, [r10 + 16]
   mov r10, qword ptr [rsp + 0]                           // lhs_panel
   lea r9, [r10 + r9]                                     // field
   vpbroadcastd ymm10, dword ptr [r9 + 0]                 // zero_0
@@ -578,8 +596,10 @@ L(k_done):
   vpaddd ymm0, ymm7, ymm0                                // sum
   vpmulld ymm7, ymm9, ymm10                              // product
   vpaddd ymm7, ymm8, ymm7                                // sum
-  imul r9, r8, 16
-  lea r9, [r9 + 64]
+  mov r9, 16
+  mov r10, r8                                            // k_padded
+  imul r10, r9
+  lea r9, [r10 + 64]
   mov r10, qword ptr [rsp + 8]                           // rhs_panel
   lea r9, [r10 + r9]                                     // field
   vmovdqu ymm8, ymmword ptr [r9 + 0]                     // scale_0
@@ -587,25 +607,40 @@ L(k_done):
   lea r9, [rdi + 8*15]                                   // clamp
   vpbroadcastd ymm10, dword ptr [r9 + 0]                 // min
   vpbroadcastd ymm11, dword ptr [r9 + 4]                 // max
-  imul r9, r8, 8
-  lea r9, [r9 + 32]
+  mov r9, 8
+  mov r10, r8                                            // k_padded
+  imul r10, r9
+  lea r9, [r10 + 32]
   mov r10, qword ptr [rsp + 0]                           // lhs_panel
   lea r9, [r10 + r9]                                     // field
   mov r10, 16
   mov r11, qword ptr [rdi + 8*13]                        // dst_stride
-  lea rbx, [rdx + r11]
+  mov rbx, 1
   mov rbp, qword ptr [rsp + 16]                          // m_left
-  cmp rbp, 1                                             // dst_1
-  cmovbe rbx, rdx
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [rdx + r11]
+  test rbp, rbp                                          // dst_1
+  cmovz rbx, rdx
+  mov rbp, 2
+  mov r12, qword ptr [rsp + 16]                          // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   lea rbp, [rbx + r11]
-  mov r12, qword ptr [rsp + 16]                          // m_left
-  cmp r12, 2                                             // dst_2
-  cmovbe rbp, rbx
+  test r12, r12                                          // dst_2
+  cmovz rbp, rbx
+  mov r12, 3
+  mov r13, qword ptr [rsp + 16]                          // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
   lea r11, [rbp + r11]
-  mov r12, qword ptr [rsp + 16]                          // m_left
-  cmp r12, 3                                             // dst_3
-  cmovbe r11, rbp
-  imul r8, r8, 16
+  test r13, r13                                          // dst_3
+  cmovz r11, rbp
+  mov r12, 16
+  imul r8, r12
   lea r8, [r8 + 128]
   mov r12, qword ptr [rsp + 8]                           // rhs_panel
   lea r8, [r12 + r8]                                     // field

@@ -284,7 +284,8 @@ L(k_rest_done):
   vpbroadcastd zmm3, dword ptr [rbp + 0]                 // min
   vpbroadcastd zmm4, dword ptr [rbp + 4]                 // max
   mov rbp, 48
-  imul rbx, rbx, 96
+  mov r12, 96
+  imul rbx, r12
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 
   jb L(if_else)

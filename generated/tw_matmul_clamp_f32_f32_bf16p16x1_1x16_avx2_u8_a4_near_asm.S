@@ -238,7 +238,8 @@ L(k_rest_done):
   vpbroadcastd ymm2, dword ptr [rbp + 0]                 // min
   vpbroadcastd ymm3, dword ptr [rbp + 4]                 // max
   mov rbp, 16
-  imul rbx, rbx, 32
+  mov r12, 32
+  imul rbx, r12
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 
   jb L(if_else)

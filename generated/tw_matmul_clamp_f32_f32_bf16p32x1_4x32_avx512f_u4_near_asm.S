@@ -12,7 +12,7 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx rhs_panel  rsi dst_tile  rdi args  r8 k  r9 m_left  r10 lhs_3
+//  rax n_left  rcx m_left  rdx dst_tile  rsi lhs_panel  rdi args  r8 m_left  r9 k  r10 lhs_3
 //  r11 lhs_1  rbx lhs_2  rbp k_left  r12 rhs_prefetch  r13 lhs_panel  r14 rhs_panel  r15 ahead
 //  zmm0 acc_0_0 ...  zmm1 acc_0_1 ...  zmm2 acc_1_0 ...  zmm3 acc_1_1 ...  zmm4 acc_2_0 ...
 //  zmm5 acc_2_1 ...  zmm6 acc_3_0 ...  zmm7 acc_3_1 ...  zmm8 w_0  zmm9 w_1  zmm10 a_0 ...
@@ -101,43 +101,71 @@ tw_matmul_clamp_f32_f32_bf16p32x1_4x32_avx512f_u4_near_asm:
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
-  mov qword ptr [rsp + 8], rsi                           // n_left, kept in the frame
+  mov qword ptr [rsp + 16], rdx                          // rhs_panel, kept in the frame
+  mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
+  mov qword ptr [rsp + 0], rsi                           // n_left, kept in the frame
   mov rcx, qword ptr [rdi + 8*1]                         // m_left
-  mov rsi, qword ptr [rdi + 8*12]                        // dst
-  mov r8, qword ptr [rsp + 16]                           // column_bytes
-  lea rsi, [rsi + r8]                                    // dst_tile
-  mov r8, qword ptr [rdi + 8*5]                          // lhs_panel
-  mov r9, rcx                                            // m_left
+  mov rdx, qword ptr [rdi + 8*12]                        // dst
+  mov rsi, qword ptr [rsp + 8]                           // column_bytes
+  lea rdx, [rdx + rsi]                                   // dst_tile
+  mov rsi, qword ptr [rdi + 8*5]                         // lhs_panel
+  mov r8, rcx                                            // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 0], r8                            // lhs_panel, kept in the frame
-  mov r8, qword ptr [rdi + 8*3]                          // k
+  mov r9, qword ptr [rdi + 8*3]                          // k
   mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov r11, qword ptr [rsp + 0]                           // lhs_panel
-  lea r11, [r11 + r10]
-  mov rbx, qword ptr [rsp + 0]                           // lhs_panel
-  cmp r9, 1                                              // lhs_1
-  cmovbe r11, rbx
+  mov r11, 1
+  mov rbx, r8                                            // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [rsi + r10]
+  test rbx, rbx                                          // lhs_1
+  cmovz r11, rsi
+  mov rbx, 2
+  mov rbp, r8                                            // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
   lea rbx, [r11 + r10]
-  cmp r9, 2                                              // lhs_2
-  cmovbe rbx, r11
+  test rbp, rbp                                          // lhs_2
+  cmovz rbx, r11
+  mov rbp, 3
+  mov r12, r8                                            // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   lea r10, [rbx + r10]
-  cmp r9, 3                                              // lhs_3
-  cmovbe r10, rbx
+  test r12, r12                                          // lhs_3
+  cmovz r10, rbx
   mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r12, [rsi + rbp]
-  cmp r9, 1                                              // dst_1
-  cmovbe r12, rsi
+  mov r12, 1
+  mov r13, r8                                            // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [rdx + rbp]
+  test r13, r13                                          // dst_1
+  cmovz r12, rdx
+  mov r13, 2
+  mov r14, r8                                            // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
   lea r13, [r12 + rbp]
-  cmp r9, 2                                              // dst_2
-  cmovbe r13, r12
+  test r14, r14                                          // dst_2
+  cmovz r13, r12
+  mov r14, 3
+  mov r15, r8                                            // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
   lea rbp, [r13 + rbp]
-  cmp r9, 3                                              // dst_3
-  cmovbe rbp, r13
-  prefetchw byte ptr [rsi + 0]                           // dst_tile
-  prefetchw byte ptr [rsi + 64]                          // dst_tile
+  test r15, r15                                          // dst_3
+  cmovz rbp, r13
+  prefetchw byte ptr [rdx + 0]                           // dst_tile
+  prefetchw byte ptr [rdx + 64]                          // dst_tile
   prefetchw byte ptr [r12 + 0]                           // dst_1
   prefetchw byte ptr [r12 + 64]                          // dst_1
   prefetchw byte ptr [r13 + 0]                           // dst_2
@@ -152,11 +180,11 @@ L(m):
   vpxord zmm5, zmm5, zmm5                                // acc_2_1
   vpxord zmm6, zmm6, zmm6                                // acc_3_0
   vpxord zmm7, zmm7, zmm7                                // acc_3_1
-  mov rbp, r8                                            // k
+  mov rbp, r9                                            // k
   shr rbp, 2                                             // k_steps
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  mov r13, qword ptr [rsp + 0]                           // lhs_panel
-  mov r14, rdx                                           // rhs_panel
+  mov r13, rsi                                           // lhs_panel
+  mov r14, qword ptr [rsp + 16]                          // rhs_panel
   test rbp, rbp
   jz L(k_done)
   .balign 64
@@ -246,7 +274,7 @@ L(k):
   sub rbp, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov rbp, r8                                            // k
+  mov rbp, r9                                            // k
   and rbp, 3                                             // k_rest
   test rbp, rbp
   jz L(k_rest_done)
@@ -282,25 +310,42 @@ L(k_rest_done):
   vpbroadcastd zmm9, dword ptr [r10 + 4]                 // max
   mov r10, 32
   mov r11, qword ptr [rdi + 8*13]                        // dst_stride
-  lea rbx, [rsi + r11]
-  cmp r9, 1                                              // dst_1
-  cmovbe rbx, rsi
+  mov rbx, 1
+  mov rbp, r8                                            // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [rdx + r11]
+  test rbp, rbp                                          // dst_1
+  cmovz rbx, rdx
+  mov rbp, 2
+  mov r12, r8                                            // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   lea rbp, [rbx + r11]
-  cmp r9, 2                                              // dst_2
-  cmovbe rbp, rbx
+  test r12, r12                                          // dst_2
+  cmovz rbp, rbx
+  mov r12, 3
+  mov r13, r8                                            // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
   lea r11, [rbp + r11]
-  cmp r9, 3                                              // dst_3
-  cmovbe r11, rbp
-  imul r8, r8, 64
-  lea r8, [rdx + r8]                                     // field
-  mov r12, qword ptr [rsp + 8]                           // n_left
+  test r13, r13                                          // dst_3
+  cmovz r11, rbp
+  mov r12, 64
+  imul r9, r12
+  mov r12, qword ptr [rsp + 16]                          // rhs_panel
+  lea r9, [r12 + r9]                                     // field
+  mov r12, qword ptr [rsp + 0]                           // n_left
   cmp r12, r10                                           // unless n_left at_least 
   jb L(if_else)
   mov r10, qword ptr [rdi + 8*14]                        // bias
-  mov r12, qword ptr [rsp + 16]                          // column_bytes
+  mov r12, qword ptr [rsp + 8]                           // column_bytes
   lea r12, [r10 + r12]
   test r10, r10                                          // bias
-  cmovz r12, r8
+  cmovz r12, r9
   vmovdqu64 zmm10, zmmword ptr [r12 + 0]                 // bias
   vmovdqu64 zmm11, zmmword ptr [r12 + 64]                // bias
   vaddps zmm6, zmm6, zmm10                               // out
@@ -330,22 +375,22 @@ L(k_rest_done):
   vaddps zmm0, zmm0, zmm10                               // out
   vmaxps zmm0, zmm8, zmm0                                // out
   vminps zmm0, zmm9, zmm0                                // out_0_0
-  vmovdqu64 zmmword ptr [rsi + 0], zmm0                  // out_0_0
+  vmovdqu64 zmmword ptr [rdx + 0], zmm0                  // out_0_0
   vaddps zmm0, zmm1, zmm11                               // out
   vmaxps zmm0, zmm8, zmm0                                // out
   vminps zmm0, zmm9, zmm0                                // out_0_1
-  vmovdqu64 zmmword ptr [rsi + 64], zmm0                 // out_0_1
+  vmovdqu64 zmmword ptr [rdx + 64], zmm0                 // out_0_1
   jmp L(if_done)
 L(if_else):
   mov r10, 16
-  mov r12, qword ptr [rsp + 8]                           // n_left
+  mov r12, qword ptr [rsp + 0]                           // n_left
   cmp r12, r10
   cmova r12, r10
   mov r10, -1
   bzhi r10, r10, r12
   kmovw k1, r10d                                         // columns
   mov r10, 16
-  mov r12, qword ptr [rsp + 8]                           // n_left
+  mov r12, qword ptr [rsp + 0]                           // n_left
   cmp r12, r10
   cmovb r12, r10
   sub r12, r10
@@ -356,10 +401,10 @@ L(if_else):
   bzhi r10, r10, r12
   kmovw k2, r10d                                         // columns
   mov r10, qword ptr [rdi + 8*14]                        // bias
-  mov r12, qword ptr [rsp + 16]                          // column_bytes
+  mov r12, qword ptr [rsp + 8]                           // column_bytes
   lea r12, [r10 + r12]
   test r10, r10                                          // bias
-  cmovz r12, r8
+  cmovz r12, r9
   vmovdqu32 zmm10{k1}{z}, zmmword ptr [r12 + 0]          // bias
   vmovdqu32 zmm11{k2}{z}, zmmword ptr [r12 + 64]         // bias
   vaddps zmm6, zmm6, zmm10                               // out
@@ -389,37 +434,37 @@ L(if_else):
   vaddps zmm0, zmm0, zmm10                               // out
   vmaxps zmm0, zmm8, zmm0                                // out
   vminps zmm0, zmm9, zmm0                                // out_0_0
-  vmovdqu32 zmmword ptr [rsi + 0]{k1}, zmm0              // out_0_0
+  vmovdqu32 zmmword ptr [rdx + 0]{k1}, zmm0              // out_0_0
   vaddps zmm0, zmm1, zmm11                               // out
   vmaxps zmm0, zmm8, zmm0                                // out
   vminps zmm0, zmm9, zmm0                                // out_0_1
-  vmovdqu32 zmmword ptr [rsi + 64]{k2}, zmm0             // out_0_1
+  vmovdqu32 zmmword ptr [rdx + 64]{k2}, zmm0             // out_0_1
 L(if_done):
-  mov r8, qword ptr [rdi + 8*13]                         // dst_stride
+  mov r9, qword ptr [rdi + 8*13]                         // dst_stride
   mov r10, 4
-  imul r8, r10
+  imul r9, r10
   mov r10, 4
-  cmp r9, r10
-  cmovb r9, r10
-  sub r9, r10
-  lea rsi, [rsi + r8]
-  mov r8, qword ptr [rdi + 8*6]                          // lhs_stride
+  cmp r8, r10
+  cmovb r8, r10
+  sub r8, r10
+  lea rdx, [rdx + r9]
+  mov r9, qword ptr [rdi + 8*6]                          // lhs_stride
   mov r10, 4
-  imul r8, r10
-  mov r10, qword ptr [rsp + 0]                           // lhs_panel
-  lea r8, [r10 + r8]
+  imul r9, r10
+  lea rsi, [rsi + r9]
   sub rcx, 4                                             // next m
   ja L(m)
 L(m_done):
   mov rcx, 32
-  mov rsi, qword ptr [rsp + 8]                           // n_left
+  mov rsi, qword ptr [rsp + 0]                           // n_left
   cmp rsi, rcx
   cmovb rsi, rcx
   sub rsi, rcx
-  mov rcx, qword ptr [rsp + 16]                          // column_bytes
+  mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 128]
-  mov r8, qword ptr [rdi + 8*11]                         // rhs_stride
-  lea rdx, [rdx + r8]
+  mov rdx, qword ptr [rdi + 8*11]                        // rhs_stride
+  mov r8, qword ptr [rsp + 16]                           // rhs_panel
+  lea rdx, [r8 + rdx]
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):

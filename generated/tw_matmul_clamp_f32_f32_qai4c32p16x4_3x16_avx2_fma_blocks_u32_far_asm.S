@@ -14,10 +14,10 @@
 //
 // Registers in loop k:
 //  rax block_left  rcx n_left  rdx lhs_panel  rsi ahead_step  rdi args  r8 rhs_panel  r9 m_left
-//  r10 dst_tile  r11 ahead  rbx lhs_1  rbp lhs_2  r12 k  r13 blocks  r14 rhs_panel  r15 k_left
-//  ymm0 signs  ymm1 acc_0_0 ...  ymm2 acc_0_1 ...  ymm3 acc_1_0 ...  ymm4 acc_1_1 ...
-//  ymm5 acc_2_0 ...  ymm6 acc_2_1 ...  ymm7 scale_0  ymm8 scale_1  ymm9 zero_0  ymm10 zero_1
-//  ymm11 w_0  ymm12 w_0 ...  ymm13 w_1 ...  ymm14 w_1  ymm15 a_0 ...
+//  r10 dst_tile  r11 ahead  rbx lhs_1  rbp lhs_2  r12 blocks  r13 rhs_panel  r14 k_left  ymm0 signs
+//  ymm1 acc_0_0 ...  ymm2 acc_0_1 ...  ymm3 acc_1_0 ...  ymm4 acc_1_1 ...  ymm5 acc_2_0 ...
+//  ymm6 acc_2_1 ...  ymm7 scale_0  ymm8 scale_1  ymm9 zero_0  ymm10 zero_1  ymm11 w_0
+//  ymm12 w_0 ...  ymm13 w_1 ...  ymm14 w_1  ymm15 a_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -47,40 +47,40 @@ tw_matmul_clamp_f32_f32_qai4c32p16x4_3x16_avx2_fma_blocks_u32_far_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 88
-  .cfi_def_cfa_offset 96
-  mov qword ptr [rsp + 40], rbx
-  .cfi_offset rbx, -56
-  mov qword ptr [rsp + 48], rbp
-  .cfi_offset rbp, -48
-  mov qword ptr [rsp + 56], r12
-  .cfi_offset r12, -40
-  mov qword ptr [rsp + 64], r13
-  .cfi_offset r13, -32
-  mov qword ptr [rsp + 72], r14
-  .cfi_offset r14, -24
-  mov qword ptr [rsp + 80], r15
-  .cfi_offset r15, -16
+  sub rsp, 104
+  .cfi_def_cfa_offset 112
+  mov qword ptr [rsp + 48], rbx
+  .cfi_offset rbx, -64
+  mov qword ptr [rsp + 56], rbp
+  .cfi_offset rbp, -56
+  mov qword ptr [rsp + 64], r12
+  .cfi_offset r12, -48
+  mov qword ptr [rsp + 72], r13
+  .cfi_offset r13, -40
+  mov qword ptr [rsp + 80], r14
+  .cfi_offset r14, -32
+  mov qword ptr [rsp + 88], r15
+  .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_f32_qai4c32p16x4_3x16_avx2_fma_blocks_u32_far_asm
   sub rsp, 280
   .seh_stackalloc 280
-  mov qword ptr [rsp + 40], rsi
-  .seh_savereg rsi, 40
-  mov qword ptr [rsp + 48], rdi
-  .seh_savereg rdi, 48
-  mov qword ptr [rsp + 56], rbx
-  .seh_savereg rbx, 56
-  mov qword ptr [rsp + 64], rbp
-  .seh_savereg rbp, 64
-  mov qword ptr [rsp + 72], r12
-  .seh_savereg r12, 72
-  mov qword ptr [rsp + 80], r13
-  .seh_savereg r13, 80
-  mov qword ptr [rsp + 88], r14
-  .seh_savereg r14, 88
-  mov qword ptr [rsp + 96], r15
-  .seh_savereg r15, 96
+  mov qword ptr [rsp + 48], rsi
+  .seh_savereg rsi, 48
+  mov qword ptr [rsp + 56], rdi
+  .seh_savereg rdi, 56
+  mov qword ptr [rsp + 64], rbx
+  .seh_savereg rbx, 64
+  mov qword ptr [rsp + 72], rbp
+  .seh_savereg rbp, 72
+  mov qword ptr [rsp + 80], r12
+  .seh_savereg r12, 80
+  mov qword ptr [rsp + 88], r13
+  .seh_savereg r13, 88
+  mov qword ptr [rsp + 96], r14
+  .seh_savereg r14, 96
+  mov qword ptr [rsp + 104], r15
+  .seh_savereg r15, 104
   vmovaps xmmword ptr [rsp + 112], xmm6
   .seh_savexmm xmm6, 112
   vmovaps xmmword ptr [rsp + 128], xmm7
@@ -191,36 +191,54 @@ L(n):
   test r9, r9
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 32], rdx                          // m_left, kept in the frame
+  mov qword ptr [rsp + 40], rdx                          // m_left, kept in the frame
   mov qword ptr [rsp + 0], rax                           // lhs_panel, kept in the frame
+  mov rax, 1
+  mov rdx, qword ptr [rsp + 40]                          // m_left
+  cmp rdx, rax
+  cmovb rdx, rax
+  sub rdx, rax
   mov rax, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov rdx, qword ptr [rsp + 0]                           // lhs_panel
-  lea rbx, [rdx + rax]
-  mov rdx, qword ptr [rsp + 0]                           // lhs_panel
-  mov rbp, qword ptr [rsp + 32]                          // m_left
-  cmp rbp, 1                                             // lhs_1
-  cmovbe rbx, rdx
+  mov rbx, qword ptr [rsp + 0]                           // lhs_panel
+  lea rbx, [rbx + rax]
+  mov rbp, qword ptr [rsp + 0]                           // lhs_panel
+  test rdx, rdx                                          // lhs_1
+  cmovz rbx, rbp
+  mov rdx, 2
+  mov r12, qword ptr [rsp + 40]                          // m_left
+  cmp r12, rdx
+  cmovb r12, rdx
+  sub r12, rdx
   lea rbp, [rbx + rax]
-  mov rax, qword ptr [rsp + 32]                          // m_left
-  cmp rax, 2                                             // lhs_2
-  cmovbe rbp, rbx
+  test r12, r12                                          // lhs_2
+  cmovz rbp, rbx
+  mov rax, 1
+  mov rdx, qword ptr [rsp + 40]                          // m_left
+  cmp rdx, rax
+  cmovb rdx, rax
+  sub rdx, rax
   mov rax, qword ptr [rdi + 8*13]                        // dst_stride
-  lea rdx, [r10 + rax]
-  mov r12, qword ptr [rsp + 32]                          // m_left
-  cmp r12, 1                                             // dst_1
-  cmovbe rdx, r10
-  lea rax, [rdx + rax]
-  mov r12, qword ptr [rsp + 32]                          // m_left
-  cmp r12, 2                                             // dst_2
-  cmovbe rax, rdx
-  prefetchw byte ptr [rdx + 0]                           // dst_1
+  lea r12, [r10 + rax]
+  test rdx, rdx                                          // dst_1
+  cmovz r12, r10
+  mov rdx, 2
+  mov r13, qword ptr [rsp + 40]                          // m_left
+  cmp r13, rdx
+  cmovb r13, rdx
+  sub r13, rdx
+  lea rax, [r12 + rax]
+  test r13, r13                                          // dst_2
+  cmovz rax, r12
+  prefetchw byte ptr [r12 + 0]                           // dst_1
   prefetchw byte ptr [rax + 0]                           // dst_2
-  mov r12, qword ptr [rdi + 8*3]                         // k
-  mov r13, qword ptr [rdi + 8*4]                         // block
-  mov rax, r12                                           // blocks
+  mov rax, qword ptr [rdi + 8*3]                         // k
+  mov qword ptr [rsp + 32], rax                          // k, kept in the frame
+  mov r12, qword ptr [rdi + 8*4]                         // block
+  mov r13, qword ptr [rsp + 32]                          // k
+  mov rax, r13                                           // blocks
   xor edx, edx
-  div r13
-  mov r13, rax
+  div r12
+  mov r12, rax
   prefetchw byte ptr [r10 + 0]                           // dst_tile
   mov rax, 2290649224
   vmovd xmm0, eax                                        // signs
@@ -231,37 +249,38 @@ L(m):
   vpxor xmm4, xmm4, xmm4                                 // acc_1_1
   vpxor xmm5, xmm5, xmm5                                 // acc_2_0
   vpxor xmm6, xmm6, xmm6                                 // acc_2_1
-  mov rax, r13                                           // blocks
+  mov rax, r12                                           // blocks
   mov rdx, qword ptr [rsp + 0]                           // lhs_panel
-  mov r14, r8                                            // rhs_panel
+  mov r13, r8                                            // rhs_panel
   test rax, rax
   jz L(block_done)
 L(block):
-  mov r15, qword ptr [rdi + 8*4]                         // block
-  imul r15, r15, 8
-  lea r15, [r14 + r15]                                   // end
-  vmovdqu xmm7, xmmword ptr [r15 + 0]                    // scale
+  mov r14, qword ptr [rdi + 8*4]                         // block
+  mov r15, 8
+  imul r14, r15
+  lea r14, [r13 + r14]                                   // end
+  vmovdqu xmm7, xmmword ptr [r14 + 0]                    // scale
   vcvtph2ps ymm7, xmm7                                   // scale_0
-  vmovdqu xmm8, xmmword ptr [r15 + 16]                   // scale
+  vmovdqu xmm8, xmmword ptr [r14 + 16]                   // scale
   vcvtph2ps ymm8, xmm8                                   // scale_1
-  vmovdqu xmm9, xmmword ptr [r15 + 32]                   // scale
+  vmovdqu xmm9, xmmword ptr [r14 + 32]                   // scale
   vcvtph2ps ymm9, xmm9                                   // zero_0
-  vmovdqu xmm10, xmmword ptr [r15 + 48]                  // scale
+  vmovdqu xmm10, xmmword ptr [r14 + 48]                  // scale
   vcvtph2ps ymm10, xmm10                                 // zero_1
-  mov r15, qword ptr [rdi + 8*4]                         // block
-  shr r15, 5                                             // steps
-  test r15, r15
+  mov r14, qword ptr [rdi + 8*4]                         // block
+  shr r14, 5                                             // steps
+  test r14, r14
   jz L(k_done)
   .balign 64
 L(k):
-  vmovdqu ymm11, ymmword ptr [r14 + 0]                   // w_0
+  vmovdqu ymm11, ymmword ptr [r13 + 0]                   // w_0
   vpxor ymm11, ymm11, ymm0                               // w_0
   vpslld ymm12, ymm11, 28                                // w_0
   vpsrad ymm12, ymm12, 28                                // w_0
   vcvtdq2ps ymm12, ymm12                                 // w_0
   vsubps ymm12, ymm12, ymm9                              // w_0
   vmulps ymm12, ymm12, ymm7                              // w_0
-  vmovdqu ymm13, ymmword ptr [r14 + 32]                  // w_1
+  vmovdqu ymm13, ymmword ptr [r13 + 32]                  // w_1
   vpxor ymm13, ymm13, ymm0                               // w_1
   vpslld ymm14, ymm13, 28                                // w_1
   vpsrad ymm14, ymm14, 28                                // w_1
@@ -409,14 +428,14 @@ L(k):
   vpbroadcastd ymm13, dword ptr [rbp + 76]               // a_2
   vfmadd231ps ymm5, ymm11, ymm13                         // acc
   vfmadd231ps ymm6, ymm12, ymm13                         // acc
-  vmovdqu ymm11, ymmword ptr [r14 + 64]                  // w_0
+  vmovdqu ymm11, ymmword ptr [r13 + 64]                  // w_0
   vpxor ymm11, ymm11, ymm0                               // w_0
   vpslld ymm12, ymm11, 28                                // w_0
   vpsrad ymm12, ymm12, 28                                // w_0
   vcvtdq2ps ymm12, ymm12                                 // w_0
   vsubps ymm12, ymm12, ymm9                              // w_0
   vmulps ymm12, ymm12, ymm7                              // w_0
-  vmovdqu ymm13, ymmword ptr [r14 + 96]                  // w_1
+  vmovdqu ymm13, ymmword ptr [r13 + 96]                  // w_1
   vpxor ymm13, ymm13, ymm0                               // w_1
   vpslld ymm14, ymm13, 28                                // w_1
   vpsrad ymm14, ymm14, 28                                // w_1
@@ -564,14 +583,14 @@ L(k):
   vpbroadcastd ymm13, dword ptr [rbp + 92]               // a_2
   vfmadd231ps ymm5, ymm11, ymm13                         // acc
   vfmadd231ps ymm6, ymm12, ymm13                         // acc
-  vmovdqu ymm11, ymmword ptr [r14 + 128]                 // w_0
+  vmovdqu ymm11, ymmword ptr [r13 + 128]                 // w_0
   vpxor ymm11, ymm11, ymm0                               // w_0
   vpslld ymm12, ymm11, 28                                // w_0
   vpsrad ymm12, ymm12, 28                                // w_0
   vcvtdq2ps ymm12, ymm12                                 // w_0
   vsubps ymm12, ymm12, ymm9                              // w_0
   vmulps ymm12, ymm12, ymm7                              // w_0
-  vmovdqu ymm13, ymmword ptr [r14 + 160]                 // w_1
+  vmovdqu ymm13, ymmword ptr [r13 + 160]                 // w_1
   vpxor ymm13, ymm13, ymm0                               // w_1
   vpslld ymm14, ymm13, 28                                // w_1
   vpsrad ymm14, ymm14, 28                                // w_1
@@ -719,14 +738,14 @@ L(k):
   vpbroadcastd ymm13, dword ptr [rbp + 108]              // a_2
   vfmadd231ps ymm5, ymm11, ymm13                         // acc
   vfmadd231ps ymm6, ymm12, ymm13                         // acc
-  vmovdqu ymm11, ymmword ptr [r14 + 192]                 // w_0
+  vmovdqu ymm11, ymmword ptr [r13 + 192]                 // w_0
   vpxor ymm11, ymm11, ymm0                               // w_0
   vpslld ymm12, ymm11, 28                                // w_0
   vpsrad ymm12, ymm12, 28                                // w_0
   vcvtdq2ps ymm12, ymm12                                 // w_0
   vsubps ymm12, ymm12, ymm9                              // w_0
   vmulps ymm12, ymm12, ymm7                              // w_0
-  vmovdqu ymm13, ymmword ptr [r14 + 224]                 // w_1
+  vmovdqu ymm13, ymmword ptr [r13 + 224]                 // w_1
   vpxor ymm13, ymm13, ymm0                               // w_1
   vpslld ymm14, ymm13, 28                                // w_1
   vpsrad ymm14, ymm14, 28                                // w_1
@@ -877,34 +896,45 @@ L(k):
   lea rdx, [rdx + 128]
   lea rbx, [rbx + 128]
   lea rbp, [rbp + 128]
-  lea r14, [r14 + 256]
+  lea r13, [r13 + 256]
   lea r11, [r11 + rsi]                                   // ahead
-  sub r15, 1                                             // next k
+  sub r14, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov r15, qword ptr [rsp + 24]                          // ahead_step
-  lea r11, [r11 + r15]                                   // ahead
-  lea r14, [r14 + 64]
+  mov r14, qword ptr [rsp + 24]                          // ahead_step
+  lea r11, [r11 + r14]                                   // ahead
+  lea r13, [r13 + 64]
   sub rax, 1                                             // next block
   ja L(block)
 L(block_done):
+  mov rax, 1
+  mov rdx, qword ptr [rsp + 40]                          // m_left
+  cmp rdx, rax
+  cmovb rdx, rax
+  sub rdx, rax
   mov rax, qword ptr [rdi + 8*13]                        // dst_stride
-  lea rdx, [r10 + rax]
-  mov rbx, qword ptr [rsp + 32]                          // m_left
-  cmp rbx, 1                                             // dst_1
-  cmovbe rdx, r10
-  lea rax, [rdx + rax]
-  mov rbx, qword ptr [rsp + 32]                          // m_left
-  cmp rbx, 2                                             // dst_2
-  cmovbe rax, rdx
-  imul rbx, r12, 8
-  imul rbp, r13, 64
-  lea rbx, [rbx + rbp]
+  lea rbx, [r10 + rax]
+  test rdx, rdx                                          // dst_1
+  cmovz rbx, r10
+  mov rdx, 2
+  mov rbp, qword ptr [rsp + 40]                          // m_left
+  cmp rbp, rdx
+  cmovb rbp, rdx
+  sub rbp, rdx
+  lea rax, [rbx + rax]
+  test rbp, rbp                                          // dst_2
+  cmovz rax, rbx
+  mov rdx, 8
+  mov rbp, qword ptr [rsp + 32]                          // k
+  imul rbp, rdx
+  mov rdx, 64
+  imul r12, rdx
+  lea rdx, [rbp + r12]
   lea rbp, [rdi + 8*15]                                  // clamp
   vpbroadcastd ymm0, dword ptr [rbp + 0]                 // min
   vpbroadcastd ymm7, dword ptr [rbp + 4]                 // max
-  lea rbx, [rbx + 64]
-  lea rbx, [r8 + rbx]                                    // field
+  lea rdx, [rdx + 64]
+  lea rdx, [r8 + rdx]                                    // field
   mov rbp, 16
   mov r12, qword ptr [rsp + 8]                           // n_left
   cmp r12, rbp                                           // unless n_left at_least 
@@ -913,7 +943,7 @@ L(block_done):
   mov r12, qword ptr [rsp + 16]                          // column_bytes
   lea r12, [rbp + r12]
   test rbp, rbp                                          // bias
-  cmovz r12, rbx
+  cmovz r12, rdx
   vmovdqu ymm8, ymmword ptr [r12 + 0]                    // bias
   vmovdqu ymm9, ymmword ptr [r12 + 32]                   // bias
   vaddps ymm5, ymm5, ymm8                                // out
@@ -927,11 +957,11 @@ L(block_done):
   vaddps ymm3, ymm3, ymm8                                // out
   vmaxps ymm3, ymm0, ymm3                                // out
   vminps ymm3, ymm7, ymm3                                // out_1_0
-  vmovdqu ymmword ptr [rdx + 0], ymm3                    // out_1_0
+  vmovdqu ymmword ptr [rbx + 0], ymm3                    // out_1_0
   vaddps ymm3, ymm4, ymm9                                // out
   vmaxps ymm3, ymm0, ymm3                                // out
   vminps ymm3, ymm7, ymm3                                // out_1_1
-  vmovdqu ymmword ptr [rdx + 32], ymm3                   // out_1_1
+  vmovdqu ymmword ptr [rbx + 32], ymm3                   // out_1_1
   vaddps ymm1, ymm1, ymm8                                // out
   vmaxps ymm1, ymm0, ymm1                                // out
   vminps ymm1, ymm7, ymm1                                // out_0_0
@@ -946,29 +976,29 @@ L(if_else):
   mov r12, qword ptr [rsp + 16]                          // column_bytes
   lea r12, [rbp + r12]
   test rbp, rbp                                          // bias
-  cmovz r12, rbx
-  mov rbx, 1
+  cmovz r12, rdx
+  mov rdx, 1
   mov rbp, qword ptr [rsp + 8]                           // n_left
-  sub rbp, rbx
-  mov rbx, 0
+  sub rbp, rdx
+  mov rdx, 0
   mov r13, rbp
-  cmp r13, rbx
-  cmovb r13, rbx
-  sub r13, rbx
+  cmp r13, rdx
+  cmovb r13, rdx
+  sub r13, rdx
   mov r14, qword ptr [rsp + 8]                           // n_left
-  cmp r14, rbx
-  cmovb r14, rbx
-  sub r14, rbx
-  mov rbx, r12                                           // bias
+  cmp r14, rdx
+  cmovb r14, rdx
+  sub r14, rdx
+  mov rdx, r12                                           // bias
   test r14, r14
-  cmovz rbx, r12
-  vpbroadcastd ymm8, dword ptr [rbx + 0]                 // bias
+  cmovz rdx, r12
+  vpbroadcastd ymm8, dword ptr [rdx + 0]                 // bias
   mov r14, 1
   mov r15, r13
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rbx + r15]
+  lea r14, [rdx + r15]
   vpbroadcastd ymm9, dword ptr [r14 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 2                           // bias
   mov r14, 2
@@ -976,7 +1006,7 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rbx + r15]
+  lea r14, [rdx + r15]
   vpbroadcastd ymm9, dword ptr [r14 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 4                           // bias
   mov r14, 3
@@ -984,7 +1014,7 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rbx + r15]
+  lea r14, [rdx + r15]
   vpbroadcastd ymm9, dword ptr [r14 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 8                           // bias
   mov r14, 4
@@ -992,7 +1022,7 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rbx + r15]
+  lea r14, [rdx + r15]
   vpbroadcastd ymm9, dword ptr [r14 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 16                          // bias
   mov r14, 5
@@ -1000,7 +1030,7 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rbx + r15]
+  lea r14, [rdx + r15]
   vpbroadcastd ymm9, dword ptr [r14 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 32                          // bias
   mov r14, 6
@@ -1008,15 +1038,15 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rbx + r15]
+  lea r14, [rdx + r15]
   vpbroadcastd ymm9, dword ptr [r14 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 64                          // bias
   mov r14, 7
   cmp r13, r14
   cmova r13, r14
   shl r13, 2
-  lea rbx, [rbx + r13]
-  vpbroadcastd ymm9, dword ptr [rbx + 0]                 // one
+  lea rdx, [rdx + r13]
+  vpbroadcastd ymm9, dword ptr [rdx + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 128                         // bias
   vaddps ymm5, ymm5, ymm8                                // out
   vmaxps ymm5, ymm0, ymm5                                // out
@@ -1027,24 +1057,24 @@ L(if_else):
   vminps ymm3, ymm7, ymm3                                // out_1_0
   vmaxps ymm1, ymm0, ymm1                                // out
   vminps ymm1, ymm7, ymm1                                // out_0_0
-  mov rbx, 8
-  cmp rbp, rbx
-  cmovb rbp, rbx
-  sub rbp, rbx
+  mov rdx, 8
+  cmp rbp, rdx
+  cmovb rbp, rdx
+  sub rbp, rdx
   mov r13, qword ptr [rsp + 8]                           // n_left
-  cmp r13, rbx
-  cmovb r13, rbx
-  sub r13, rbx
-  lea rbx, [r12 + 32]
+  cmp r13, rdx
+  cmovb r13, rdx
+  sub r13, rdx
+  lea rdx, [r12 + 32]
   test r13, r13
-  cmovz rbx, r12
-  vpbroadcastd ymm8, dword ptr [rbx + 0]                 // bias
+  cmovz rdx, r12
+  vpbroadcastd ymm8, dword ptr [rdx + 0]                 // bias
   mov r12, 1
   mov r13, rbp
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rbx + r13]
+  lea r12, [rdx + r13]
   vpbroadcastd ymm9, dword ptr [r12 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 2                           // bias
   mov r12, 2
@@ -1052,7 +1082,7 @@ L(if_else):
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rbx + r13]
+  lea r12, [rdx + r13]
   vpbroadcastd ymm9, dword ptr [r12 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 4                           // bias
   mov r12, 3
@@ -1060,7 +1090,7 @@ L(if_else):
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rbx + r13]
+  lea r12, [rdx + r13]
   vpbroadcastd ymm9, dword ptr [r12 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 8                           // bias
   mov r12, 4
@@ -1068,7 +1098,7 @@ L(if_else):
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rbx + r13]
+  lea r12, [rdx + r13]
   vpbroadcastd ymm9, dword ptr [r12 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 16                          // bias
   mov r12, 5
@@ -1076,7 +1106,7 @@ L(if_else):
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rbx + r13]
+  lea r12, [rdx + r13]
   vpbroadcastd ymm9, dword ptr [r12 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 32                          // bias
   mov r12, 6
@@ -1084,15 +1114,15 @@ L(if_else):
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rbx + r13]
+  lea r12, [rdx + r13]
   vpbroadcastd ymm9, dword ptr [r12 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 64                          // bias
   mov r12, 7
   cmp rbp, r12
   cmova rbp, r12
   shl rbp, 2
-  lea rbx, [rbx + rbp]
-  vpbroadcastd ymm9, dword ptr [rbx + 0]                 // one
+  lea rdx, [rdx + rbp]
+  vpbroadcastd ymm9, dword ptr [rdx + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 128                         // bias
   vaddps ymm6, ymm6, ymm8                                // out
   vmaxps ymm6, ymm0, ymm6                                // out
@@ -1103,207 +1133,207 @@ L(if_else):
   vmaxps ymm0, ymm0, ymm2                                // out
   vminps ymm2, ymm7, ymm4                                // out_1_1
   vminps ymm0, ymm7, ymm0                                // out_0_1
-  mov rbx, 1
+  mov rdx, 1
   mov rbp, qword ptr [rsp + 8]                           // n_left
-  cmp rbp, rbx                                           // unless n_left at_least 
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_2_done)
   vextracti128 xmm4, ymm5, 0
   vpextrd dword ptr [rax + 0], xmm4, 0
   vextracti128 xmm4, ymm3, 0
-  vpextrd dword ptr [rdx + 0], xmm4, 0
+  vpextrd dword ptr [rbx + 0], xmm4, 0
   vextracti128 xmm4, ymm1, 0
   vpextrd dword ptr [r10 + 0], xmm4, 0
 L(if_2_done):
-  mov rbx, 2
+  mov rdx, 2
   mov rbp, qword ptr [rsp + 8]                           // n_left
-  cmp rbp, rbx                                           // unless n_left at_least 
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_3_done)
-  lea rbx, [rax + 4]
+  lea rdx, [rax + 4]
   vextracti128 xmm4, ymm5, 0
-  vpextrd dword ptr [rbx + 0], xmm4, 1
-  lea rbx, [rdx + 4]
+  vpextrd dword ptr [rdx + 0], xmm4, 1
+  lea rdx, [rbx + 4]
   vextracti128 xmm4, ymm3, 0
-  vpextrd dword ptr [rbx + 0], xmm4, 1
-  lea rbx, [r10 + 4]
+  vpextrd dword ptr [rdx + 0], xmm4, 1
+  lea rdx, [r10 + 4]
   vextracti128 xmm4, ymm1, 0
-  vpextrd dword ptr [rbx + 0], xmm4, 1
+  vpextrd dword ptr [rdx + 0], xmm4, 1
 L(if_3_done):
-  mov rbx, 3
+  mov rdx, 3
   mov rbp, qword ptr [rsp + 8]                           // n_left
-  cmp rbp, rbx                                           // unless n_left at_least 
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_4_done)
-  lea rbx, [rax + 8]
+  lea rdx, [rax + 8]
   vextracti128 xmm4, ymm5, 0
-  vpextrd dword ptr [rbx + 0], xmm4, 2
-  lea rbx, [rdx + 8]
+  vpextrd dword ptr [rdx + 0], xmm4, 2
+  lea rdx, [rbx + 8]
   vextracti128 xmm4, ymm3, 0
-  vpextrd dword ptr [rbx + 0], xmm4, 2
-  lea rbx, [r10 + 8]
+  vpextrd dword ptr [rdx + 0], xmm4, 2
+  lea rdx, [r10 + 8]
   vextracti128 xmm4, ymm1, 0
-  vpextrd dword ptr [rbx + 0], xmm4, 2
+  vpextrd dword ptr [rdx + 0], xmm4, 2
 L(if_4_done):
-  mov rbx, 4
+  mov rdx, 4
   mov rbp, qword ptr [rsp + 8]                           // n_left
-  cmp rbp, rbx                                           // unless n_left at_least 
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_5_done)
-  lea rbx, [rax + 12]
+  lea rdx, [rax + 12]
   vextracti128 xmm4, ymm5, 0
-  vpextrd dword ptr [rbx + 0], xmm4, 3
-  lea rbx, [rdx + 12]
+  vpextrd dword ptr [rdx + 0], xmm4, 3
+  lea rdx, [rbx + 12]
   vextracti128 xmm4, ymm3, 0
-  vpextrd dword ptr [rbx + 0], xmm4, 3
-  lea rbx, [r10 + 12]
+  vpextrd dword ptr [rdx + 0], xmm4, 3
+  lea rdx, [r10 + 12]
   vextracti128 xmm4, ymm1, 0
-  vpextrd dword ptr [rbx + 0], xmm4, 3
+  vpextrd dword ptr [rdx + 0], xmm4, 3
 L(if_5_done):
-  mov rbx, 5
+  mov rdx, 5
   mov rbp, qword ptr [rsp + 8]                           // n_left
-  cmp rbp, rbx                                           // unless n_left at_least 
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_6_done)
-  lea rbx, [rax + 16]
+  lea rdx, [rax + 16]
   vextracti128 xmm4, ymm5, 1
-  vpextrd dword ptr [rbx + 0], xmm4, 0
-  lea rbx, [rdx + 16]
+  vpextrd dword ptr [rdx + 0], xmm4, 0
+  lea rdx, [rbx + 16]
   vextracti128 xmm4, ymm3, 1
-  vpextrd dword ptr [rbx + 0], xmm4, 0
-  lea rbx, [r10 + 16]
+  vpextrd dword ptr [rdx + 0], xmm4, 0
+  lea rdx, [r10 + 16]
   vextracti128 xmm4, ymm1, 1
-  vpextrd dword ptr [rbx + 0], xmm4, 0
+  vpextrd dword ptr [rdx + 0], xmm4, 0
 L(if_6_done):
-  mov rbx, 6
+  mov rdx, 6
   mov rbp, qword ptr [rsp + 8]                           // n_left
-  cmp rbp, rbx                                           // unless n_left at_least 
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_7_done)
-  lea rbx, [rax + 20]
+  lea rdx, [rax + 20]
   vextracti128 xmm4, ymm5, 1
-  vpextrd dword ptr [rbx + 0], xmm4, 1
-  lea rbx, [rdx + 20]
+  vpextrd dword ptr [rdx + 0], xmm4, 1
+  lea rdx, [rbx + 20]
   vextracti128 xmm4, ymm3, 1
-  vpextrd dword ptr [rbx + 0], xmm4, 1
-  lea rbx, [r10 + 20]
+  vpextrd dword ptr [rdx + 0], xmm4, 1
+  lea rdx, [r10 + 20]
   vextracti128 xmm4, ymm1, 1
-  vpextrd dword ptr [rbx + 0], xmm4, 1
+  vpextrd dword ptr [rdx + 0], xmm4, 1
 L(if_7_done):
-  mov rbx, 7
+  mov rdx, 7
   mov rbp, qword ptr [rsp + 8]                           // n_left
-  cmp rbp, rbx                                           // unless n_left at_least 
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_8_done)
-  lea rbx, [rax + 24]
+  lea rdx, [rax + 24]
   vextracti128 xmm4, ymm5, 1
-  vpextrd dword ptr [rbx + 0], xmm4, 2
-  lea rbx, [rdx + 24]
+  vpextrd dword ptr [rdx + 0], xmm4, 2
+  lea rdx, [rbx + 24]
   vextracti128 xmm4, ymm3, 1
-  vpextrd dword ptr [rbx + 0], xmm4, 2
-  lea rbx, [r10 + 24]
+  vpextrd dword ptr [rdx + 0], xmm4, 2
+  lea rdx, [r10 + 24]
   vextracti128 xmm4, ymm1, 1
-  vpextrd dword ptr [rbx + 0], xmm4, 2
+  vpextrd dword ptr [rdx + 0], xmm4, 2
 L(if_8_done):
-  mov rbx, 8
+  mov rdx, 8
   mov rbp, qword ptr [rsp + 8]                           // n_left
-  cmp rbp, rbx                                           // unless n_left at_least 
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_9_done)
-  lea rbx, [rax + 28]
+  lea rdx, [rax + 28]
   vextracti128 xmm4, ymm5, 1
-  vpextrd dword ptr [rbx + 0], xmm4, 3
-  lea rbx, [rdx + 28]
+  vpextrd dword ptr [rdx + 0], xmm4, 3
+  lea rdx, [rbx + 28]
   vextracti128 xmm3, ymm3, 1
-  vpextrd dword ptr [rbx + 0], xmm3, 3
-  lea rbx, [r10 + 28]
+  vpextrd dword ptr [rdx + 0], xmm3, 3
+  lea rdx, [r10 + 28]
   vextracti128 xmm1, ymm1, 1
-  vpextrd dword ptr [rbx + 0], xmm1, 3
+  vpextrd dword ptr [rdx + 0], xmm1, 3
 L(if_9_done):
-  mov rbx, 9
+  mov rdx, 9
   mov rbp, qword ptr [rsp + 8]                           // n_left
-  cmp rbp, rbx                                           // unless n_left at_least 
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_10_done)
-  lea rbx, [rax + 32]
+  lea rdx, [rax + 32]
   vextracti128 xmm1, ymm6, 0
-  vpextrd dword ptr [rbx + 0], xmm1, 0
-  lea rbx, [rdx + 32]
+  vpextrd dword ptr [rdx + 0], xmm1, 0
+  lea rdx, [rbx + 32]
   vextracti128 xmm1, ymm2, 0
-  vpextrd dword ptr [rbx + 0], xmm1, 0
-  lea rbx, [r10 + 32]
+  vpextrd dword ptr [rdx + 0], xmm1, 0
+  lea rdx, [r10 + 32]
   vextracti128 xmm1, ymm0, 0
-  vpextrd dword ptr [rbx + 0], xmm1, 0
+  vpextrd dword ptr [rdx + 0], xmm1, 0
 L(if_10_done):
-  mov rbx, 10
+  mov rdx, 10
   mov rbp, qword ptr [rsp + 8]                           // n_left
-  cmp rbp, rbx                                           // unless n_left at_least 
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_11_done)
-  lea rbx, [rax + 36]
+  lea rdx, [rax + 36]
   vextracti128 xmm1, ymm6, 0
-  vpextrd dword ptr [rbx + 0], xmm1, 1
-  lea rbx, [rdx + 36]
+  vpextrd dword ptr [rdx + 0], xmm1, 1
+  lea rdx, [rbx + 36]
   vextracti128 xmm1, ymm2, 0
-  vpextrd dword ptr [rbx + 0], xmm1, 1
-  lea rbx, [r10 + 36]
+  vpextrd dword ptr [rdx + 0], xmm1, 1
+  lea rdx, [r10 + 36]
   vextracti128 xmm1, ymm0, 0
-  vpextrd dword ptr [rbx + 0], xmm1, 1
+  vpextrd dword ptr [rdx + 0], xmm1, 1
 L(if_11_done):
-  mov rbx, 11
+  mov rdx, 11
   mov rbp, qword ptr [rsp + 8]                           // n_left
-  cmp rbp, rbx                                           // unless n_left at_least 
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_12_done)
-  lea rbx, [rax + 40]
+  lea rdx, [rax + 40]
   vextracti128 xmm1, ymm6, 0
-  vpextrd dword ptr [rbx + 0], xmm1, 2
-  lea rbx, [rdx + 40]
+  vpextrd dword ptr [rdx + 0], xmm1, 2
+  lea rdx, [rbx + 40]
   vextracti128 xmm1, ymm2, 0
-  vpextrd dword ptr [rbx + 0], xmm1, 2
-  lea rbx, [r10 + 40]
+  vpextrd dword ptr [rdx + 0], xmm1, 2
+  lea rdx, [r10 + 40]
   vextracti128 xmm1, ymm0, 0
-  vpextrd dword ptr [rbx + 0], xmm1, 2
+  vpextrd dword ptr [rdx + 0], xmm1, 2
 L(if_12_done):
-  mov rbx, 12
+  mov rdx, 12
   mov rbp, qword ptr [rsp + 8]                           // n_left
-  cmp rbp, rbx                                           // unless n_left at_least 
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_13_done)
-  lea rbx, [rax + 44]
+  lea rdx, [rax + 44]
   vextracti128 xmm1, ymm6, 0
-  vpextrd dword ptr [rbx + 0], xmm1, 3
-  lea rbx, [rdx + 44]
+  vpextrd dword ptr [rdx + 0], xmm1, 3
+  lea rdx, [rbx + 44]
   vextracti128 xmm1, ymm2, 0
-  vpextrd dword ptr [rbx + 0], xmm1, 3
-  lea rbx, [r10 + 44]
+  vpextrd dword ptr [rdx + 0], xmm1, 3
+  lea rdx, [r10 + 44]
   vextracti128 xmm1, ymm0, 0
-  vpextrd dword ptr [rbx + 0], xmm1, 3
+  vpextrd dword ptr [rdx + 0], xmm1, 3
 L(if_13_done):
-  mov rbx, 13
+  mov rdx, 13
   mov rbp, qword ptr [rsp + 8]                           // n_left
-  cmp rbp, rbx                                           // unless n_left at_least 
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_14_done)
-  lea rbx, [rax + 48]
+  lea rdx, [rax + 48]
   vextracti128 xmm1, ymm6, 1
-  vpextrd dword ptr [rbx + 0], xmm1, 0
-  lea rbx, [rdx + 48]
+  vpextrd dword ptr [rdx + 0], xmm1, 0
+  lea rdx, [rbx + 48]
   vextracti128 xmm1, ymm2, 1
-  vpextrd dword ptr [rbx + 0], xmm1, 0
-  lea rbx, [r10 + 48]
+  vpextrd dword ptr [rdx + 0], xmm1, 0
+  lea rdx, [r10 + 48]
   vextracti128 xmm1, ymm0, 1
-  vpextrd dword ptr [rbx + 0], xmm1, 0
+  vpextrd dword ptr [rdx + 0], xmm1, 0
 L(if_14_done):
-  mov rbx, 14
+  mov rdx, 14
   mov rbp, qword ptr [rsp + 8]                           // n_left
-  cmp rbp, rbx                                           // unless n_left at_least 
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_15_done)
-  lea rbx, [rax + 52]
+  lea rdx, [rax + 52]
   vextracti128 xmm1, ymm6, 1
-  vpextrd dword ptr [rbx + 0], xmm1, 1
-  lea rbx, [rdx + 52]
+  vpextrd dword ptr [rdx + 0], xmm1, 1
+  lea rdx, [rbx + 52]
   vextracti128 xmm1, ymm2, 1
-  vpextrd dword ptr [rbx + 0], xmm1, 1
-  lea rbx, [r10 + 52]
+  vpextrd dword ptr [rdx + 0], xmm1, 1
+  lea rdx, [r10 + 52]
   vextracti128 xmm1, ymm0, 1
-  vpextrd dword ptr [rbx + 0], xmm1, 1
+  vpextrd dword ptr [rdx + 0], xmm1, 1
 L(if_15_done):
-  mov rbx, 15
+  mov rdx, 15
   mov rbp, qword ptr [rsp + 8]                           // n_left
-  cmp rbp, rbx                                           // unless n_left at_least 
+  cmp rbp, rdx                                           // unless n_left at_least 
   jb L(if_16_done)
   lea rax, [rax + 56]
   vextracti128 xmm1, ymm6, 1
   vpextrd dword ptr [rax + 0], xmm1, 2
-  lea rax, [rdx + 56]
+  lea rax, [rbx + 56]
   vextracti128 xmm1, ymm2, 1
   vpextrd dword ptr [rax + 0], xmm1, 2
   lea rax, [r10 + 56]
@@ -1315,7 +1345,7 @@ L(if_done):
   mov rdx, 3
   imul rax, rdx
   mov rbx, 3
-  mov rdx, qword ptr [rsp + 32]                          // m_left
+  mov rdx, qword ptr [rsp + 40]                          // m_left
   cmp rdx, rbx
   cmovb rdx, rbx
   sub rdx, rbx
@@ -1341,27 +1371,27 @@ L(m_done):
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 40]
-  mov rbp, qword ptr [rsp + 48]
-  mov r12, qword ptr [rsp + 56]
-  mov r13, qword ptr [rsp + 64]
-  mov r14, qword ptr [rsp + 72]
-  mov r15, qword ptr [rsp + 80]
-  add rsp, 88
+  mov rbx, qword ptr [rsp + 48]
+  mov rbp, qword ptr [rsp + 56]
+  mov r12, qword ptr [rsp + 64]
+  mov r13, qword ptr [rsp + 72]
+  mov r14, qword ptr [rsp + 80]
+  mov r15, qword ptr [rsp + 88]
+  add rsp, 104
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 40]
-  mov rdi, qword ptr [rsp + 48]
-  mov rbx, qword ptr [rsp + 56]
-  mov rbp, qword ptr [rsp + 64]
-  mov r12, qword ptr [rsp + 72]
-  mov r13, qword ptr [rsp + 80]
-  mov r14, qword ptr [rsp + 88]
-  mov r15, qword ptr [rsp + 96]
+  mov rsi, qword ptr [rsp + 48]
+  mov rdi, qword ptr [rsp + 56]
+  mov rbx, qword ptr [rsp + 64]
+  mov rbp, qword ptr [rsp + 72]
+  mov r12, qword ptr [rsp + 80]
+  mov r13, qword ptr [rsp + 88]
+  mov r14, qword ptr [rsp + 96]
+  mov r15, qword ptr [rsp + 104]
   vmovaps xmm6, xmmword ptr [rsp + 112]
   vmovaps xmm7, xmmword ptr [rsp + 128]
   vmovaps xmm8, xmmword ptr [rsp + 144]

@@ -12,8 +12,8 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx k  rsi ahead_step  rdi lhs_7  r8 ahead  r9 lhs_1  r10 lhs_2
-//  r11 lhs_3  rbx lhs_4  rbp lhs_5  r12 lhs_6  r13 k_left  r14 lhs_panel  r15 rhs_panel  zmm0 signs
+//  rax n_left  rcx m_left  rdx lhs_7  rsi ahead_step  rdi lhs_1  r8 ahead  r9 m_left  r10 k_left
+//  r11 lhs_2  rbx lhs_3  rbp lhs_4  r12 lhs_5  r13 lhs_6  r14 lhs_panel  r15 rhs_panel  zmm0 signs
 //  zmm1 acc_0_0 ...  zmm2 acc_0_1 ...  zmm3 acc_1_0 ...  zmm4 acc_1_1 ...  zmm5 acc_2_0 ...
 //  zmm6 acc_2_1 ...  zmm7 acc_3_0 ...  zmm8 acc_3_1 ...  zmm9 acc_4_0 ...  zmm10 acc_4_1 ...
 //  zmm11 acc_5_0 ...  zmm12 acc_5_1 ...  zmm13 acc_6_0 ...  zmm14 acc_6_1 ...  zmm15 acc_7_0 ...
@@ -168,8 +168,7 @@ L(n):
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 56], r9                           // m_left, kept in the frame
-  mov qword ptr [rsp + 48], rdi                          // lhs_panel, kept in the frame
+  mov qword ptr [rsp + 56], rdi                          // lhs_panel, kept in the frame
   mov qword ptr [rsp + 40], r8                           // ahead, kept in the frame
   mov qword ptr [rsp + 24], rdx                          // dst_tile, kept in the frame
   mov rdx, qword ptr [rsp + 24]                          // dst_tile
@@ -178,82 +177,139 @@ L(m):
   prefetchw byte ptr [rdx + 64]                          // dst_tile
   mov rdx, qword ptr [rsp + 16]                          // args
   mov rdx, qword ptr [rdx + 8*3]                         // k
-  mov rdi, qword ptr [rsp + 16]                          // args
-  mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov r8, qword ptr [rsp + 48]                           // lhs_panel
-  lea r9, [r8 + rdi]
-  mov r8, qword ptr [rsp + 48]                           // lhs_panel
-  mov r10, qword ptr [rsp + 56]                          // m_left
-  cmp r10, 1                                             // lhs_1
-  cmovbe r9, r8
-  lea r10, [r9 + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 2                                              // lhs_2
-  cmovbe r10, r9
-  lea r11, [r10 + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 3                                              // lhs_3
-  cmovbe r11, r10
-  lea rbx, [r11 + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 4                                              // lhs_4
-  cmovbe rbx, r11
-  lea rbp, [rbx + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 5                                              // lhs_5
-  cmovbe rbp, rbx
-  lea r12, [rbp + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 6                                              // lhs_6
-  cmovbe r12, rbp
-  lea rdi, [r12 + rdi]
-  mov r8, qword ptr [rsp + 56]                           // m_left
-  cmp r8, 7                                              // lhs_7
-  cmovbe rdi, r12
+  mov qword ptr [rsp + 48], rdx                          // k, kept in the frame
+  mov rdx, qword ptr [rsp + 16]                          // args
+  mov rdx, qword ptr [rdx + 8*6]                         // lhs_stride
+  mov rdi, 1
+  mov r8, r9                                             // m_left
+  cmp r8, rdi
+  cmovb r8, rdi
+  sub r8, rdi
+  mov rdi, qword ptr [rsp + 56]                          // lhs_panel
+  lea rdi, [rdi + rdx]
+  mov r10, qword ptr [rsp + 56]                          // lhs_panel
+  test r8, r8                                            // lhs_1
+  cmovz rdi, r10
+  mov r8, 2
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  lea r11, [rdi + rdx]
+  test r10, r10                                          // lhs_2
+  cmovz r11, rdi
+  mov r8, 3
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  lea rbx, [r11 + rdx]
+  test r10, r10                                          // lhs_3
+  cmovz rbx, r11
+  mov r8, 4
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  lea rbp, [rbx + rdx]
+  test r10, r10                                          // lhs_4
+  cmovz rbp, rbx
+  mov r8, 5
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  lea r12, [rbp + rdx]
+  test r10, r10                                          // lhs_5
+  cmovz r12, rbp
+  mov r8, 6
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  lea r13, [r12 + rdx]
+  test r10, r10                                          // lhs_6
+  cmovz r13, r12
+  lea rdx, [r13 + rdx]
+  mov r8, 7
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  test r10, r10                                          // lhs_7
+  cmovz rdx, r13
   mov r8, qword ptr [rsp + 16]                           // args
   mov r8, qword ptr [r8 + 8*13]                          // dst_stride
-  mov r13, qword ptr [rsp + 24]                          // dst_tile
-  lea r13, [r13 + r8]
-  mov r14, qword ptr [rsp + 24]                          // dst_tile
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 1                                             // dst_1
-  cmovbe r13, r14
-  prefetchw byte ptr [r13 + 0]                           // dst_1
-  prefetchw byte ptr [r13 + 64]                          // dst_1
-  lea r14, [r13 + r8]
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 2                                             // dst_2
-  cmovbe r14, r13
+  mov r10, 1
+  mov r14, r9                                            // m_left
+  cmp r14, r10
+  cmovb r14, r10
+  sub r14, r10
+  mov r10, qword ptr [rsp + 24]                          // dst_tile
+  lea r10, [r10 + r8]
+  mov r15, qword ptr [rsp + 24]                          // dst_tile
+  test r14, r14                                          // dst_1
+  cmovz r10, r15
+  prefetchw byte ptr [r10 + 0]                           // dst_1
+  prefetchw byte ptr [r10 + 64]                          // dst_1
+  mov r14, 2
+  mov r15, r9                                            // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea r14, [r10 + r8]
+  test r15, r15                                          // dst_2
+  cmovz r14, r10
   prefetchw byte ptr [r14 + 0]                           // dst_2
   prefetchw byte ptr [r14 + 64]                          // dst_2
-  lea r13, [r14 + r8]
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 3                                             // dst_3
-  cmovbe r13, r14
-  prefetchw byte ptr [r13 + 0]                           // dst_3
-  prefetchw byte ptr [r13 + 64]                          // dst_3
-  lea r14, [r13 + r8]
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 4                                             // dst_4
-  cmovbe r14, r13
+  mov r10, 3
+  mov r15, r9                                            // m_left
+  cmp r15, r10
+  cmovb r15, r10
+  sub r15, r10
+  lea r10, [r14 + r8]
+  test r15, r15                                          // dst_3
+  cmovz r10, r14
+  prefetchw byte ptr [r10 + 0]                           // dst_3
+  prefetchw byte ptr [r10 + 64]                          // dst_3
+  mov r14, 4
+  mov r15, r9                                            // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea r14, [r10 + r8]
+  test r15, r15                                          // dst_4
+  cmovz r14, r10
   prefetchw byte ptr [r14 + 0]                           // dst_4
   prefetchw byte ptr [r14 + 64]                          // dst_4
-  lea r13, [r14 + r8]
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 5                                             // dst_5
-  cmovbe r13, r14
-  prefetchw byte ptr [r13 + 0]                           // dst_5
-  prefetchw byte ptr [r13 + 64]                          // dst_5
-  lea r14, [r13 + r8]
-  mov r15, qword ptr [rsp + 56]                          // m_left
-  cmp r15, 6                                             // dst_6
-  cmovbe r14, r13
+  mov r10, 5
+  mov r15, r9                                            // m_left
+  cmp r15, r10
+  cmovb r15, r10
+  sub r15, r10
+  lea r10, [r14 + r8]
+  test r15, r15                                          // dst_5
+  cmovz r10, r14
+  prefetchw byte ptr [r10 + 0]                           // dst_5
+  prefetchw byte ptr [r10 + 64]                          // dst_5
+  mov r14, 6
+  mov r15, r9                                            // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea r14, [r10 + r8]
+  test r15, r15                                          // dst_6
+  cmovz r14, r10
   lea r8, [r14 + r8]
   prefetchw byte ptr [r14 + 0]                           // dst_6
   prefetchw byte ptr [r14 + 64]                          // dst_6
-  mov r13, qword ptr [rsp + 56]                          // m_left
-  cmp r13, 7                                             // dst_7
-  cmovbe r8, r14
+  mov r10, 7
+  mov r15, r9                                            // m_left
+  cmp r15, r10
+  cmovb r15, r10
+  sub r15, r10
+  test r15, r15                                          // dst_7
+  cmovz r8, r14
   prefetchw byte ptr [r8 + 0]                            // dst_7
   prefetchw byte ptr [r8 + 64]                           // dst_7
   mov r8, 2290649224
@@ -274,12 +330,12 @@ L(m):
   vpxord zmm14, zmm14, zmm14                             // acc_6_1
   vpxord zmm15, zmm15, zmm15                             // acc_7_0
   vpxord zmm16, zmm16, zmm16                             // acc_7_1
-  mov r13, rdx                                           // k
-  shr r13, 5                                             // blocks
-  mov r14, qword ptr [rsp + 48]                          // lhs_panel
+  mov r10, qword ptr [rsp + 48]                          // k
+  shr r10, 5                                             // blocks
+  mov r14, qword ptr [rsp + 56]                          // lhs_panel
   mov r15, qword ptr [rsp + 32]                          // rhs_panel
   mov r8, qword ptr [rsp + 40]                           // ahead
-  test r13, r13
+  test r10, r10
   jz L(k_done)
   .balign 64
 L(k):
@@ -312,25 +368,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 0]                // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 0]                 // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 0]                // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 0]                // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 0]                // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 0]                // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 0]                // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 0]                // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 0]                // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 0]                // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 0]                // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 0]                // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 0]                // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 0]                // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 0]                // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   vpslld zmm22, zmm21, 20                                // w_0
@@ -346,25 +402,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 4]                // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 4]                 // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 4]                // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 4]                // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 4]                // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 4]                // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 4]                // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 4]                // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 4]                // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 4]                // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 4]                // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 4]                // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 4]                // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 4]                // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 4]                // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   vpslld zmm22, zmm21, 12                                // w_0
@@ -380,25 +436,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 8]                // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 8]                 // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 8]                // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 8]                // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 8]                // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 8]                // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 8]                // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 8]                // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 8]                // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 8]                // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 8]                // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 8]                // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 8]                // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 8]                // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 8]                // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 0]                           // ahead
@@ -415,25 +471,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 12]               // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 12]                // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 12]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 12]               // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 12]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 12]               // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 12]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 12]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 12]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 12]               // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 12]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 12]               // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 12]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 12]               // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 12]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   vpslld zmm22, zmm21, 24                                // w_0
@@ -449,25 +505,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 64]               // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 64]                // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 64]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 64]               // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 64]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 64]               // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 64]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 64]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 64]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 64]               // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 64]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 64]               // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 64]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 64]               // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 64]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   vpslld zmm22, zmm21, 16                                // w_0
@@ -483,25 +539,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 68]               // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 68]                // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 68]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 68]               // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 68]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 68]               // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 68]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 68]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 68]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 68]               // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 68]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 68]               // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 68]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 68]               // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 68]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 64]                          // ahead
@@ -518,25 +574,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 72]               // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 72]                // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 72]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 72]               // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 72]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 72]               // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 72]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 72]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 72]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 72]               // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 72]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 72]               // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 72]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 72]               // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 72]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   vpsrad zmm21, zmm21, 28                                // w_0
@@ -550,25 +606,25 @@ L(k):
   vpbroadcastd zmm23, dword ptr [r14 + 76]               // a_0
   vfmadd231ps zmm1, zmm21, zmm23                         // acc
   vfmadd231ps zmm2, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r9 + 76]                // a_1
+  vpbroadcastd zmm23, dword ptr [rdi + 76]               // a_1
   vfmadd231ps zmm3, zmm21, zmm23                         // acc
   vfmadd231ps zmm4, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r10 + 76]               // a_2
+  vpbroadcastd zmm23, dword ptr [r11 + 76]               // a_2
   vfmadd231ps zmm5, zmm21, zmm23                         // acc
   vfmadd231ps zmm6, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r11 + 76]               // a_3
+  vpbroadcastd zmm23, dword ptr [rbx + 76]               // a_3
   vfmadd231ps zmm7, zmm21, zmm23                         // acc
   vfmadd231ps zmm8, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rbx + 76]               // a_4
+  vpbroadcastd zmm23, dword ptr [rbp + 76]               // a_4
   vfmadd231ps zmm9, zmm21, zmm23                         // acc
   vfmadd231ps zmm10, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbp + 76]               // a_5
+  vpbroadcastd zmm23, dword ptr [r12 + 76]               // a_5
   vfmadd231ps zmm11, zmm21, zmm23                        // acc
   vfmadd231ps zmm12, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [r12 + 76]               // a_6
+  vpbroadcastd zmm23, dword ptr [r13 + 76]               // a_6
   vfmadd231ps zmm13, zmm21, zmm23                        // acc
   vfmadd231ps zmm14, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rdi + 76]               // a_7
+  vpbroadcastd zmm23, dword ptr [rdx + 76]               // a_7
   vfmadd231ps zmm15, zmm21, zmm23                        // acc
   vfmadd231ps zmm16, zmm22, zmm23                        // acc
   vmovdqu64 zmm21, zmmword ptr [r15 + 128]               // w_0
@@ -588,25 +644,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 16]               // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 16]                // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 16]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 16]               // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 16]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 16]               // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 16]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 16]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 16]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 16]               // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 16]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 16]               // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 16]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 16]               // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 16]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 128]                         // ahead
@@ -623,25 +679,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 20]               // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 20]                // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 20]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 20]               // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 20]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 20]               // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 20]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 20]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 20]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 20]               // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 20]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 20]               // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 20]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 20]               // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 20]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   vpslld zmm22, zmm21, 12                                // w_0
@@ -657,25 +713,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 24]               // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 24]                // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 24]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 24]               // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 24]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 24]               // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 24]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 24]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 24]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 24]               // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 24]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 24]               // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 24]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 24]               // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 24]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   vpslld zmm22, zmm21, 4                                 // w_0
@@ -691,25 +747,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 28]               // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 28]                // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 28]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 28]               // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 28]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 28]               // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 28]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 28]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 28]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 28]               // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 28]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 28]               // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 28]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 28]               // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 28]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 192]                         // ahead
@@ -726,25 +782,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 80]               // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 80]                // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 80]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 80]               // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 80]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 80]               // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 80]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 80]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 80]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 80]               // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 80]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 80]               // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 80]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 80]               // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 80]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   vpslld zmm22, zmm21, 16                                // w_0
@@ -760,25 +816,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 84]               // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 84]                // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 84]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 84]               // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 84]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 84]               // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 84]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 84]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 84]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 84]               // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 84]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 84]               // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 84]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 84]               // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 84]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   vpslld zmm22, zmm21, 8                                 // w_0
@@ -794,25 +850,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 88]               // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 88]                // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 88]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 88]               // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 88]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 88]               // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 88]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 88]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 88]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 88]               // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 88]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 88]               // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 88]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 88]               // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 88]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 256]                         // ahead
@@ -827,25 +883,25 @@ L(k):
   vpbroadcastd zmm23, dword ptr [r14 + 92]               // a_0
   vfmadd231ps zmm1, zmm21, zmm23                         // acc
   vfmadd231ps zmm2, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r9 + 92]                // a_1
+  vpbroadcastd zmm23, dword ptr [rdi + 92]               // a_1
   vfmadd231ps zmm3, zmm21, zmm23                         // acc
   vfmadd231ps zmm4, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r10 + 92]               // a_2
+  vpbroadcastd zmm23, dword ptr [r11 + 92]               // a_2
   vfmadd231ps zmm5, zmm21, zmm23                         // acc
   vfmadd231ps zmm6, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r11 + 92]               // a_3
+  vpbroadcastd zmm23, dword ptr [rbx + 92]               // a_3
   vfmadd231ps zmm7, zmm21, zmm23                         // acc
   vfmadd231ps zmm8, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rbx + 92]               // a_4
+  vpbroadcastd zmm23, dword ptr [rbp + 92]               // a_4
   vfmadd231ps zmm9, zmm21, zmm23                         // acc
   vfmadd231ps zmm10, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbp + 92]               // a_5
+  vpbroadcastd zmm23, dword ptr [r12 + 92]               // a_5
   vfmadd231ps zmm11, zmm21, zmm23                        // acc
   vfmadd231ps zmm12, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [r12 + 92]               // a_6
+  vpbroadcastd zmm23, dword ptr [r13 + 92]               // a_6
   vfmadd231ps zmm13, zmm21, zmm23                        // acc
   vfmadd231ps zmm14, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rdi + 92]               // a_7
+  vpbroadcastd zmm23, dword ptr [rdx + 92]               // a_7
   vfmadd231ps zmm15, zmm21, zmm23                        // acc
   vfmadd231ps zmm16, zmm22, zmm23                        // acc
   vmovdqu64 zmm21, zmmword ptr [r15 + 256]               // w_0
@@ -865,25 +921,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 32]               // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 32]                // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 32]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 32]               // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 32]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 32]               // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 32]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 32]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 32]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 32]               // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 32]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 32]               // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 32]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 32]               // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 32]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   vpslld zmm22, zmm21, 20                                // w_0
@@ -899,25 +955,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 36]               // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 36]                // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 36]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 36]               // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 36]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 36]               // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 36]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 36]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 36]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 36]               // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 36]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 36]               // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 36]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 36]               // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 36]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   vpslld zmm22, zmm21, 12                                // w_0
@@ -933,25 +989,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 40]               // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 40]                // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 40]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 40]               // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 40]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 40]               // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 40]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 40]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 40]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 40]               // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 40]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 40]               // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 40]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 40]               // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 40]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 320]                         // ahead
@@ -968,25 +1024,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 44]               // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 44]                // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 44]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 44]               // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 44]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 44]               // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 44]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 44]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 44]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 44]               // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 44]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 44]               // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 44]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 44]               // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 44]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   vpslld zmm22, zmm21, 24                                // w_0
@@ -1002,25 +1058,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 96]               // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 96]                // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 96]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 96]               // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 96]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 96]               // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 96]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 96]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 96]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 96]               // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 96]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 96]               // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 96]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 96]               // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 96]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   vpslld zmm22, zmm21, 16                                // w_0
@@ -1036,25 +1092,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 100]              // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 100]               // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 100]              // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 100]              // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 100]              // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 100]              // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 100]              // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 100]              // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 100]              // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 100]              // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 100]              // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 100]              // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 100]              // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 100]              // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 100]              // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 384]                         // ahead
@@ -1071,25 +1127,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 104]              // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 104]               // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 104]              // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 104]              // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 104]              // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 104]              // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 104]              // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 104]              // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 104]              // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 104]              // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 104]              // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 104]              // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 104]              // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 104]              // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 104]              // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   vpsrad zmm21, zmm21, 28                                // w_0
@@ -1103,25 +1159,25 @@ L(k):
   vpbroadcastd zmm23, dword ptr [r14 + 108]              // a_0
   vfmadd231ps zmm1, zmm21, zmm23                         // acc
   vfmadd231ps zmm2, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r9 + 108]               // a_1
+  vpbroadcastd zmm23, dword ptr [rdi + 108]              // a_1
   vfmadd231ps zmm3, zmm21, zmm23                         // acc
   vfmadd231ps zmm4, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r10 + 108]              // a_2
+  vpbroadcastd zmm23, dword ptr [r11 + 108]              // a_2
   vfmadd231ps zmm5, zmm21, zmm23                         // acc
   vfmadd231ps zmm6, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r11 + 108]              // a_3
+  vpbroadcastd zmm23, dword ptr [rbx + 108]              // a_3
   vfmadd231ps zmm7, zmm21, zmm23                         // acc
   vfmadd231ps zmm8, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rbx + 108]              // a_4
+  vpbroadcastd zmm23, dword ptr [rbp + 108]              // a_4
   vfmadd231ps zmm9, zmm21, zmm23                         // acc
   vfmadd231ps zmm10, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbp + 108]              // a_5
+  vpbroadcastd zmm23, dword ptr [r12 + 108]              // a_5
   vfmadd231ps zmm11, zmm21, zmm23                        // acc
   vfmadd231ps zmm12, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [r12 + 108]              // a_6
+  vpbroadcastd zmm23, dword ptr [r13 + 108]              // a_6
   vfmadd231ps zmm13, zmm21, zmm23                        // acc
   vfmadd231ps zmm14, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rdi + 108]              // a_7
+  vpbroadcastd zmm23, dword ptr [rdx + 108]              // a_7
   vfmadd231ps zmm15, zmm21, zmm23                        // acc
   vfmadd231ps zmm16, zmm22, zmm23                        // acc
   vmovdqu64 zmm21, zmmword ptr [r15 + 384]               // w_0
@@ -1141,25 +1197,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 48]               // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 48]                // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 48]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 48]               // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 48]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 48]               // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 48]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 48]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 48]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 48]               // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 48]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 48]               // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 48]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 48]               // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 48]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 448]                         // ahead
@@ -1176,25 +1232,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 52]               // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 52]                // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 52]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 52]               // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 52]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 52]               // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 52]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 52]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 52]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 52]               // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 52]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 52]               // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 52]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 52]               // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 52]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   vpslld zmm22, zmm21, 12                                // w_0
@@ -1210,25 +1266,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 56]               // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 56]                // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 56]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 56]               // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 56]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 56]               // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 56]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 56]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 56]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 56]               // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 56]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 56]               // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 56]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 56]               // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 56]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   vpslld zmm22, zmm21, 4                                 // w_0
@@ -1244,25 +1300,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 60]               // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 60]                // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 60]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 60]               // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 60]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 60]               // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 60]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 60]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 60]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 60]               // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 60]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 60]               // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 60]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 60]               // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 60]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 512]                         // ahead
@@ -1279,25 +1335,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 112]              // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 112]               // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 112]              // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 112]              // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 112]              // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 112]              // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 112]              // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 112]              // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 112]              // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 112]              // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 112]              // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 112]              // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 112]              // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 112]              // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 112]              // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   vpslld zmm22, zmm21, 16                                // w_0
@@ -1313,25 +1369,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 116]              // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 116]               // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 116]              // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 116]              // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 116]              // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 116]              // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 116]              // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 116]              // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 116]              // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 116]              // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 116]              // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 116]              // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 116]              // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 116]              // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 116]              // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   vpslld zmm22, zmm21, 8                                 // w_0
@@ -1347,25 +1403,25 @@ L(k):
   vpbroadcastd zmm25, dword ptr [r14 + 120]              // a_0
   vfmadd231ps zmm1, zmm22, zmm25                         // acc
   vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 120]               // a_1
+  vpbroadcastd zmm25, dword ptr [rdi + 120]              // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 120]              // a_2
+  vpbroadcastd zmm25, dword ptr [r11 + 120]              // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 120]              // a_3
+  vpbroadcastd zmm25, dword ptr [rbx + 120]              // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 120]              // a_4
+  vpbroadcastd zmm25, dword ptr [rbp + 120]              // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 120]              // a_5
+  vpbroadcastd zmm25, dword ptr [r12 + 120]              // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 120]              // a_6
+  vpbroadcastd zmm25, dword ptr [r13 + 120]              // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 120]              // a_7
+  vpbroadcastd zmm25, dword ptr [rdx + 120]              // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 576]                         // ahead
@@ -1380,101 +1436,131 @@ L(k):
   vpbroadcastd zmm19, dword ptr [r14 + 124]              // a_0
   vfmadd231ps zmm1, zmm17, zmm19                         // acc
   vfmadd231ps zmm2, zmm18, zmm19                         // acc
-  vpbroadcastd zmm19, dword ptr [r9 + 124]               // a_1
+  vpbroadcastd zmm19, dword ptr [rdi + 124]              // a_1
   vfmadd231ps zmm3, zmm17, zmm19                         // acc
   vfmadd231ps zmm4, zmm18, zmm19                         // acc
-  vpbroadcastd zmm19, dword ptr [r10 + 124]              // a_2
+  vpbroadcastd zmm19, dword ptr [r11 + 124]              // a_2
   vfmadd231ps zmm5, zmm17, zmm19                         // acc
   vfmadd231ps zmm6, zmm18, zmm19                         // acc
-  vpbroadcastd zmm19, dword ptr [r11 + 124]              // a_3
+  vpbroadcastd zmm19, dword ptr [rbx + 124]              // a_3
   vfmadd231ps zmm7, zmm17, zmm19                         // acc
   vfmadd231ps zmm8, zmm18, zmm19                         // acc
-  vpbroadcastd zmm19, dword ptr [rbx + 124]              // a_4
+  vpbroadcastd zmm19, dword ptr [rbp + 124]              // a_4
   vfmadd231ps zmm9, zmm17, zmm19                         // acc
   vfmadd231ps zmm10, zmm18, zmm19                        // acc
-  vpbroadcastd zmm19, dword ptr [rbp + 124]              // a_5
+  vpbroadcastd zmm19, dword ptr [r12 + 124]              // a_5
   vfmadd231ps zmm11, zmm17, zmm19                        // acc
   vfmadd231ps zmm12, zmm18, zmm19                        // acc
-  vpbroadcastd zmm19, dword ptr [r12 + 124]              // a_6
+  vpbroadcastd zmm19, dword ptr [r13 + 124]              // a_6
   vfmadd231ps zmm13, zmm17, zmm19                        // acc
   vfmadd231ps zmm14, zmm18, zmm19                        // acc
-  vpbroadcastd zmm19, dword ptr [rdi + 124]              // a_7
+  vpbroadcastd zmm19, dword ptr [rdx + 124]              // a_7
   vfmadd231ps zmm15, zmm17, zmm19                        // acc
   vfmadd231ps zmm16, zmm18, zmm19                        // acc
   lea r14, [r14 + 128]
-  lea r9, [r9 + 128]
-  lea r10, [r10 + 128]
+  lea rdi, [rdi + 128]
   lea r11, [r11 + 128]
   lea rbx, [rbx + 128]
   lea rbp, [rbp + 128]
   lea r12, [r12 + 128]
-  lea rdi, [rdi + 128]
+  lea r13, [r13 + 128]
+  lea rdx, [rdx + 128]
   lea r15, [r15 + 640]
   lea r8, [r8 + rsi]                                     // ahead
-  sub r13, 1                                             // next k
+  sub r10, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov rdi, qword ptr [rsp + 16]                          // args
-  mov rdi, qword ptr [rdi + 8*13]                        // dst_stride
-  mov r9, qword ptr [rsp + 24]                           // dst_tile
-  lea r9, [r9 + rdi]
+  mov rdx, 1
+  mov rdi, r9                                            // m_left
+  cmp rdi, rdx
+  cmovb rdi, rdx
+  sub rdi, rdx
+  mov rdx, qword ptr [rsp + 16]                          // args
+  mov rdx, qword ptr [rdx + 8*13]                        // dst_stride
   mov r10, qword ptr [rsp + 24]                          // dst_tile
-  mov r11, qword ptr [rsp + 56]                          // m_left
-  cmp r11, 1                                             // dst_1
-  cmovbe r9, r10
-  lea r10, [r9 + rdi]
-  mov r11, qword ptr [rsp + 56]                          // m_left
-  cmp r11, 2                                             // dst_2
-  cmovbe r10, r9
-  lea r11, [r10 + rdi]
-  mov rbx, qword ptr [rsp + 56]                          // m_left
-  cmp rbx, 3                                             // dst_3
-  cmovbe r11, r10
-  lea rbx, [r11 + rdi]
-  mov rbp, qword ptr [rsp + 56]                          // m_left
-  cmp rbp, 4                                             // dst_4
-  cmovbe rbx, r11
-  lea rbp, [rbx + rdi]
-  mov r12, qword ptr [rsp + 56]                          // m_left
-  cmp r12, 5                                             // dst_5
-  cmovbe rbp, rbx
-  lea r12, [rbp + rdi]
-  mov r13, qword ptr [rsp + 56]                          // m_left
-  cmp r13, 6                                             // dst_6
-  cmovbe r12, rbp
-  lea rdi, [r12 + rdi]
-  mov r13, qword ptr [rsp + 56]                          // m_left
-  cmp r13, 7                                             // dst_7
-  cmovbe rdi, r12
-  shr rdx, 5
-  imul rdx, rdx, 640
-  mov r13, qword ptr [rsp + 16]                          // args
-  lea r13, [r13 + 8*15]                                  // clamp
-  vpbroadcastd zmm0, dword ptr [r13 + 0]                 // min
-  vpbroadcastd zmm17, dword ptr [r13 + 4]                // max
-  lea rdx, [rdx + 128]
-  mov r13, qword ptr [rsp + 32]                          // rhs_panel
-  lea rdx, [r13 + rdx]                                   // field
-  mov r13, 32
-  mov r14, qword ptr [rsp + 0]                           // n_left
-  cmp r14, r13                                           // unless n_left at_least 
+  lea r10, [r10 + rdx]
+  mov r11, qword ptr [rsp + 24]                          // dst_tile
+  test rdi, rdi                                          // dst_1
+  cmovz r10, r11
+  mov rdi, 2
+  mov r11, r9                                            // m_left
+  cmp r11, rdi
+  cmovb r11, rdi
+  sub r11, rdi
+  lea rdi, [r10 + rdx]
+  test r11, r11                                          // dst_2
+  cmovz rdi, r10
+  mov r11, 3
+  mov rbx, r9                                            // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [rdi + rdx]
+  test rbx, rbx                                          // dst_3
+  cmovz r11, rdi
+  mov rbx, 4
+  mov rbp, r9                                            // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [r11 + rdx]
+  test rbp, rbp                                          // dst_4
+  cmovz rbx, r11
+  mov rbp, 5
+  mov r12, r9                                            // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  lea rbp, [rbx + rdx]
+  test r12, r12                                          // dst_5
+  cmovz rbp, rbx
+  mov r12, 6
+  mov r13, r9                                            // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [rbp + rdx]
+  test r13, r13                                          // dst_6
+  cmovz r12, rbp
+  mov r13, 7
+  mov r14, r9                                            // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea rdx, [r12 + rdx]
+  test r14, r14                                          // dst_7
+  cmovz rdx, r12
+  mov r13, qword ptr [rsp + 48]                          // k
+  shr r13, 5
+  mov r14, 640
+  imul r13, r14
+  mov r14, qword ptr [rsp + 16]                          // args
+  lea r14, [r14 + 8*15]                                  // clamp
+  vpbroadcastd zmm0, dword ptr [r14 + 0]                 // min
+  vpbroadcastd zmm17, dword ptr [r14 + 4]                // max
+  lea r13, [r13 + 128]
+  mov r14, qword ptr [rsp + 32]                          // rhs_panel
+  lea r13, [r14 + r13]                                   // field
+  mov r14, 32
+  mov r15, qword ptr [rsp + 0]                           // n_left
+  cmp r15, r14                                           // unless n_left at_least 
   jb L(if_else)
-  mov r13, qword ptr [rsp + 16]                          // args
-  mov r13, qword ptr [r13 + 8*14]                        // bias
-  mov r14, qword ptr [rsp + 8]                           // column_bytes
-  lea r14, [r13 + r14]
-  test r13, r13                                          // bias
-  cmovz r14, rdx
-  vmovdqu64 zmm18, zmmword ptr [r14 + 0]                 // bias
-  vmovdqu64 zmm19, zmmword ptr [r14 + 64]                // bias
+  mov r14, qword ptr [rsp + 16]                          // args
+  mov r14, qword ptr [r14 + 8*14]                        // bias
+  mov r15, qword ptr [rsp + 8]                           // column_bytes
+  lea r15, [r14 + r15]
+  test r14, r14                                          // bias
+  cmovz r15, r13
+  vmovdqu64 zmm18, zmmword ptr [r15 + 0]                 // bias
+  vmovdqu64 zmm19, zmmword ptr [r15 + 64]                // bias
   vaddps zmm15, zmm15, zmm18                             // out
   vmaxps zmm15, zmm0, zmm15                              // out
   vminps zmm15, zmm17, zmm15                             // out_7_0
-  vmovdqu64 zmmword ptr [rdi + 0], zmm15                 // out_7_0
+  vmovdqu64 zmmword ptr [rdx + 0], zmm15                 // out_7_0
   vaddps zmm15, zmm16, zmm19                             // out
   vmaxps zmm15, zmm0, zmm15                              // out
   vminps zmm15, zmm17, zmm15                             // out_7_1
-  vmovdqu64 zmmword ptr [rdi + 64], zmm15                // out_7_1
+  vmovdqu64 zmmword ptr [rdx + 64], zmm15                // out_7_1
   vaddps zmm13, zmm13, zmm18                             // out
   vmaxps zmm13, zmm0, zmm13                              // out
   vminps zmm13, zmm17, zmm13                             // out_6_0
@@ -1510,19 +1596,19 @@ L(k_done):
   vaddps zmm5, zmm5, zmm18                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm17, zmm5                               // out_2_0
-  vmovdqu64 zmmword ptr [r10 + 0], zmm5                  // out_2_0
+  vmovdqu64 zmmword ptr [rdi + 0], zmm5                  // out_2_0
   vaddps zmm5, zmm6, zmm19                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm17, zmm5                               // out_2_1
-  vmovdqu64 zmmword ptr [r10 + 64], zmm5                 // out_2_1
+  vmovdqu64 zmmword ptr [rdi + 64], zmm5                 // out_2_1
   vaddps zmm3, zmm3, zmm18                               // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm17, zmm3                               // out_1_0
-  vmovdqu64 zmmword ptr [r9 + 0], zmm3                   // out_1_0
+  vmovdqu64 zmmword ptr [r10 + 0], zmm3                  // out_1_0
   vaddps zmm3, zmm4, zmm19                               // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm17, zmm3                               // out_1_1
-  vmovdqu64 zmmword ptr [r9 + 64], zmm3                  // out_1_1
+  vmovdqu64 zmmword ptr [r10 + 64], zmm3                 // out_1_1
   vaddps zmm1, zmm1, zmm18                               // out
   vmaxps zmm1, zmm0, zmm1                                // out
   vminps zmm1, zmm17, zmm1                               // out_0_0
@@ -1535,40 +1621,40 @@ L(k_done):
   vmovdqu64 zmmword ptr [rdx + 64], zmm0                 // out_0_1
   jmp L(if_done)
 L(if_else):
-  mov r13, 16
-  mov r14, qword ptr [rsp + 0]                           // n_left
-  cmp r14, r13
-  cmova r14, r13
-  mov r13, -1
-  bzhi r13, r13, r14
-  kmovw k1, r13d                                         // columns
-  mov r13, 16
-  mov r14, qword ptr [rsp + 0]                           // n_left
-  cmp r14, r13
-  cmovb r14, r13
-  sub r14, r13
-  mov r13, 16
-  cmp r14, r13
-  cmova r14, r13
-  mov r13, -1
-  bzhi r13, r13, r14
-  kmovw k2, r13d                                         // columns
-  mov r13, qword ptr [rsp + 16]                          // args
-  mov r13, qword ptr [r13 + 8*14]                        // bias
-  mov r14, qword ptr [rsp + 8]                           // column_bytes
-  lea r14, [r13 + r14]
-  test r13, r13                                          // bias
-  cmovz r14, rdx
-  vmovdqu32 zmm18{k1}{z}, zmmword ptr [r14 + 0]          // bias
-  vmovdqu32 zmm19{k2}{z}, zmmword ptr [r14 + 64]         // bias
+  mov r14, 16
+  mov r15, qword ptr [rsp + 0]                           // n_left
+  cmp r15, r14
+  cmova r15, r14
+  mov r14, -1
+  bzhi r14, r14, r15
+  kmovw k1, r14d                                         // columns
+  mov r14, 16
+  mov r15, qword ptr [rsp + 0]                           // n_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  mov r14, 16
+  cmp r15, r14
+  cmova r15, r14
+  mov r14, -1
+  bzhi r14, r14, r15
+  kmovw k2, r14d                                         // columns
+  mov r14, qword ptr [rsp + 16]                          // args
+  mov r14, qword ptr [r14 + 8*14]                        // bias
+  mov r15, qword ptr [rsp + 8]                           // column_bytes
+  lea r15, [r14 + r15]
+  test r14, r14                                          // bias
+  cmovz r15, r13
+  vmovdqu32 zmm18{k1}{z}, zmmword ptr [r15 + 0]          // bias
+  vmovdqu32 zmm19{k2}{z}, zmmword ptr [r15 + 64]         // bias
   vaddps zmm15, zmm15, zmm18                             // out
   vmaxps zmm15, zmm0, zmm15                              // out
   vminps zmm15, zmm17, zmm15                             // out_7_0
-  vmovdqu32 zmmword ptr [rdi + 0]{k1}, zmm15             // out_7_0
+  vmovdqu32 zmmword ptr [rdx + 0]{k1}, zmm15             // out_7_0
   vaddps zmm15, zmm16, zmm19                             // out
   vmaxps zmm15, zmm0, zmm15                              // out
   vminps zmm15, zmm17, zmm15                             // out_7_1
-  vmovdqu32 zmmword ptr [rdi + 64]{k2}, zmm15            // out_7_1
+  vmovdqu32 zmmword ptr [rdx + 64]{k2}, zmm15            // out_7_1
   vaddps zmm13, zmm13, zmm18                             // out
   vmaxps zmm13, zmm0, zmm13                              // out
   vminps zmm13, zmm17, zmm13                             // out_6_0
@@ -1604,19 +1690,19 @@ L(if_else):
   vaddps zmm5, zmm5, zmm18                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm17, zmm5                               // out_2_0
-  vmovdqu32 zmmword ptr [r10 + 0]{k1}, zmm5              // out_2_0
+  vmovdqu32 zmmword ptr [rdi + 0]{k1}, zmm5              // out_2_0
   vaddps zmm5, zmm6, zmm19                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm17, zmm5                               // out_2_1
-  vmovdqu32 zmmword ptr [r10 + 64]{k2}, zmm5             // out_2_1
+  vmovdqu32 zmmword ptr [rdi + 64]{k2}, zmm5             // out_2_1
   vaddps zmm3, zmm3, zmm18                               // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm17, zmm3                               // out_1_0
-  vmovdqu32 zmmword ptr [r9 + 0]{k1}, zmm3               // out_1_0
+  vmovdqu32 zmmword ptr [r10 + 0]{k1}, zmm3              // out_1_0
   vaddps zmm3, zmm4, zmm19                               // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm17, zmm3                               // out_1_1
-  vmovdqu32 zmmword ptr [r9 + 64]{k2}, zmm3              // out_1_1
+  vmovdqu32 zmmword ptr [r10 + 64]{k2}, zmm3             // out_1_1
   vaddps zmm1, zmm1, zmm18                               // out
   vmaxps zmm1, zmm0, zmm1                                // out
   vminps zmm1, zmm17, zmm1                               // out_0_0
@@ -1633,7 +1719,6 @@ L(if_done):
   mov rdi, 8
   imul rdx, rdi
   mov rdi, 8
-  mov r9, qword ptr [rsp + 56]                           // m_left
   cmp r9, rdi
   cmovb r9, rdi
   sub r9, rdi
@@ -1643,7 +1728,7 @@ L(if_done):
   mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
   mov r10, 8
   imul rdi, r10
-  mov r10, qword ptr [rsp + 48]                          // lhs_panel
+  mov r10, qword ptr [rsp + 56]                          // lhs_panel
   lea rdi, [r10 + rdi]
   sub rcx, 8                                             // next m
   ja L(m)

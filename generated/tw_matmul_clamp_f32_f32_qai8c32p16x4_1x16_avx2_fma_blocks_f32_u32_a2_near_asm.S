@@ -138,7 +138,8 @@ L(m):
   jz L(block_done)
 L(block):
   mov r13, qword ptr [rdi + 8*4]                         // block
-  imul r13, r13, 16
+  mov r14, 16
+  imul r13, r14
   lea r13, [r12 + r13]                                   // end
   vmovdqu ymm5, ymmword ptr [r13 + 0]                    // scale_0
   vmovdqu ymm6, ymmword ptr [r13 + 32]                   // scale_1
@@ -607,9 +608,11 @@ L(block_done):
   vpbroadcastd ymm2, dword ptr [rax + 0]                 // min
   vpbroadcastd ymm3, dword ptr [rax + 4]                 // max
   mov rax, 16
-  imul rdx, rbx, 16
-  imul rbx, rbp, 128
-  lea rdx, [rdx + rbx]
+  mov rdx, 16
+  imul rbx, rdx
+  mov rdx, 128
+  imul rbp, rdx
+  lea rdx, [rbx + rbp]
   lea rdx, [rdx + 64]
   lea rdx, [r8 + rdx]                                    // field
   cmp r9, rax                                            // unless n_left at_least 

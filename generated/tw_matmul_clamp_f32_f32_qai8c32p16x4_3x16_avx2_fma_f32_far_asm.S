@@ -12,8 +12,8 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx column_bytes  rdx m_left  rsi ahead_step  rdi args  r8 n_left  r9 dst_tile
-//  r10 k  r11 ahead  rbx lhs_2  rbp lhs_1  r12 k_left  r13 lhs_panel  r14 rhs_panel  ymm0 signs
+//  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 dst_tile  r9 k  r10 ahead
+//  r11 m_left  rbx lhs_2  rbp lhs_1  r12 k_left  r13 lhs_panel  r14 rhs_panel  ymm0 signs
 //  ymm1 acc_0_0 ...  ymm2 acc_0_1 ...  ymm3 acc_1_0 ...  ymm4 acc_1_1 ...  ymm5 acc_2_0 ...
 //  ymm6 acc_2_1 ...  ymm7 scale_0 ...  ymm8 scale_1 ...  ymm9 zero_0 ...  ymm10 zero_1  ymm11 w_0
 //  ymm12 w_0 ...  ymm13 w_1 ...  ymm14 w_1  ymm15 a_0 ...
@@ -143,42 +143,58 @@ tw_matmul_clamp_f32_f32_qai8c32p16x4_3x16_avx2_fma_f32_far_asm:
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 16], rdx                          // rhs_panel, kept in the frame
-  mov rdx, qword ptr [rdi + 8*1]                         // m_left
-  mov r9, qword ptr [rdi + 8*12]                         // dst
-  lea r9, [r9 + rcx]                                     // dst_tile
-  mov r10, qword ptr [rdi + 8*5]                         // lhs_panel
-  mov r11, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  mov rbx, qword ptr [rsp + 16]                          // rhs_panel
-  lea r11, [rbx + r11]                                   // ahead
-  mov rbx, rdx                                           // m_left
-  test rdx, rdx
+  mov qword ptr [rsp + 24], rcx                          // column_bytes, kept in the frame
+  mov qword ptr [rsp + 16], r8                           // n_left, kept in the frame
+  mov rcx, qword ptr [rdi + 8*1]                         // m_left
+  mov r8, qword ptr [rdi + 8*12]                         // dst
+  mov r9, qword ptr [rsp + 24]                           // column_bytes
+  lea r8, [r8 + r9]                                      // dst_tile
+  mov r9, qword ptr [rdi + 8*5]                          // lhs_panel
+  mov r10, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  lea r10, [rdx + r10]                                   // ahead
+  mov r11, rcx                                           // m_left
+  test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 24], rbx                          // m_left, kept in the frame
-  mov qword ptr [rsp + 0], r10                           // lhs_panel, kept in the frame
-  mov r10, qword ptr [rdi + 8*3]                         // k
+  mov qword ptr [rsp + 0], r9                            // lhs_panel, kept in the frame
+  mov r9, qword ptr [rdi + 8*3]                          // k
   mov rbx, qword ptr [rdi + 8*6]                         // lhs_stride
+  mov rbp, 1
+  mov r12, r11                                           // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   mov rbp, qword ptr [rsp + 0]                           // lhs_panel
   lea rbp, [rbp + rbx]
-  mov r12, qword ptr [rsp + 0]                           // lhs_panel
-  mov r13, qword ptr [rsp + 24]                          // m_left
-  cmp r13, 1                                             // lhs_1
-  cmovbe rbp, r12
+  mov r13, qword ptr [rsp + 0]                           // lhs_panel
+  test r12, r12                                          // lhs_1
+  cmovz rbp, r13
+  mov r12, 2
+  mov r13, r11                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
   lea rbx, [rbp + rbx]
-  mov r12, qword ptr [rsp + 24]                          // m_left
-  cmp r12, 2                                             // lhs_2
-  cmovbe rbx, rbp
+  test r13, r13                                          // lhs_2
+  cmovz rbx, rbp
   mov r12, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r13, [r9 + r12]
-  mov r14, qword ptr [rsp + 24]                          // m_left
-  cmp r14, 1                                             // dst_1
-  cmovbe r13, r9
+  mov r13, 1
+  mov r14, r11                                           // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea r13, [r8 + r12]
+  test r14, r14                                          // dst_1
+  cmovz r13, r8
+  mov r14, 2
+  mov r15, r11                                           // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
   lea r12, [r13 + r12]
-  mov r14, qword ptr [rsp + 24]                          // m_left
-  cmp r14, 2                                             // dst_2
-  cmovbe r12, r13
-  prefetchw byte ptr [r9 + 0]                            // dst_tile
+  test r15, r15                                          // dst_2
+  cmovz r12, r13
+  prefetchw byte ptr [r8 + 0]                            // dst_tile
   prefetchw byte ptr [r13 + 0]                           // dst_1
   prefetchw byte ptr [r12 + 0]                           // dst_2
   mov r12, 2155905152
@@ -190,10 +206,10 @@ L(m):
   vpxor xmm4, xmm4, xmm4                                 // acc_1_1
   vpxor xmm5, xmm5, xmm5                                 // acc_2_0
   vpxor xmm6, xmm6, xmm6                                 // acc_2_1
-  mov r12, r10                                           // k
+  mov r12, r9                                            // k
   shr r12, 5                                             // blocks
   mov r13, qword ptr [rsp + 0]                           // lhs_panel
-  mov r14, qword ptr [rsp + 16]                          // rhs_panel
+  mov r14, rdx                                           // rhs_panel
   test r12, r12
   jz L(k_done)
   .balign 64
@@ -263,7 +279,7 @@ L(k):
   vpbroadcastd ymm15, dword ptr [rbx + 8]                // a_2
   vfmadd231ps ymm5, ymm12, ymm15                         // acc
   vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  prefetcht1 byte ptr [r11 + 0]                          // ahead
+  prefetcht1 byte ptr [r10 + 0]                          // ahead
   vpsrad ymm11, ymm11, 24                                // w_0
   vcvtdq2ps ymm11, ymm11                                 // w_0
   vsubps ymm11, ymm11, ymm9                              // w_0
@@ -323,7 +339,7 @@ L(k):
   vpbroadcastd ymm15, dword ptr [rbx + 20]               // a_2
   vfmadd231ps ymm5, ymm12, ymm15                         // acc
   vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  prefetcht1 byte ptr [r11 + 64]                         // ahead
+  prefetcht1 byte ptr [r10 + 64]                         // ahead
   vpslld ymm12, ymm11, 8                                 // w_0
   vpsrad ymm12, ymm12, 24                                // w_0
   vcvtdq2ps ymm12, ymm12                                 // w_0
@@ -383,7 +399,7 @@ L(k):
   vpbroadcastd ymm15, dword ptr [rbx + 32]               // a_2
   vfmadd231ps ymm5, ymm12, ymm15                         // acc
   vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  prefetcht1 byte ptr [r11 + 128]                        // ahead
+  prefetcht1 byte ptr [r10 + 128]                        // ahead
   vpslld ymm12, ymm11, 16                                // w_0
   vpsrad ymm12, ymm12, 24                                // w_0
   vcvtdq2ps ymm12, ymm12                                 // w_0
@@ -439,7 +455,7 @@ L(k):
   vpbroadcastd ymm13, dword ptr [rbx + 44]               // a_2
   vfmadd231ps ymm5, ymm11, ymm13                         // acc
   vfmadd231ps ymm6, ymm12, ymm13                         // acc
-  prefetcht1 byte ptr [r11 + 192]                        // ahead
+  prefetcht1 byte ptr [r10 + 192]                        // ahead
   vmovdqu ymm11, ymmword ptr [r14 + 192]                 // w_0
   vpxor ymm11, ymm11, ymm0                               // w_0
   vpslld ymm12, ymm11, 24                                // w_0
@@ -501,7 +517,7 @@ L(k):
   vpbroadcastd ymm15, dword ptr [rbx + 56]               // a_2
   vfmadd231ps ymm5, ymm12, ymm15                         // acc
   vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  prefetcht1 byte ptr [r11 + 256]                        // ahead
+  prefetcht1 byte ptr [r10 + 256]                        // ahead
   vpsrad ymm11, ymm11, 24                                // w_0
   vcvtdq2ps ymm11, ymm11                                 // w_0
   vsubps ymm11, ymm11, ymm9                              // w_0
@@ -580,7 +596,7 @@ L(k):
   vpbroadcastd ymm15, dword ptr [rbx + 72]               // a_2
   vfmadd231ps ymm5, ymm12, ymm15                         // acc
   vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  prefetcht1 byte ptr [r11 + 320]                        // ahead
+  prefetcht1 byte ptr [r10 + 320]                        // ahead
   vpsrad ymm11, ymm11, 24                                // w_0
   vcvtdq2ps ymm11, ymm11                                 // w_0
   vsubps ymm11, ymm11, ymm9                              // w_0
@@ -640,7 +656,7 @@ L(k):
   vpbroadcastd ymm15, dword ptr [rbx + 84]               // a_2
   vfmadd231ps ymm5, ymm12, ymm15                         // acc
   vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  prefetcht1 byte ptr [r11 + 384]                        // ahead
+  prefetcht1 byte ptr [r10 + 384]                        // ahead
   vpslld ymm12, ymm11, 8                                 // w_0
   vpsrad ymm12, ymm12, 24                                // w_0
   vcvtdq2ps ymm12, ymm12                                 // w_0
@@ -700,7 +716,7 @@ L(k):
   vpbroadcastd ymm15, dword ptr [rbx + 96]               // a_2
   vfmadd231ps ymm5, ymm12, ymm15                         // acc
   vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  prefetcht1 byte ptr [r11 + 448]                        // ahead
+  prefetcht1 byte ptr [r10 + 448]                        // ahead
   vpslld ymm12, ymm11, 16                                // w_0
   vpsrad ymm12, ymm12, 24                                // w_0
   vcvtdq2ps ymm12, ymm12                                 // w_0
@@ -756,7 +772,7 @@ L(k):
   vpbroadcastd ymm13, dword ptr [rbx + 108]              // a_2
   vfmadd231ps ymm5, ymm11, ymm13                         // acc
   vfmadd231ps ymm6, ymm12, ymm13                         // acc
-  prefetcht1 byte ptr [r11 + 512]                        // ahead
+  prefetcht1 byte ptr [r10 + 512]                        // ahead
   vmovdqu ymm11, ymmword ptr [r14 + 448]                 // w_0
   vpxor ymm11, ymm11, ymm0                               // w_0
   vpslld ymm12, ymm11, 24                                // w_0
@@ -818,7 +834,7 @@ L(k):
   vpbroadcastd ymm15, dword ptr [rbx + 120]              // a_2
   vfmadd231ps ymm5, ymm12, ymm15                         // acc
   vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  prefetcht1 byte ptr [r11 + 576]                        // ahead
+  prefetcht1 byte ptr [r10 + 576]                        // ahead
   vpsrad ymm11, ymm11, 24                                // w_0
   vcvtdq2ps ymm11, ymm11                                 // w_0
   vsubps ymm9, ymm11, ymm9                               // w_0
@@ -840,35 +856,45 @@ L(k):
   lea rbp, [rbp + 128]
   lea rbx, [rbx + 128]
   lea r14, [r14 + 640]
-  lea r11, [r11 + rsi]                                   // ahead
+  lea r10, [r10 + rsi]                                   // ahead
   sub r12, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov qword ptr [rsp + 8], r11                           // ahead, kept in the frame
-  lea r11, [rdi + 8*15]                                  // clamp
-  vpbroadcastd ymm0, dword ptr [r11 + 0]                 // min
-  vpbroadcastd ymm7, dword ptr [r11 + 4]                 // max
-  mov r11, 16
+  mov qword ptr [rsp + 8], r10                           // ahead, kept in the frame
+  lea r10, [rdi + 8*15]                                  // clamp
+  vpbroadcastd ymm0, dword ptr [r10 + 0]                 // min
+  vpbroadcastd ymm7, dword ptr [r10 + 4]                 // max
+  mov r10, 16
   mov rbx, qword ptr [rdi + 8*13]                        // dst_stride
-  lea rbp, [r9 + rbx]
-  mov r12, qword ptr [rsp + 24]                          // m_left
-  cmp r12, 1                                             // dst_1
-  cmovbe rbp, r9
+  mov rbp, 1
+  mov r12, r11                                           // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  lea rbp, [r8 + rbx]
+  test r12, r12                                          // dst_1
+  cmovz rbp, r8
+  mov r12, 2
+  mov r13, r11                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
   lea rbx, [rbp + rbx]
-  mov r12, qword ptr [rsp + 24]                          // m_left
-  cmp r12, 2                                             // dst_2
-  cmovbe rbx, rbp
-  shr r10, 5
-  imul r10, r10, 640
-  lea r10, [r10 + 64]
-  mov r12, qword ptr [rsp + 16]                          // rhs_panel
-  lea r10, [r12 + r10]                                   // field
-  cmp r8, r11                                            // unless n_left at_least 
+  test r13, r13                                          // dst_2
+  cmovz rbx, rbp
+  shr r9, 5
+  mov r12, 640
+  imul r9, r12
+  lea r9, [r9 + 64]
+  lea r9, [rdx + r9]                                     // field
+  mov r12, qword ptr [rsp + 16]                          // n_left
+  cmp r12, r10                                           // unless n_left at_least 
   jb L(if_else)
-  mov r11, qword ptr [rdi + 8*14]                        // bias
-  lea r12, [r11 + rcx]
-  test r11, r11                                          // bias
-  cmovz r12, r10
+  mov r10, qword ptr [rdi + 8*14]                        // bias
+  mov r12, qword ptr [rsp + 24]                          // column_bytes
+  lea r12, [r10 + r12]
+  test r10, r10                                          // bias
+  cmovz r12, r9
   vmovdqu ymm8, ymmword ptr [r12 + 0]                    // bias
   vmovdqu ymm9, ymmword ptr [r12 + 32]                   // bias
   vaddps ymm5, ymm5, ymm8                                // out
@@ -890,39 +916,40 @@ L(k_done):
   vaddps ymm1, ymm1, ymm8                                // out
   vmaxps ymm1, ymm0, ymm1                                // out
   vminps ymm1, ymm7, ymm1                                // out_0_0
-  vmovdqu ymmword ptr [r9 + 0], ymm1                     // out_0_0
+  vmovdqu ymmword ptr [r8 + 0], ymm1                     // out_0_0
   vaddps ymm1, ymm2, ymm9                                // out
   vmaxps ymm0, ymm0, ymm1                                // out
   vminps ymm0, ymm7, ymm0                                // out_0_1
-  vmovdqu ymmword ptr [r9 + 32], ymm0                    // out_0_1
+  vmovdqu ymmword ptr [r8 + 32], ymm0                    // out_0_1
   jmp L(if_done)
 L(if_else):
-  mov r11, qword ptr [rdi + 8*14]                        // bias
-  lea r12, [r11 + rcx]
-  test r11, r11                                          // bias
-  cmovz r12, r10
-  mov r10, 1
-  mov r11, r8                                            // n_left
-  sub r11, r10
-  mov r10, 0
-  mov r13, r11
-  cmp r13, r10
-  cmovb r13, r10
-  sub r13, r10
-  mov r14, r8                                            // n_left
-  cmp r14, r10
-  cmovb r14, r10
-  sub r14, r10
-  mov r10, r12                                           // bias
+  mov r10, qword ptr [rdi + 8*14]                        // bias
+  mov r12, qword ptr [rsp + 24]                          // column_bytes
+  lea r12, [r10 + r12]
+  test r10, r10                                          // bias
+  cmovz r12, r9
+  mov r9, 1
+  mov r10, qword ptr [rsp + 16]                          // n_left
+  sub r10, r9
+  mov r9, 0
+  mov r13, r10
+  cmp r13, r9
+  cmovb r13, r9
+  sub r13, r9
+  mov r14, qword ptr [rsp + 16]                          // n_left
+  cmp r14, r9
+  cmovb r14, r9
+  sub r14, r9
+  mov r9, r12                                            // bias
   test r14, r14
-  cmovz r10, r12
-  vpbroadcastd ymm8, dword ptr [r10 + 0]                 // bias
+  cmovz r9, r12
+  vpbroadcastd ymm8, dword ptr [r9 + 0]                  // bias
   mov r14, 1
   mov r15, r13
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [r10 + r15]
+  lea r14, [r9 + r15]
   vpbroadcastd ymm9, dword ptr [r14 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 2                           // bias
   mov r14, 2
@@ -930,7 +957,7 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [r10 + r15]
+  lea r14, [r9 + r15]
   vpbroadcastd ymm9, dword ptr [r14 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 4                           // bias
   mov r14, 3
@@ -938,7 +965,7 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [r10 + r15]
+  lea r14, [r9 + r15]
   vpbroadcastd ymm9, dword ptr [r14 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 8                           // bias
   mov r14, 4
@@ -946,7 +973,7 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [r10 + r15]
+  lea r14, [r9 + r15]
   vpbroadcastd ymm9, dword ptr [r14 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 16                          // bias
   mov r14, 5
@@ -954,7 +981,7 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [r10 + r15]
+  lea r14, [r9 + r15]
   vpbroadcastd ymm9, dword ptr [r14 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 32                          // bias
   mov r14, 6
@@ -962,15 +989,15 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [r10 + r15]
+  lea r14, [r9 + r15]
   vpbroadcastd ymm9, dword ptr [r14 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 64                          // bias
   mov r14, 7
   cmp r13, r14
   cmova r13, r14
   shl r13, 2
-  lea r10, [r10 + r13]
-  vpbroadcastd ymm9, dword ptr [r10 + 0]                 // one
+  lea r9, [r9 + r13]
+  vpbroadcastd ymm9, dword ptr [r9 + 0]                  // one
   vpblendd ymm8, ymm8, ymm9, 128                         // bias
   vaddps ymm5, ymm5, ymm8                                // out
   vmaxps ymm5, ymm0, ymm5                                // out
@@ -981,72 +1008,72 @@ L(if_else):
   vminps ymm3, ymm7, ymm3                                // out_1_0
   vmaxps ymm1, ymm0, ymm1                                // out
   vminps ymm1, ymm7, ymm1                                // out_0_0
-  mov r10, 8
-  cmp r11, r10
-  cmovb r11, r10
-  sub r11, r10
-  mov r13, r8                                            // n_left
-  cmp r13, r10
-  cmovb r13, r10
-  sub r13, r10
-  lea r10, [r12 + 32]
+  mov r9, 8
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
+  mov r13, qword ptr [rsp + 16]                          // n_left
+  cmp r13, r9
+  cmovb r13, r9
+  sub r13, r9
+  lea r9, [r12 + 32]
   test r13, r13
-  cmovz r10, r12
-  vpbroadcastd ymm8, dword ptr [r10 + 0]                 // bias
+  cmovz r9, r12
+  vpbroadcastd ymm8, dword ptr [r9 + 0]                  // bias
   mov r12, 1
-  mov r13, r11
+  mov r13, r10
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [r10 + r13]
+  lea r12, [r9 + r13]
   vpbroadcastd ymm9, dword ptr [r12 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 2                           // bias
   mov r12, 2
-  mov r13, r11
+  mov r13, r10
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [r10 + r13]
+  lea r12, [r9 + r13]
   vpbroadcastd ymm9, dword ptr [r12 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 4                           // bias
   mov r12, 3
-  mov r13, r11
+  mov r13, r10
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [r10 + r13]
+  lea r12, [r9 + r13]
   vpbroadcastd ymm9, dword ptr [r12 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 8                           // bias
   mov r12, 4
-  mov r13, r11
+  mov r13, r10
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [r10 + r13]
+  lea r12, [r9 + r13]
   vpbroadcastd ymm9, dword ptr [r12 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 16                          // bias
   mov r12, 5
-  mov r13, r11
+  mov r13, r10
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [r10 + r13]
+  lea r12, [r9 + r13]
   vpbroadcastd ymm9, dword ptr [r12 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 32                          // bias
   mov r12, 6
-  mov r13, r11
+  mov r13, r10
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [r10 + r13]
+  lea r12, [r9 + r13]
   vpbroadcastd ymm9, dword ptr [r12 + 0]                 // one
   vpblendd ymm8, ymm8, ymm9, 64                          // bias
   mov r12, 7
-  cmp r11, r12
-  cmova r11, r12
-  shl r11, 2
-  lea r10, [r10 + r11]
-  vpbroadcastd ymm9, dword ptr [r10 + 0]                 // one
+  cmp r10, r12
+  cmova r10, r12
+  shl r10, 2
+  lea r9, [r9 + r10]
+  vpbroadcastd ymm9, dword ptr [r9 + 0]                  // one
   vpblendd ymm8, ymm8, ymm9, 128                         // bias
   vaddps ymm6, ymm6, ymm8                                // out
   vmaxps ymm6, ymm0, ymm6                                // out
@@ -1057,225 +1084,240 @@ L(if_else):
   vmaxps ymm0, ymm0, ymm2                                // out
   vminps ymm2, ymm7, ymm4                                // out_1_1
   vminps ymm0, ymm7, ymm0                                // out_0_1
-  mov r10, 1
-  cmp r8, r10                                            // unless n_left at_least 
+  mov r9, 1
+  mov r10, qword ptr [rsp + 16]                          // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_2_done)
   vextracti128 xmm4, ymm5, 0
   vpextrd dword ptr [rbx + 0], xmm4, 0
   vextracti128 xmm4, ymm3, 0
   vpextrd dword ptr [rbp + 0], xmm4, 0
   vextracti128 xmm4, ymm1, 0
-  vpextrd dword ptr [r9 + 0], xmm4, 0
+  vpextrd dword ptr [r8 + 0], xmm4, 0
 L(if_2_done):
-  mov r10, 2
-  cmp r8, r10                                            // unless n_left at_least 
+  mov r9, 2
+  mov r10, qword ptr [rsp + 16]                          // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_3_done)
-  lea r10, [rbx + 4]
+  lea r9, [rbx + 4]
   vextracti128 xmm4, ymm5, 0
-  vpextrd dword ptr [r10 + 0], xmm4, 1
-  lea r10, [rbp + 4]
+  vpextrd dword ptr [r9 + 0], xmm4, 1
+  lea r9, [rbp + 4]
   vextracti128 xmm4, ymm3, 0
-  vpextrd dword ptr [r10 + 0], xmm4, 1
-  lea r10, [r9 + 4]
+  vpextrd dword ptr [r9 + 0], xmm4, 1
+  lea r9, [r8 + 4]
   vextracti128 xmm4, ymm1, 0
-  vpextrd dword ptr [r10 + 0], xmm4, 1
+  vpextrd dword ptr [r9 + 0], xmm4, 1
 L(if_3_done):
-  mov r10, 3
-  cmp r8, r10                                            // unless n_left at_least 
+  mov r9, 3
+  mov r10, qword ptr [rsp + 16]                          // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_4_done)
-  lea r10, [rbx + 8]
+  lea r9, [rbx + 8]
   vextracti128 xmm4, ymm5, 0
-  vpextrd dword ptr [r10 + 0], xmm4, 2
-  lea r10, [rbp + 8]
+  vpextrd dword ptr [r9 + 0], xmm4, 2
+  lea r9, [rbp + 8]
   vextracti128 xmm4, ymm3, 0
-  vpextrd dword ptr [r10 + 0], xmm4, 2
-  lea r10, [r9 + 8]
+  vpextrd dword ptr [r9 + 0], xmm4, 2
+  lea r9, [r8 + 8]
   vextracti128 xmm4, ymm1, 0
-  vpextrd dword ptr [r10 + 0], xmm4, 2
+  vpextrd dword ptr [r9 + 0], xmm4, 2
 L(if_4_done):
-  mov r10, 4
-  cmp r8, r10                                            // unless n_left at_least 
+  mov r9, 4
+  mov r10, qword ptr [rsp + 16]                          // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_5_done)
-  lea r10, [rbx + 12]
+  lea r9, [rbx + 12]
   vextracti128 xmm4, ymm5, 0
-  vpextrd dword ptr [r10 + 0], xmm4, 3
-  lea r10, [rbp + 12]
+  vpextrd dword ptr [r9 + 0], xmm4, 3
+  lea r9, [rbp + 12]
   vextracti128 xmm4, ymm3, 0
-  vpextrd dword ptr [r10 + 0], xmm4, 3
-  lea r10, [r9 + 12]
+  vpextrd dword ptr [r9 + 0], xmm4, 3
+  lea r9, [r8 + 12]
   vextracti128 xmm4, ymm1, 0
-  vpextrd dword ptr [r10 + 0], xmm4, 3
+  vpextrd dword ptr [r9 + 0], xmm4, 3
 L(if_5_done):
-  mov r10, 5
-  cmp r8, r10                                            // unless n_left at_least 
+  mov r9, 5
+  mov r10, qword ptr [rsp + 16]                          // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_6_done)
-  lea r10, [rbx + 16]
+  lea r9, [rbx + 16]
   vextracti128 xmm4, ymm5, 1
-  vpextrd dword ptr [r10 + 0], xmm4, 0
-  lea r10, [rbp + 16]
+  vpextrd dword ptr [r9 + 0], xmm4, 0
+  lea r9, [rbp + 16]
   vextracti128 xmm4, ymm3, 1
-  vpextrd dword ptr [r10 + 0], xmm4, 0
-  lea r10, [r9 + 16]
+  vpextrd dword ptr [r9 + 0], xmm4, 0
+  lea r9, [r8 + 16]
   vextracti128 xmm4, ymm1, 1
-  vpextrd dword ptr [r10 + 0], xmm4, 0
+  vpextrd dword ptr [r9 + 0], xmm4, 0
 L(if_6_done):
-  mov r10, 6
-  cmp r8, r10                                            // unless n_left at_least 
+  mov r9, 6
+  mov r10, qword ptr [rsp + 16]                          // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_7_done)
-  lea r10, [rbx + 20]
+  lea r9, [rbx + 20]
   vextracti128 xmm4, ymm5, 1
-  vpextrd dword ptr [r10 + 0], xmm4, 1
-  lea r10, [rbp + 20]
+  vpextrd dword ptr [r9 + 0], xmm4, 1
+  lea r9, [rbp + 20]
   vextracti128 xmm4, ymm3, 1
-  vpextrd dword ptr [r10 + 0], xmm4, 1
-  lea r10, [r9 + 20]
+  vpextrd dword ptr [r9 + 0], xmm4, 1
+  lea r9, [r8 + 20]
   vextracti128 xmm4, ymm1, 1
-  vpextrd dword ptr [r10 + 0], xmm4, 1
+  vpextrd dword ptr [r9 + 0], xmm4, 1
 L(if_7_done):
-  mov r10, 7
-  cmp r8, r10                                            // unless n_left at_least 
+  mov r9, 7
+  mov r10, qword ptr [rsp + 16]                          // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_8_done)
-  lea r10, [rbx + 24]
+  lea r9, [rbx + 24]
   vextracti128 xmm4, ymm5, 1
-  vpextrd dword ptr [r10 + 0], xmm4, 2
-  lea r10, [rbp + 24]
+  vpextrd dword ptr [r9 + 0], xmm4, 2
+  lea r9, [rbp + 24]
   vextracti128 xmm4, ymm3, 1
-  vpextrd dword ptr [r10 + 0], xmm4, 2
-  lea r10, [r9 + 24]
+  vpextrd dword ptr [r9 + 0], xmm4, 2
+  lea r9, [r8 + 24]
   vextracti128 xmm4, ymm1, 1
-  vpextrd dword ptr [r10 + 0], xmm4, 2
+  vpextrd dword ptr [r9 + 0], xmm4, 2
 L(if_8_done):
-  mov r10, 8
-  cmp r8, r10                                            // unless n_left at_least 
+  mov r9, 8
+  mov r10, qword ptr [rsp + 16]                          // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_9_done)
-  lea r10, [rbx + 28]
+  lea r9, [rbx + 28]
   vextracti128 xmm4, ymm5, 1
-  vpextrd dword ptr [r10 + 0], xmm4, 3
-  lea r10, [rbp + 28]
+  vpextrd dword ptr [r9 + 0], xmm4, 3
+  lea r9, [rbp + 28]
   vextracti128 xmm3, ymm3, 1
-  vpextrd dword ptr [r10 + 0], xmm3, 3
-  lea r10, [r9 + 28]
+  vpextrd dword ptr [r9 + 0], xmm3, 3
+  lea r9, [r8 + 28]
   vextracti128 xmm1, ymm1, 1
-  vpextrd dword ptr [r10 + 0], xmm1, 3
+  vpextrd dword ptr [r9 + 0], xmm1, 3
 L(if_9_done):
-  mov r10, 9
-  cmp r8, r10                                            // unless n_left at_least 
+  mov r9, 9
+  mov r10, qword ptr [rsp + 16]                          // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_10_done)
-  lea r10, [rbx + 32]
+  lea r9, [rbx + 32]
   vextracti128 xmm1, ymm6, 0
-  vpextrd dword ptr [r10 + 0], xmm1, 0
-  lea r10, [rbp + 32]
+  vpextrd dword ptr [r9 + 0], xmm1, 0
+  lea r9, [rbp + 32]
   vextracti128 xmm1, ymm2, 0
-  vpextrd dword ptr [r10 + 0], xmm1, 0
-  lea r10, [r9 + 32]
+  vpextrd dword ptr [r9 + 0], xmm1, 0
+  lea r9, [r8 + 32]
   vextracti128 xmm1, ymm0, 0
-  vpextrd dword ptr [r10 + 0], xmm1, 0
+  vpextrd dword ptr [r9 + 0], xmm1, 0
 L(if_10_done):
-  mov r10, 10
-  cmp r8, r10                                            // unless n_left at_least 
+  mov r9, 10
+  mov r10, qword ptr [rsp + 16]                          // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_11_done)
-  lea r10, [rbx + 36]
+  lea r9, [rbx + 36]
   vextracti128 xmm1, ymm6, 0
-  vpextrd dword ptr [r10 + 0], xmm1, 1
-  lea r10, [rbp + 36]
+  vpextrd dword ptr [r9 + 0], xmm1, 1
+  lea r9, [rbp + 36]
   vextracti128 xmm1, ymm2, 0
-  vpextrd dword ptr [r10 + 0], xmm1, 1
-  lea r10, [r9 + 36]
+  vpextrd dword ptr [r9 + 0], xmm1, 1
+  lea r9, [r8 + 36]
   vextracti128 xmm1, ymm0, 0
-  vpextrd dword ptr [r10 + 0], xmm1, 1
+  vpextrd dword ptr [r9 + 0], xmm1, 1
 L(if_11_done):
-  mov r10, 11
-  cmp r8, r10                                            // unless n_left at_least 
+  mov r9, 11
+  mov r10, qword ptr [rsp + 16]                          // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_12_done)
-  lea r10, [rbx + 40]
+  lea r9, [rbx + 40]
   vextracti128 xmm1, ymm6, 0
-  vpextrd dword ptr [r10 + 0], xmm1, 2
-  lea r10, [rbp + 40]
+  vpextrd dword ptr [r9 + 0], xmm1, 2
+  lea r9, [rbp + 40]
   vextracti128 xmm1, ymm2, 0
-  vpextrd dword ptr [r10 + 0], xmm1, 2
-  lea r10, [r9 + 40]
+  vpextrd dword ptr [r9 + 0], xmm1, 2
+  lea r9, [r8 + 40]
   vextracti128 xmm1, ymm0, 0
-  vpextrd dword ptr [r10 + 0], xmm1, 2
+  vpextrd dword ptr [r9 + 0], xmm1, 2
 L(if_12_done):
-  mov r10, 12
-  cmp r8, r10                                            // unless n_left at_least 
+  mov r9, 12
+  mov r10, qword ptr [rsp + 16]                          // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_13_done)
-  lea r10, [rbx + 44]
+  lea r9, [rbx + 44]
   vextracti128 xmm1, ymm6, 0
-  vpextrd dword ptr [r10 + 0], xmm1, 3
-  lea r10, [rbp + 44]
+  vpextrd dword ptr [r9 + 0], xmm1, 3
+  lea r9, [rbp + 44]
   vextracti128 xmm1, ymm2, 0
-  vpextrd dword ptr [r10 + 0], xmm1, 3
-  lea r10, [r9 + 44]
+  vpextrd dword ptr [r9 + 0], xmm1, 3
+  lea r9, [r8 + 44]
   vextracti128 xmm1, ymm0, 0
-  vpextrd dword ptr [r10 + 0], xmm1, 3
+  vpextrd dword ptr [r9 + 0], xmm1, 3
 L(if_13_done):
-  mov r10, 13
-  cmp r8, r10                                            // unless n_left at_least 
+  mov r9, 13
+  mov r10, qword ptr [rsp + 16]                          // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_14_done)
-  lea r10, [rbx + 48]
+  lea r9, [rbx + 48]
   vextracti128 xmm1, ymm6, 1
-  vpextrd dword ptr [r10 + 0], xmm1, 0
-  lea r10, [rbp + 48]
+  vpextrd dword ptr [r9 + 0], xmm1, 0
+  lea r9, [rbp + 48]
   vextracti128 xmm1, ymm2, 1
-  vpextrd dword ptr [r10 + 0], xmm1, 0
-  lea r10, [r9 + 48]
+  vpextrd dword ptr [r9 + 0], xmm1, 0
+  lea r9, [r8 + 48]
   vextracti128 xmm1, ymm0, 1
-  vpextrd dword ptr [r10 + 0], xmm1, 0
+  vpextrd dword ptr [r9 + 0], xmm1, 0
 L(if_14_done):
-  mov r10, 14
-  cmp r8, r10                                            // unless n_left at_least 
+  mov r9, 14
+  mov r10, qword ptr [rsp + 16]                          // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_15_done)
-  lea r10, [rbx + 52]
+  lea r9, [rbx + 52]
   vextracti128 xmm1, ymm6, 1
-  vpextrd dword ptr [r10 + 0], xmm1, 1
-  lea r10, [rbp + 52]
+  vpextrd dword ptr [r9 + 0], xmm1, 1
+  lea r9, [rbp + 52]
   vextracti128 xmm1, ymm2, 1
-  vpextrd dword ptr [r10 + 0], xmm1, 1
-  lea r10, [r9 + 52]
+  vpextrd dword ptr [r9 + 0], xmm1, 1
+  lea r9, [r8 + 52]
   vextracti128 xmm1, ymm0, 1
-  vpextrd dword ptr [r10 + 0], xmm1, 1
+  vpextrd dword ptr [r9 + 0], xmm1, 1
 L(if_15_done):
-  mov r10, 15
-  cmp r8, r10                                            // unless n_left at_least 
+  mov r9, 15
+  mov r10, qword ptr [rsp + 16]                          // n_left
+  cmp r10, r9                                            // unless n_left at_least 
   jb L(if_16_done)
-  lea r10, [rbx + 56]
+  lea r9, [rbx + 56]
   vextracti128 xmm1, ymm6, 1
-  vpextrd dword ptr [r10 + 0], xmm1, 2
-  lea r10, [rbp + 56]
+  vpextrd dword ptr [r9 + 0], xmm1, 2
+  lea r9, [rbp + 56]
   vextracti128 xmm1, ymm2, 1
-  vpextrd dword ptr [r10 + 0], xmm1, 2
-  lea r10, [r9 + 56]
+  vpextrd dword ptr [r9 + 0], xmm1, 2
+  lea r9, [r8 + 56]
   vextracti128 xmm0, ymm0, 1
-  vpextrd dword ptr [r10 + 0], xmm0, 2
+  vpextrd dword ptr [r9 + 0], xmm0, 2
 L(if_16_done):
 L(if_done):
-  mov r10, qword ptr [rdi + 8*13]                        // dst_stride
-  mov r11, 3
-  imul r10, r11
-  mov r11, 3
-  mov rbx, qword ptr [rsp + 24]                          // m_left
-  cmp rbx, r11
-  cmovb rbx, r11
-  sub rbx, r11
-  lea r9, [r9 + r10]
-  mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov r11, 3
-  imul r10, r11
-  mov r11, qword ptr [rsp + 0]                           // lhs_panel
-  lea r10, [r11 + r10]
-  mov r11, qword ptr [rsp + 8]                           // ahead
-  sub rdx, 3                                             // next m
+  mov r9, qword ptr [rdi + 8*13]                         // dst_stride
+  mov r10, 3
+  imul r9, r10
+  mov r10, 3
+  cmp r11, r10
+  cmovb r11, r10
+  sub r11, r10
+  lea r8, [r8 + r9]
+  mov r9, qword ptr [rdi + 8*6]                          // lhs_stride
+  mov r10, 3
+  imul r9, r10
+  mov r10, qword ptr [rsp + 0]                           // lhs_panel
+  lea r9, [r10 + r9]
+  mov r10, qword ptr [rsp + 8]                           // ahead
+  sub rcx, 3                                             // next m
   ja L(m)
 L(m_done):
-  mov rdx, 16
-  cmp r8, rdx
-  cmovb r8, rdx
-  sub r8, rdx
+  mov rcx, 16
+  mov r8, qword ptr [rsp + 16]                           // n_left
+  cmp r8, rcx
+  cmovb r8, rcx
+  sub r8, rcx
+  mov rcx, qword ptr [rsp + 24]                          // column_bytes
   lea rcx, [rcx + 64]
-  mov rdx, qword ptr [rdi + 8*11]                        // rhs_stride
-  mov r9, qword ptr [rsp + 16]                           // rhs_panel
-  lea rdx, [r9 + rdx]
+  mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
+  lea rdx, [rdx + r9]
   sub rax, 16                                            // next n
   ja L(n)
 L(n_done):

@@ -147,7 +147,8 @@ L(m):
   jz L(block_done)
 L(block):
   mov r13, qword ptr [rdi + 8*4]                         // block
-  imul r13, r13, 32
+  mov r14, 32
+  imul r13, r14
   lea r13, [r12 + r13]                                   // end
   vmovdqu64 zmm9, zmmword ptr [r13 + 0]                  // scale_0
   vmovdqu64 zmm10, zmmword ptr [r13 + 64]                // scale_1
@@ -628,9 +629,11 @@ L(block_done):
   vpbroadcastd zmm2, dword ptr [rax + 0]                 // min
   vpbroadcastd zmm3, dword ptr [rax + 4]                 // max
   mov rax, 32
-  imul rdx, rbx, 32
-  imul rbx, rbp, 256
-  lea rdx, [rdx + rbx]
+  mov rdx, 32
+  imul rbx, rdx
+  mov rdx, 256
+  imul rbp, rdx
+  lea rdx, [rbx + rbp]
   lea rdx, [rdx + 128]
   lea rdx, [r8 + rdx]                                    // field
   cmp r9, rax                                            // unless n_left at_least 

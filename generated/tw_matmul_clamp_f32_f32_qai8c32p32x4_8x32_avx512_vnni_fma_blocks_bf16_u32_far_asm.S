@@ -13,13 +13,13 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax lhs_7  rcx n_left  rdx lhs_1  rsi ahead_step  rdi m_left  r8 ahead  r9 lhs_2  r10 lhs_3
-//  r11 lhs_4  rbx lhs_5  rbp lhs_6  r12 block_left  r13 lhs_panel  r14 rhs_panel  r15 k_left
-//  zmm0 signs  zmm1 acc_0_0 ...  zmm2 acc_0_1 ...  zmm3 acc_1_0 ...  zmm4 acc_1_1 ...
-//  zmm5 acc_2_0 ...  zmm6 acc_2_1 ...  zmm7 acc_3_0 ...  zmm8 acc_3_1 ...  zmm9 acc_4_0 ...
-//  zmm10 acc_4_1 ...  zmm11 acc_5_0 ...  zmm12 acc_5_1 ...  zmm13 acc_6_0 ...  zmm14 acc_6_1 ...
-//  zmm15 acc_7_0 ...  zmm16 acc_7_1 ...  zmm17 scale_0  zmm18 scale_1  zmm19 zero_0  zmm20 zero_1
-//  zmm21 w_0  zmm22 w_0 ...  zmm23 w_1 ...  zmm24 w_1  zmm25 a_0 ...
+//  rax lhs_7  rcx n_left  rdx lhs_1  rsi ahead_step  rdi m_left  r8 ahead  r9 block_left  r10 lhs_2
+//  r11 lhs_3  rbx lhs_4  rbp lhs_5  r12 lhs_6  r13 lhs_panel  r14 rhs_panel  r15 k_left  zmm0 signs
+//  zmm1 acc_0_0 ...  zmm2 acc_0_1 ...  zmm3 acc_1_0 ...  zmm4 acc_1_1 ...  zmm5 acc_2_0 ...
+//  zmm6 acc_2_1 ...  zmm7 acc_3_0 ...  zmm8 acc_3_1 ...  zmm9 acc_4_0 ...  zmm10 acc_4_1 ...
+//  zmm11 acc_5_0 ...  zmm12 acc_5_1 ...  zmm13 acc_6_0 ...  zmm14 acc_6_1 ...  zmm15 acc_7_0 ...
+//  zmm16 acc_7_1 ...  zmm17 scale_0  zmm18 scale_1  zmm19 zero_0  zmm20 zero_1  zmm21 w_0
+//  zmm22 w_0 ...  zmm23 w_1 ...  zmm24 w_1  zmm25 a_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -51,66 +51,66 @@ tw_matmul_clamp_f32_f32_qai8c32p32x4_8x32_avx512_vnni_fma_blocks_bf16_u32_far_as
   endbr64
   sub rsp, 152
   .cfi_def_cfa_offset 160
-  mov qword ptr [rsp + 96], rbx
-  .cfi_offset rbx, -64
-  mov qword ptr [rsp + 104], rbp
-  .cfi_offset rbp, -56
-  mov qword ptr [rsp + 112], r12
-  .cfi_offset r12, -48
-  mov qword ptr [rsp + 120], r13
-  .cfi_offset r13, -40
-  mov qword ptr [rsp + 128], r14
-  .cfi_offset r14, -32
-  mov qword ptr [rsp + 136], r15
-  .cfi_offset r15, -24
+  mov qword ptr [rsp + 104], rbx
+  .cfi_offset rbx, -56
+  mov qword ptr [rsp + 112], rbp
+  .cfi_offset rbp, -48
+  mov qword ptr [rsp + 120], r12
+  .cfi_offset r12, -40
+  mov qword ptr [rsp + 128], r13
+  .cfi_offset r13, -32
+  mov qword ptr [rsp + 136], r14
+  .cfi_offset r14, -24
+  mov qword ptr [rsp + 144], r15
+  .cfi_offset r15, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_f32_qai8c32p32x4_8x32_avx512_vnni_fma_blocks_bf16_u32_far_asm
-  sub rsp, 328
-  .seh_stackalloc 328
-  mov qword ptr [rsp + 96], rsi
-  .seh_savereg rsi, 96
-  mov qword ptr [rsp + 104], rdi
-  .seh_savereg rdi, 104
-  mov qword ptr [rsp + 112], rbx
-  .seh_savereg rbx, 112
-  mov qword ptr [rsp + 120], rbp
-  .seh_savereg rbp, 120
-  mov qword ptr [rsp + 128], r12
-  .seh_savereg r12, 128
-  mov qword ptr [rsp + 136], r13
-  .seh_savereg r13, 136
-  mov qword ptr [rsp + 144], r14
-  .seh_savereg r14, 144
-  mov qword ptr [rsp + 152], r15
-  .seh_savereg r15, 152
-  vmovaps xmmword ptr [rsp + 160], xmm6
-  .seh_savexmm xmm6, 160
-  vmovaps xmmword ptr [rsp + 176], xmm7
-  .seh_savexmm xmm7, 176
-  vmovaps xmmword ptr [rsp + 192], xmm8
-  .seh_savexmm xmm8, 192
-  vmovaps xmmword ptr [rsp + 208], xmm9
-  .seh_savexmm xmm9, 208
-  vmovaps xmmword ptr [rsp + 224], xmm10
-  .seh_savexmm xmm10, 224
-  vmovaps xmmword ptr [rsp + 240], xmm11
-  .seh_savexmm xmm11, 240
-  vmovaps xmmword ptr [rsp + 256], xmm12
-  .seh_savexmm xmm12, 256
-  vmovaps xmmword ptr [rsp + 272], xmm13
-  .seh_savexmm xmm13, 272
-  vmovaps xmmword ptr [rsp + 288], xmm14
-  .seh_savexmm xmm14, 288
-  vmovaps xmmword ptr [rsp + 304], xmm15
-  .seh_savexmm xmm15, 304
+  sub rsp, 344
+  .seh_stackalloc 344
+  mov qword ptr [rsp + 104], rsi
+  .seh_savereg rsi, 104
+  mov qword ptr [rsp + 112], rdi
+  .seh_savereg rdi, 112
+  mov qword ptr [rsp + 120], rbx
+  .seh_savereg rbx, 120
+  mov qword ptr [rsp + 128], rbp
+  .seh_savereg rbp, 128
+  mov qword ptr [rsp + 136], r12
+  .seh_savereg r12, 136
+  mov qword ptr [rsp + 144], r13
+  .seh_savereg r13, 144
+  mov qword ptr [rsp + 152], r14
+  .seh_savereg r14, 152
+  mov qword ptr [rsp + 160], r15
+  .seh_savereg r15, 160
+  vmovaps xmmword ptr [rsp + 176], xmm6
+  .seh_savexmm xmm6, 176
+  vmovaps xmmword ptr [rsp + 192], xmm7
+  .seh_savexmm xmm7, 192
+  vmovaps xmmword ptr [rsp + 208], xmm8
+  .seh_savexmm xmm8, 208
+  vmovaps xmmword ptr [rsp + 224], xmm9
+  .seh_savexmm xmm9, 224
+  vmovaps xmmword ptr [rsp + 240], xmm10
+  .seh_savexmm xmm10, 240
+  vmovaps xmmword ptr [rsp + 256], xmm11
+  .seh_savexmm xmm11, 256
+  vmovaps xmmword ptr [rsp + 272], xmm12
+  .seh_savexmm xmm12, 272
+  vmovaps xmmword ptr [rsp + 288], xmm13
+  .seh_savexmm xmm13, 288
+  vmovaps xmmword ptr [rsp + 304], xmm14
+  .seh_savexmm xmm14, 304
+  vmovaps xmmword ptr [rsp + 320], xmm15
+  .seh_savexmm xmm15, 320
   .seh_endprologue
   mov rdi, rcx
 #endif
-  mov qword ptr [rsp + 88], rdi                          // args, kept in the frame
-  mov rax, qword ptr [rsp + 88]                          // args
+  mov qword ptr [rsp + 96], rdi                          // args, kept in the frame
+  mov rax, qword ptr [rsp + 96]                          // args
   mov rcx, qword ptr [rax + 8*2]                         // n_left
   mov rax, 0                                             // column_bytes
-  mov rdx, qword ptr [rsp + 88]                          // args
+  mov rdx, qword ptr [rsp + 96]                          // args
   mov rdx, qword ptr [rdx + 8*1]                         // m
   mov rsi, 1024
   mov rdi, 8
@@ -144,7 +144,7 @@ tw_matmul_clamp_f32_f32_qai8c32p32x4_8x32_avx512_vnni_fma_blocks_bf16_u32_far_as
   mov rsi, 64
   test rdx, rdx                                          // ahead_step
   cmovz rsi, rdi
-  mov rdx, qword ptr [rsp + 88]                          // args
+  mov rdx, qword ptr [rsp + 96]                          // args
   mov rdx, qword ptr [rdx + 8*1]                         // m
   mov rdi, 128
   mov r8, 8
@@ -178,127 +178,183 @@ tw_matmul_clamp_f32_f32_qai8c32p32x4_8x32_avx512_vnni_fma_blocks_bf16_u32_far_as
   mov rdi, 8
   test rdx, rdx                                          // ahead_step
   cmovz rdi, r8
-  mov qword ptr [rsp + 24], rdi                          // ahead_step, kept in the frame
-  mov rdx, qword ptr [rsp + 88]                          // args
+  mov qword ptr [rsp + 32], rdi                          // ahead_step, kept in the frame
+  mov rdx, qword ptr [rsp + 96]                          // args
   mov rdx, qword ptr [rdx + 8*10]                        // rhs_panel
   mov rdi, rcx                                           // n_left
   test rcx, rcx
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 56], rdx                          // rhs_panel, kept in the frame
+  mov qword ptr [rsp + 48], rdx                          // rhs_panel, kept in the frame
   mov qword ptr [rsp + 16], rax                          // column_bytes, kept in the frame
   mov qword ptr [rsp + 8], rdi                           // n_left, kept in the frame
-  mov rax, qword ptr [rsp + 88]                          // args
+  mov rax, qword ptr [rsp + 96]                          // args
   mov rdi, qword ptr [rax + 8*1]                         // m_left
-  mov rax, qword ptr [rsp + 88]                          // args
+  mov rax, qword ptr [rsp + 96]                          // args
   mov rax, qword ptr [rax + 8*12]                        // dst
   mov rdx, qword ptr [rsp + 16]                          // column_bytes
   lea rax, [rax + rdx]                                   // dst_tile
-  mov rdx, qword ptr [rsp + 88]                          // args
+  mov rdx, qword ptr [rsp + 96]                          // args
   mov rdx, qword ptr [rdx + 8*5]                         // lhs_panel
-  mov r8, qword ptr [rsp + 88]                           // args
+  mov r8, qword ptr [rsp + 96]                           // args
   mov r8, qword ptr [r8 + 8*19]                          // rhs_prefetch
-  mov r9, qword ptr [rsp + 56]                           // rhs_panel
+  mov r9, qword ptr [rsp + 48]                           // rhs_panel
   lea r8, [r9 + r8]                                      // ahead
   mov r9, rdi                                            // m_left
   test rdi, rdi
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 64], r8                           // ahead, kept in the frame
-  mov qword ptr [rsp + 48], r9                           // m_left, kept in the frame
+  mov qword ptr [rsp + 80], r8                           // ahead, kept in the frame
+  mov qword ptr [rsp + 64], r9                           // m_left, kept in the frame
   mov qword ptr [rsp + 40], rax                          // dst_tile, kept in the frame
   mov qword ptr [rsp + 0], rdx                           // lhs_panel, kept in the frame
   mov rax, qword ptr [rsp + 40]                          // dst_tile
   prefetchw byte ptr [rax + 0]                           // dst_tile
   mov rax, qword ptr [rsp + 40]                          // dst_tile
   prefetchw byte ptr [rax + 64]                          // dst_tile
-  mov rax, qword ptr [rsp + 88]                          // args
+  mov rax, qword ptr [rsp + 96]                          // args
   mov rax, qword ptr [rax + 8*3]                         // k
-  mov qword ptr [rsp + 32], rax                          // k, kept in the frame
-  mov rax, qword ptr [rsp + 88]                          // args
+  mov qword ptr [rsp + 24], rax                          // k, kept in the frame
+  mov rax, qword ptr [rsp + 96]                          // args
   mov r8, qword ptr [rax + 8*4]                          // block
-  mov r9, qword ptr [rsp + 32]                           // k
+  mov r9, qword ptr [rsp + 24]                           // k
   mov rax, r9                                            // blocks
   xor edx, edx
   div r8
   mov r8, rax
-  mov qword ptr [rsp + 72], r8                           // blocks, kept in the frame
-  mov rax, qword ptr [rsp + 88]                          // args
+  mov qword ptr [rsp + 56], r8                           // blocks, kept in the frame
+  mov rax, qword ptr [rsp + 96]                          // args
   mov rax, qword ptr [rax + 8*6]                         // lhs_stride
+  mov rdx, 1
+  mov r8, qword ptr [rsp + 64]                           // m_left
+  cmp r8, rdx
+  cmovb r8, rdx
+  sub r8, rdx
   mov rdx, qword ptr [rsp + 0]                           // lhs_panel
   lea rdx, [rdx + rax]
-  mov r8, qword ptr [rsp + 0]                            // lhs_panel
-  mov r9, qword ptr [rsp + 48]                           // m_left
-  cmp r9, 1                                              // lhs_1
-  cmovbe rdx, r8
-  lea r9, [rdx + rax]
-  mov r8, qword ptr [rsp + 48]                           // m_left
-  cmp r8, 2                                              // lhs_2
-  cmovbe r9, rdx
-  lea r10, [r9 + rax]
-  mov r8, qword ptr [rsp + 48]                           // m_left
-  cmp r8, 3                                              // lhs_3
-  cmovbe r10, r9
+  mov r9, qword ptr [rsp + 0]                            // lhs_panel
+  test r8, r8                                            // lhs_1
+  cmovz rdx, r9
+  mov r8, 2
+  mov r9, qword ptr [rsp + 64]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  lea r10, [rdx + rax]
+  test r9, r9                                            // lhs_2
+  cmovz r10, rdx
+  mov r8, 3
+  mov r9, qword ptr [rsp + 64]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
   lea r11, [r10 + rax]
-  mov r8, qword ptr [rsp + 48]                           // m_left
-  cmp r8, 4                                              // lhs_4
-  cmovbe r11, r10
+  test r9, r9                                            // lhs_3
+  cmovz r11, r10
+  mov r8, 4
+  mov r9, qword ptr [rsp + 64]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
   lea rbx, [r11 + rax]
-  mov r8, qword ptr [rsp + 48]                           // m_left
-  cmp r8, 5                                              // lhs_5
-  cmovbe rbx, r11
+  test r9, r9                                            // lhs_4
+  cmovz rbx, r11
+  mov r8, 5
+  mov r9, qword ptr [rsp + 64]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
   lea rbp, [rbx + rax]
-  mov r8, qword ptr [rsp + 48]                           // m_left
-  cmp r8, 6                                              // lhs_6
-  cmovbe rbp, rbx
-  lea rax, [rbp + rax]
-  mov r8, qword ptr [rsp + 48]                           // m_left
-  cmp r8, 7                                              // lhs_7
-  cmovbe rax, rbp
-  mov r8, qword ptr [rsp + 88]                           // args
+  test r9, r9                                            // lhs_5
+  cmovz rbp, rbx
+  mov r8, 6
+  mov r9, qword ptr [rsp + 64]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  lea r12, [rbp + rax]
+  test r9, r9                                            // lhs_6
+  cmovz r12, rbp
+  lea rax, [r12 + rax]
+  mov r8, 7
+  mov r9, qword ptr [rsp + 64]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  test r9, r9                                            // lhs_7
+  cmovz rax, r12
+  mov r8, qword ptr [rsp + 96]                           // args
   mov r8, qword ptr [r8 + 8*13]                          // dst_stride
-  mov r12, qword ptr [rsp + 40]                          // dst_tile
-  lea r12, [r12 + r8]
-  mov r13, qword ptr [rsp + 40]                          // dst_tile
-  mov r14, qword ptr [rsp + 48]                          // m_left
-  cmp r14, 1                                             // dst_1
-  cmovbe r12, r13
-  prefetchw byte ptr [r12 + 0]                           // dst_1
-  prefetchw byte ptr [r12 + 64]                          // dst_1
-  lea r13, [r12 + r8]
-  mov r14, qword ptr [rsp + 48]                          // m_left
-  cmp r14, 2                                             // dst_2
-  cmovbe r13, r12
+  mov r9, 1
+  mov r13, qword ptr [rsp + 64]                          // m_left
+  cmp r13, r9
+  cmovb r13, r9
+  sub r13, r9
+  mov r9, qword ptr [rsp + 40]                           // dst_tile
+  lea r9, [r9 + r8]
+  mov r14, qword ptr [rsp + 40]                          // dst_tile
+  test r13, r13                                          // dst_1
+  cmovz r9, r14
+  prefetchw byte ptr [r9 + 0]                            // dst_1
+  prefetchw byte ptr [r9 + 64]                           // dst_1
+  mov r13, 2
+  mov r14, qword ptr [rsp + 64]                          // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea r13, [r9 + r8]
+  test r14, r14                                          // dst_2
+  cmovz r13, r9
   prefetchw byte ptr [r13 + 0]                           // dst_2
   prefetchw byte ptr [r13 + 64]                          // dst_2
-  lea r12, [r13 + r8]
-  mov r14, qword ptr [rsp + 48]                          // m_left
-  cmp r14, 3                                             // dst_3
-  cmovbe r12, r13
-  prefetchw byte ptr [r12 + 0]                           // dst_3
-  prefetchw byte ptr [r12 + 64]                          // dst_3
-  lea r13, [r12 + r8]
-  mov r14, qword ptr [rsp + 48]                          // m_left
-  cmp r14, 4                                             // dst_4
-  cmovbe r13, r12
+  mov r9, 3
+  mov r14, qword ptr [rsp + 64]                          // m_left
+  cmp r14, r9
+  cmovb r14, r9
+  sub r14, r9
+  lea r9, [r13 + r8]
+  test r14, r14                                          // dst_3
+  cmovz r9, r13
+  prefetchw byte ptr [r9 + 0]                            // dst_3
+  prefetchw byte ptr [r9 + 64]                           // dst_3
+  mov r13, 4
+  mov r14, qword ptr [rsp + 64]                          // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea r13, [r9 + r8]
+  test r14, r14                                          // dst_4
+  cmovz r13, r9
   prefetchw byte ptr [r13 + 0]                           // dst_4
   prefetchw byte ptr [r13 + 64]                          // dst_4
-  lea r12, [r13 + r8]
-  mov r14, qword ptr [rsp + 48]                          // m_left
-  cmp r14, 5                                             // dst_5
-  cmovbe r12, r13
-  prefetchw byte ptr [r12 + 0]                           // dst_5
-  prefetchw byte ptr [r12 + 64]                          // dst_5
-  lea r13, [r12 + r8]
-  mov r14, qword ptr [rsp + 48]                          // m_left
-  cmp r14, 6                                             // dst_6
-  cmovbe r13, r12
+  mov r9, 5
+  mov r14, qword ptr [rsp + 64]                          // m_left
+  cmp r14, r9
+  cmovb r14, r9
+  sub r14, r9
+  lea r9, [r13 + r8]
+  test r14, r14                                          // dst_5
+  cmovz r9, r13
+  prefetchw byte ptr [r9 + 0]                            // dst_5
+  prefetchw byte ptr [r9 + 64]                           // dst_5
+  mov r13, 6
+  mov r14, qword ptr [rsp + 64]                          // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea r13, [r9 + r8]
+  test r14, r14                                          // dst_6
+  cmovz r13, r9
   lea r8, [r13 + r8]
   prefetchw byte ptr [r13 + 0]                           // dst_6
   prefetchw byte ptr [r13 + 64]                          // dst_6
-  mov r12, qword ptr [rsp + 48]                          // m_left
-  cmp r12, 7                                             // dst_7
-  cmovbe r8, r13
+  mov r9, 7
+  mov r14, qword ptr [rsp + 64]                          // m_left
+  cmp r14, r9
+  cmovb r14, r9
+  sub r14, r9
+  test r14, r14                                          // dst_7
+  cmovz r8, r13
   prefetchw byte ptr [r8 + 0]                            // dst_7
   prefetchw byte ptr [r8 + 64]                           // dst_7
   mov r8, 2155905152
@@ -319,34 +375,37 @@ L(m):
   vpxord zmm14, zmm14, zmm14                             // acc_6_1
   vpxord zmm15, zmm15, zmm15                             // acc_7_0
   vpxord zmm16, zmm16, zmm16                             // acc_7_1
-  mov r12, qword ptr [rsp + 72]                          // blocks
+  mov r9, qword ptr [rsp + 56]                           // blocks
   mov r13, qword ptr [rsp + 0]                           // lhs_panel
-  mov r14, qword ptr [rsp + 56]                          // rhs_panel
-  mov r8, qword ptr [rsp + 64]                           // ahead
-  test r12, r12
+  mov r14, qword ptr [rsp + 48]                          // rhs_panel
+  mov r8, qword ptr [rsp + 80]                           // ahead
+  test r9, r9
   jz L(block_done)
 L(block):
-  mov qword ptr [rsp + 80], r13                          // lhs_panel, kept in the frame
-  mov r13, qword ptr [rsp + 88]                          // args
-  mov r13, qword ptr [r13 + 8*4]                         // block
-  imul r13, r13, 32
-  lea r13, [r14 + r13]                                   // end
-  vmovdqu32 ymm17, ymmword ptr [r13 + 0]                 // scale
+  mov qword ptr [rsp + 88], rdx                          // lhs_1, kept in the frame
+  mov qword ptr [rsp + 72], r13                          // lhs_panel, kept in the frame
+  mov rdx, qword ptr [rsp + 96]                          // args
+  mov rdx, qword ptr [rdx + 8*4]                         // block
+  mov r13, 32
+  imul rdx, r13
+  lea rdx, [r14 + rdx]                                   // end
+  vmovdqu32 ymm17, ymmword ptr [rdx + 0]                 // scale
   vpmovzxwd zmm17, ymm17                                 // scale_0
   vpslld zmm17, zmm17, 16
-  vmovdqu32 ymm18, ymmword ptr [r13 + 32]                // scale
+  vmovdqu32 ymm18, ymmword ptr [rdx + 32]                // scale
   vpmovzxwd zmm18, ymm18                                 // scale_1
   vpslld zmm18, zmm18, 16
-  vmovdqu32 ymm19, ymmword ptr [r13 + 64]                // scale
+  vmovdqu32 ymm19, ymmword ptr [rdx + 64]                // scale
   vpmovzxwd zmm19, ymm19                                 // zero_0
   vpslld zmm19, zmm19, 16
-  vmovdqu32 ymm20, ymmword ptr [r13 + 96]                // scale
+  vmovdqu32 ymm20, ymmword ptr [rdx + 96]                // scale
   vpmovzxwd zmm20, ymm20                                 // zero_1
   vpslld zmm20, zmm20, 16
-  mov r13, qword ptr [rsp + 88]                          // args
-  mov r15, qword ptr [r13 + 8*4]                         // block
+  mov rdx, qword ptr [rsp + 96]                          // args
+  mov r15, qword ptr [rdx + 8*4]                         // block
   shr r15, 5                                             // steps
-  mov r13, qword ptr [rsp + 80]                          // lhs_panel
+  mov r13, qword ptr [rsp + 72]                          // lhs_panel
+  mov rdx, qword ptr [rsp + 88]                          // lhs_1
   test r15, r15
   jz L(k_done)
   .balign 64
@@ -371,19 +430,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 0]                // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 0]                 // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 0]                // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 0]                // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 0]                // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 0]                // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 0]                // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 0]                // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 0]                // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 0]                // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 0]                // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 0]                // a_7
@@ -406,19 +465,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 4]                // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 4]                 // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 4]                // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 4]                // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 4]                // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 4]                // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 4]                // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 4]                // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 4]                // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 4]                // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 4]                // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 4]                // a_7
@@ -440,19 +499,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 8]                // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 8]                 // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 8]                // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 8]                // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 8]                // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 8]                // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 8]                // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 8]                // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 8]                // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 8]                // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 8]                // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 8]                // a_7
@@ -473,19 +532,19 @@ L(k):
   vpbroadcastd zmm23, dword ptr [rdx + 12]               // a_1
   vfmadd231ps zmm3, zmm21, zmm23                         // acc
   vfmadd231ps zmm4, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r9 + 12]                // a_2
+  vpbroadcastd zmm23, dword ptr [r10 + 12]               // a_2
   vfmadd231ps zmm5, zmm21, zmm23                         // acc
   vfmadd231ps zmm6, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r10 + 12]               // a_3
+  vpbroadcastd zmm23, dword ptr [r11 + 12]               // a_3
   vfmadd231ps zmm7, zmm21, zmm23                         // acc
   vfmadd231ps zmm8, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r11 + 12]               // a_4
+  vpbroadcastd zmm23, dword ptr [rbx + 12]               // a_4
   vfmadd231ps zmm9, zmm21, zmm23                         // acc
   vfmadd231ps zmm10, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbx + 12]               // a_5
+  vpbroadcastd zmm23, dword ptr [rbp + 12]               // a_5
   vfmadd231ps zmm11, zmm21, zmm23                        // acc
   vfmadd231ps zmm12, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbp + 12]               // a_6
+  vpbroadcastd zmm23, dword ptr [r12 + 12]               // a_6
   vfmadd231ps zmm13, zmm21, zmm23                        // acc
   vfmadd231ps zmm14, zmm22, zmm23                        // acc
   vpbroadcastd zmm23, dword ptr [rax + 12]               // a_7
@@ -511,19 +570,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 16]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 16]                // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 16]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 16]               // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 16]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 16]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 16]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 16]               // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 16]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 16]               // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 16]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 16]               // a_7
@@ -546,19 +605,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 20]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 20]                // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 20]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 20]               // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 20]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 20]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 20]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 20]               // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 20]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 20]               // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 20]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 20]               // a_7
@@ -580,19 +639,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 24]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 24]                // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 24]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 24]               // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 24]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 24]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 24]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 24]               // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 24]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 24]               // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 24]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 24]               // a_7
@@ -613,19 +672,19 @@ L(k):
   vpbroadcastd zmm23, dword ptr [rdx + 28]               // a_1
   vfmadd231ps zmm3, zmm21, zmm23                         // acc
   vfmadd231ps zmm4, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r9 + 28]                // a_2
+  vpbroadcastd zmm23, dword ptr [r10 + 28]               // a_2
   vfmadd231ps zmm5, zmm21, zmm23                         // acc
   vfmadd231ps zmm6, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r10 + 28]               // a_3
+  vpbroadcastd zmm23, dword ptr [r11 + 28]               // a_3
   vfmadd231ps zmm7, zmm21, zmm23                         // acc
   vfmadd231ps zmm8, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r11 + 28]               // a_4
+  vpbroadcastd zmm23, dword ptr [rbx + 28]               // a_4
   vfmadd231ps zmm9, zmm21, zmm23                         // acc
   vfmadd231ps zmm10, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbx + 28]               // a_5
+  vpbroadcastd zmm23, dword ptr [rbp + 28]               // a_5
   vfmadd231ps zmm11, zmm21, zmm23                        // acc
   vfmadd231ps zmm12, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbp + 28]               // a_6
+  vpbroadcastd zmm23, dword ptr [r12 + 28]               // a_6
   vfmadd231ps zmm13, zmm21, zmm23                        // acc
   vfmadd231ps zmm14, zmm22, zmm23                        // acc
   vpbroadcastd zmm23, dword ptr [rax + 28]               // a_7
@@ -651,19 +710,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 32]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 32]                // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 32]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 32]               // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 32]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 32]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 32]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 32]               // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 32]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 32]               // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 32]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 32]               // a_7
@@ -686,19 +745,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 36]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 36]                // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 36]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 36]               // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 36]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 36]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 36]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 36]               // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 36]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 36]               // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 36]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 36]               // a_7
@@ -720,19 +779,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 40]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 40]                // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 40]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 40]               // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 40]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 40]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 40]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 40]               // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 40]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 40]               // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 40]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 40]               // a_7
@@ -753,19 +812,19 @@ L(k):
   vpbroadcastd zmm23, dword ptr [rdx + 44]               // a_1
   vfmadd231ps zmm3, zmm21, zmm23                         // acc
   vfmadd231ps zmm4, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r9 + 44]                // a_2
+  vpbroadcastd zmm23, dword ptr [r10 + 44]               // a_2
   vfmadd231ps zmm5, zmm21, zmm23                         // acc
   vfmadd231ps zmm6, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r10 + 44]               // a_3
+  vpbroadcastd zmm23, dword ptr [r11 + 44]               // a_3
   vfmadd231ps zmm7, zmm21, zmm23                         // acc
   vfmadd231ps zmm8, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r11 + 44]               // a_4
+  vpbroadcastd zmm23, dword ptr [rbx + 44]               // a_4
   vfmadd231ps zmm9, zmm21, zmm23                         // acc
   vfmadd231ps zmm10, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbx + 44]               // a_5
+  vpbroadcastd zmm23, dword ptr [rbp + 44]               // a_5
   vfmadd231ps zmm11, zmm21, zmm23                        // acc
   vfmadd231ps zmm12, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbp + 44]               // a_6
+  vpbroadcastd zmm23, dword ptr [r12 + 44]               // a_6
   vfmadd231ps zmm13, zmm21, zmm23                        // acc
   vfmadd231ps zmm14, zmm22, zmm23                        // acc
   vpbroadcastd zmm23, dword ptr [rax + 44]               // a_7
@@ -791,19 +850,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 48]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 48]                // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 48]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 48]               // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 48]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 48]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 48]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 48]               // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 48]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 48]               // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 48]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 48]               // a_7
@@ -826,19 +885,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 52]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 52]                // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 52]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 52]               // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 52]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 52]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 52]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 52]               // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 52]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 52]               // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 52]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 52]               // a_7
@@ -860,19 +919,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 56]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 56]                // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 56]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 56]               // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 56]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 56]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 56]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 56]               // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 56]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 56]               // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 56]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 56]               // a_7
@@ -893,19 +952,19 @@ L(k):
   vpbroadcastd zmm23, dword ptr [rdx + 60]               // a_1
   vfmadd231ps zmm3, zmm21, zmm23                         // acc
   vfmadd231ps zmm4, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r9 + 60]                // a_2
+  vpbroadcastd zmm23, dword ptr [r10 + 60]               // a_2
   vfmadd231ps zmm5, zmm21, zmm23                         // acc
   vfmadd231ps zmm6, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r10 + 60]               // a_3
+  vpbroadcastd zmm23, dword ptr [r11 + 60]               // a_3
   vfmadd231ps zmm7, zmm21, zmm23                         // acc
   vfmadd231ps zmm8, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r11 + 60]               // a_4
+  vpbroadcastd zmm23, dword ptr [rbx + 60]               // a_4
   vfmadd231ps zmm9, zmm21, zmm23                         // acc
   vfmadd231ps zmm10, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbx + 60]               // a_5
+  vpbroadcastd zmm23, dword ptr [rbp + 60]               // a_5
   vfmadd231ps zmm11, zmm21, zmm23                        // acc
   vfmadd231ps zmm12, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbp + 60]               // a_6
+  vpbroadcastd zmm23, dword ptr [r12 + 60]               // a_6
   vfmadd231ps zmm13, zmm21, zmm23                        // acc
   vfmadd231ps zmm14, zmm22, zmm23                        // acc
   vpbroadcastd zmm23, dword ptr [rax + 60]               // a_7
@@ -931,19 +990,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 64]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 64]                // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 64]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 64]               // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 64]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 64]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 64]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 64]               // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 64]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 64]               // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 64]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 64]               // a_7
@@ -966,19 +1025,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 68]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 68]                // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 68]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 68]               // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 68]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 68]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 68]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 68]               // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 68]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 68]               // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 68]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 68]               // a_7
@@ -1000,19 +1059,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 72]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 72]                // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 72]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 72]               // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 72]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 72]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 72]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 72]               // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 72]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 72]               // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 72]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 72]               // a_7
@@ -1033,19 +1092,19 @@ L(k):
   vpbroadcastd zmm23, dword ptr [rdx + 76]               // a_1
   vfmadd231ps zmm3, zmm21, zmm23                         // acc
   vfmadd231ps zmm4, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r9 + 76]                // a_2
+  vpbroadcastd zmm23, dword ptr [r10 + 76]               // a_2
   vfmadd231ps zmm5, zmm21, zmm23                         // acc
   vfmadd231ps zmm6, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r10 + 76]               // a_3
+  vpbroadcastd zmm23, dword ptr [r11 + 76]               // a_3
   vfmadd231ps zmm7, zmm21, zmm23                         // acc
   vfmadd231ps zmm8, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r11 + 76]               // a_4
+  vpbroadcastd zmm23, dword ptr [rbx + 76]               // a_4
   vfmadd231ps zmm9, zmm21, zmm23                         // acc
   vfmadd231ps zmm10, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbx + 76]               // a_5
+  vpbroadcastd zmm23, dword ptr [rbp + 76]               // a_5
   vfmadd231ps zmm11, zmm21, zmm23                        // acc
   vfmadd231ps zmm12, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbp + 76]               // a_6
+  vpbroadcastd zmm23, dword ptr [r12 + 76]               // a_6
   vfmadd231ps zmm13, zmm21, zmm23                        // acc
   vfmadd231ps zmm14, zmm22, zmm23                        // acc
   vpbroadcastd zmm23, dword ptr [rax + 76]               // a_7
@@ -1071,19 +1130,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 80]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 80]                // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 80]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 80]               // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 80]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 80]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 80]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 80]               // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 80]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 80]               // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 80]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 80]               // a_7
@@ -1106,19 +1165,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 84]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 84]                // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 84]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 84]               // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 84]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 84]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 84]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 84]               // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 84]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 84]               // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 84]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 84]               // a_7
@@ -1140,19 +1199,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 88]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 88]                // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 88]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 88]               // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 88]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 88]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 88]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 88]               // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 88]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 88]               // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 88]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 88]               // a_7
@@ -1173,19 +1232,19 @@ L(k):
   vpbroadcastd zmm23, dword ptr [rdx + 92]               // a_1
   vfmadd231ps zmm3, zmm21, zmm23                         // acc
   vfmadd231ps zmm4, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r9 + 92]                // a_2
+  vpbroadcastd zmm23, dword ptr [r10 + 92]               // a_2
   vfmadd231ps zmm5, zmm21, zmm23                         // acc
   vfmadd231ps zmm6, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r10 + 92]               // a_3
+  vpbroadcastd zmm23, dword ptr [r11 + 92]               // a_3
   vfmadd231ps zmm7, zmm21, zmm23                         // acc
   vfmadd231ps zmm8, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r11 + 92]               // a_4
+  vpbroadcastd zmm23, dword ptr [rbx + 92]               // a_4
   vfmadd231ps zmm9, zmm21, zmm23                         // acc
   vfmadd231ps zmm10, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbx + 92]               // a_5
+  vpbroadcastd zmm23, dword ptr [rbp + 92]               // a_5
   vfmadd231ps zmm11, zmm21, zmm23                        // acc
   vfmadd231ps zmm12, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbp + 92]               // a_6
+  vpbroadcastd zmm23, dword ptr [r12 + 92]               // a_6
   vfmadd231ps zmm13, zmm21, zmm23                        // acc
   vfmadd231ps zmm14, zmm22, zmm23                        // acc
   vpbroadcastd zmm23, dword ptr [rax + 92]               // a_7
@@ -1211,19 +1270,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 96]               // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 96]                // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 96]               // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 96]               // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 96]               // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 96]               // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 96]               // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 96]               // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 96]               // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 96]               // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 96]               // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 96]               // a_7
@@ -1246,19 +1305,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 100]              // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 100]               // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 100]              // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 100]              // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 100]              // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 100]              // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 100]              // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 100]              // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 100]              // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 100]              // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 100]              // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 100]              // a_7
@@ -1280,19 +1339,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 104]              // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 104]               // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 104]              // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 104]              // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 104]              // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 104]              // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 104]              // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 104]              // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 104]              // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 104]              // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 104]              // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 104]              // a_7
@@ -1313,19 +1372,19 @@ L(k):
   vpbroadcastd zmm23, dword ptr [rdx + 108]              // a_1
   vfmadd231ps zmm3, zmm21, zmm23                         // acc
   vfmadd231ps zmm4, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r9 + 108]               // a_2
+  vpbroadcastd zmm23, dword ptr [r10 + 108]              // a_2
   vfmadd231ps zmm5, zmm21, zmm23                         // acc
   vfmadd231ps zmm6, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r10 + 108]              // a_3
+  vpbroadcastd zmm23, dword ptr [r11 + 108]              // a_3
   vfmadd231ps zmm7, zmm21, zmm23                         // acc
   vfmadd231ps zmm8, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r11 + 108]              // a_4
+  vpbroadcastd zmm23, dword ptr [rbx + 108]              // a_4
   vfmadd231ps zmm9, zmm21, zmm23                         // acc
   vfmadd231ps zmm10, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbx + 108]              // a_5
+  vpbroadcastd zmm23, dword ptr [rbp + 108]              // a_5
   vfmadd231ps zmm11, zmm21, zmm23                        // acc
   vfmadd231ps zmm12, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbp + 108]              // a_6
+  vpbroadcastd zmm23, dword ptr [r12 + 108]              // a_6
   vfmadd231ps zmm13, zmm21, zmm23                        // acc
   vfmadd231ps zmm14, zmm22, zmm23                        // acc
   vpbroadcastd zmm23, dword ptr [rax + 108]              // a_7
@@ -1351,19 +1410,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 112]              // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 112]               // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 112]              // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 112]              // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 112]              // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 112]              // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 112]              // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 112]              // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 112]              // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 112]              // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 112]              // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 112]              // a_7
@@ -1386,19 +1445,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 116]              // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 116]               // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 116]              // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 116]              // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 116]              // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 116]              // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 116]              // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 116]              // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 116]              // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 116]              // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 116]              // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 116]              // a_7
@@ -1420,19 +1479,19 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 120]              // a_1
   vfmadd231ps zmm3, zmm22, zmm25                         // acc
   vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r9 + 120]               // a_2
+  vpbroadcastd zmm25, dword ptr [r10 + 120]              // a_2
   vfmadd231ps zmm5, zmm22, zmm25                         // acc
   vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 120]              // a_3
+  vpbroadcastd zmm25, dword ptr [r11 + 120]              // a_3
   vfmadd231ps zmm7, zmm22, zmm25                         // acc
   vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 120]              // a_4
+  vpbroadcastd zmm25, dword ptr [rbx + 120]              // a_4
   vfmadd231ps zmm9, zmm22, zmm25                         // acc
   vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 120]              // a_5
+  vpbroadcastd zmm25, dword ptr [rbp + 120]              // a_5
   vfmadd231ps zmm11, zmm22, zmm25                        // acc
   vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 120]              // a_6
+  vpbroadcastd zmm25, dword ptr [r12 + 120]              // a_6
   vfmadd231ps zmm13, zmm22, zmm25                        // acc
   vfmadd231ps zmm14, zmm24, zmm25                        // acc
   vpbroadcastd zmm25, dword ptr [rax + 120]              // a_7
@@ -1453,19 +1512,19 @@ L(k):
   vpbroadcastd zmm23, dword ptr [rdx + 124]              // a_1
   vfmadd231ps zmm3, zmm21, zmm23                         // acc
   vfmadd231ps zmm4, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r9 + 124]               // a_2
+  vpbroadcastd zmm23, dword ptr [r10 + 124]              // a_2
   vfmadd231ps zmm5, zmm21, zmm23                         // acc
   vfmadd231ps zmm6, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r10 + 124]              // a_3
+  vpbroadcastd zmm23, dword ptr [r11 + 124]              // a_3
   vfmadd231ps zmm7, zmm21, zmm23                         // acc
   vfmadd231ps zmm8, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r11 + 124]              // a_4
+  vpbroadcastd zmm23, dword ptr [rbx + 124]              // a_4
   vfmadd231ps zmm9, zmm21, zmm23                         // acc
   vfmadd231ps zmm10, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbx + 124]              // a_5
+  vpbroadcastd zmm23, dword ptr [rbp + 124]              // a_5
   vfmadd231ps zmm11, zmm21, zmm23                        // acc
   vfmadd231ps zmm12, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbp + 124]              // a_6
+  vpbroadcastd zmm23, dword ptr [r12 + 124]              // a_6
   vfmadd231ps zmm13, zmm21, zmm23                        // acc
   vfmadd231ps zmm14, zmm22, zmm23                        // acc
   vpbroadcastd zmm23, dword ptr [rax + 124]              // a_7
@@ -1473,72 +1532,102 @@ L(k):
   vfmadd231ps zmm16, zmm22, zmm23                        // acc
   lea r13, [r13 + 128]
   lea rdx, [rdx + 128]
-  lea r9, [r9 + 128]
   lea r10, [r10 + 128]
   lea r11, [r11 + 128]
   lea rbx, [rbx + 128]
   lea rbp, [rbp + 128]
+  lea r12, [r12 + 128]
   lea rax, [rax + 128]
   lea r14, [r14 + 1024]
   lea r8, [r8 + rsi]                                     // ahead
   sub r15, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov r15, qword ptr [rsp + 24]                          // ahead_step
+  mov r15, qword ptr [rsp + 32]                          // ahead_step
   lea r8, [r8 + r15]                                     // ahead
   lea r14, [r14 + 128]
-  sub r12, 1                                             // next block
+  sub r9, 1                                              // next block
   ja L(block)
 L(block_done):
-  mov rax, qword ptr [rsp + 88]                          // args
+  mov rax, 1
+  mov rdx, qword ptr [rsp + 64]                          // m_left
+  cmp rdx, rax
+  cmovb rdx, rax
+  sub rdx, rax
+  mov rax, qword ptr [rsp + 96]                          // args
   mov rax, qword ptr [rax + 8*13]                        // dst_stride
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
-  lea rdx, [rdx + rax]
   mov r9, qword ptr [rsp + 40]                           // dst_tile
-  mov r10, qword ptr [rsp + 48]                          // m_left
-  cmp r10, 1                                             // dst_1
-  cmovbe rdx, r9
-  lea r9, [rdx + rax]
-  mov r10, qword ptr [rsp + 48]                          // m_left
-  cmp r10, 2                                             // dst_2
-  cmovbe r9, rdx
-  lea r10, [r9 + rax]
-  mov r11, qword ptr [rsp + 48]                          // m_left
-  cmp r11, 3                                             // dst_3
-  cmovbe r10, r9
+  lea r9, [r9 + rax]
+  mov r10, qword ptr [rsp + 40]                          // dst_tile
+  test rdx, rdx                                          // dst_1
+  cmovz r9, r10
+  mov rdx, 2
+  mov r10, qword ptr [rsp + 64]                          // m_left
+  cmp r10, rdx
+  cmovb r10, rdx
+  sub r10, rdx
+  lea rdx, [r9 + rax]
+  test r10, r10                                          // dst_2
+  cmovz rdx, r9
+  mov r10, 3
+  mov r11, qword ptr [rsp + 64]                          // m_left
+  cmp r11, r10
+  cmovb r11, r10
+  sub r11, r10
+  lea r10, [rdx + rax]
+  test r11, r11                                          // dst_3
+  cmovz r10, rdx
+  mov r11, 4
+  mov rbx, qword ptr [rsp + 64]                          // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
   lea r11, [r10 + rax]
-  mov rbx, qword ptr [rsp + 48]                          // m_left
-  cmp rbx, 4                                             // dst_4
-  cmovbe r11, r10
+  test rbx, rbx                                          // dst_4
+  cmovz r11, r10
+  mov rbx, 5
+  mov rbp, qword ptr [rsp + 64]                          // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
   lea rbx, [r11 + rax]
-  mov rbp, qword ptr [rsp + 48]                          // m_left
-  cmp rbp, 5                                             // dst_5
-  cmovbe rbx, r11
+  test rbp, rbp                                          // dst_5
+  cmovz rbx, r11
+  mov rbp, 6
+  mov r12, qword ptr [rsp + 64]                          // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   lea rbp, [rbx + rax]
-  mov r12, qword ptr [rsp + 48]                          // m_left
-  cmp r12, 6                                             // dst_6
-  cmovbe rbp, rbx
+  test r12, r12                                          // dst_6
+  cmovz rbp, rbx
+  mov r12, 7
+  mov r13, qword ptr [rsp + 64]                          // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
   lea rax, [rbp + rax]
-  mov r12, qword ptr [rsp + 48]                          // m_left
-  cmp r12, 7                                             // dst_7
-  cmovbe rax, rbp
-  mov r12, qword ptr [rsp + 32]                          // k
-  imul r12, r12, 32
-  mov r13, qword ptr [rsp + 72]                          // blocks
-  imul r13, r13, 128
-  lea r12, [r12 + r13]
-  mov r13, qword ptr [rsp + 88]                          // args
+  test r13, r13                                          // dst_7
+  cmovz rax, rbp
+  mov r12, 32
+  mov r13, qword ptr [rsp + 24]                          // k
+  imul r13, r12
+  mov r12, 128
+  mov r14, qword ptr [rsp + 56]                          // blocks
+  imul r14, r12
+  lea r12, [r13 + r14]
+  mov r13, qword ptr [rsp + 96]                          // args
   lea r13, [r13 + 8*15]                                  // clamp
   vpbroadcastd zmm0, dword ptr [r13 + 0]                 // min
   vpbroadcastd zmm17, dword ptr [r13 + 4]                // max
   lea r12, [r12 + 128]
-  mov r13, qword ptr [rsp + 56]                          // rhs_panel
+  mov r13, qword ptr [rsp + 48]                          // rhs_panel
   lea r12, [r13 + r12]                                   // field
   mov r13, 32
   mov r14, qword ptr [rsp + 8]                           // n_left
   cmp r14, r13                                           // unless n_left at_least 
   jb L(if_else)
-  mov r13, qword ptr [rsp + 88]                          // args
+  mov r13, qword ptr [rsp + 96]                          // args
   mov r13, qword ptr [r13 + 8*14]                        // bias
   mov r14, qword ptr [rsp + 16]                          // column_bytes
   lea r14, [r13 + r14]
@@ -1589,19 +1678,19 @@ L(block_done):
   vaddps zmm5, zmm5, zmm18                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm17, zmm5                               // out_2_0
-  vmovdqu64 zmmword ptr [r9 + 0], zmm5                   // out_2_0
+  vmovdqu64 zmmword ptr [rdx + 0], zmm5                  // out_2_0
   vaddps zmm5, zmm6, zmm19                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm17, zmm5                               // out_2_1
-  vmovdqu64 zmmword ptr [r9 + 64], zmm5                  // out_2_1
+  vmovdqu64 zmmword ptr [rdx + 64], zmm5                 // out_2_1
   vaddps zmm3, zmm3, zmm18                               // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm17, zmm3                               // out_1_0
-  vmovdqu64 zmmword ptr [rdx + 0], zmm3                  // out_1_0
+  vmovdqu64 zmmword ptr [r9 + 0], zmm3                   // out_1_0
   vaddps zmm3, zmm4, zmm19                               // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm17, zmm3                               // out_1_1
-  vmovdqu64 zmmword ptr [rdx + 64], zmm3                 // out_1_1
+  vmovdqu64 zmmword ptr [r9 + 64], zmm3                  // out_1_1
   vaddps zmm1, zmm1, zmm18                               // out
   vmaxps zmm1, zmm0, zmm1                                // out
   vminps zmm1, zmm17, zmm1                               // out_0_0
@@ -1632,7 +1721,7 @@ L(if_else):
   mov r13, -1
   bzhi r13, r13, r14
   kmovw k2, r13d                                         // columns
-  mov r13, qword ptr [rsp + 88]                          // args
+  mov r13, qword ptr [rsp + 96]                          // args
   mov r13, qword ptr [r13 + 8*14]                        // bias
   mov r14, qword ptr [rsp + 16]                          // column_bytes
   lea r14, [r13 + r14]
@@ -1683,19 +1772,19 @@ L(if_else):
   vaddps zmm5, zmm5, zmm18                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm17, zmm5                               // out_2_0
-  vmovdqu32 zmmword ptr [r9 + 0]{k1}, zmm5               // out_2_0
+  vmovdqu32 zmmword ptr [rdx + 0]{k1}, zmm5              // out_2_0
   vaddps zmm5, zmm6, zmm19                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm17, zmm5                               // out_2_1
-  vmovdqu32 zmmword ptr [r9 + 64]{k2}, zmm5              // out_2_1
+  vmovdqu32 zmmword ptr [rdx + 64]{k2}, zmm5             // out_2_1
   vaddps zmm3, zmm3, zmm18                               // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm17, zmm3                               // out_1_0
-  vmovdqu32 zmmword ptr [rdx + 0]{k1}, zmm3              // out_1_0
+  vmovdqu32 zmmword ptr [r9 + 0]{k1}, zmm3               // out_1_0
   vaddps zmm3, zmm4, zmm19                               // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm17, zmm3                               // out_1_1
-  vmovdqu32 zmmword ptr [rdx + 64]{k2}, zmm3             // out_1_1
+  vmovdqu32 zmmword ptr [r9 + 64]{k2}, zmm3              // out_1_1
   vaddps zmm1, zmm1, zmm18                               // out
   vmaxps zmm1, zmm0, zmm1                                // out
   vminps zmm1, zmm17, zmm1                               // out_0_0
@@ -1707,18 +1796,18 @@ L(if_else):
   mov rax, qword ptr [rsp + 40]                          // dst_tile
   vmovdqu32 zmmword ptr [rax + 64]{k2}, zmm0             // out_0_1
 L(if_done):
-  mov rax, qword ptr [rsp + 88]                          // args
+  mov rax, qword ptr [rsp + 96]                          // args
   mov rax, qword ptr [rax + 8*13]                        // dst_stride
   mov rdx, 8
   imul rax, rdx
   mov rdx, 8
-  mov r9, qword ptr [rsp + 48]                           // m_left
+  mov r9, qword ptr [rsp + 64]                           // m_left
   cmp r9, rdx
   cmovb r9, rdx
   sub r9, rdx
   mov rdx, qword ptr [rsp + 40]                          // dst_tile
   lea rax, [rdx + rax]
-  mov rdx, qword ptr [rsp + 88]                          // args
+  mov rdx, qword ptr [rsp + 96]                          // args
   mov rdx, qword ptr [rdx + 8*6]                         // lhs_stride
   mov r10, 8
   imul rdx, r10
@@ -1734,20 +1823,20 @@ L(m_done):
   sub rdi, rax
   mov rax, qword ptr [rsp + 16]                          // column_bytes
   lea rax, [rax + 128]
-  mov rdx, qword ptr [rsp + 88]                          // args
+  mov rdx, qword ptr [rsp + 96]                          // args
   mov rdx, qword ptr [rdx + 8*11]                        // rhs_stride
-  mov r8, qword ptr [rsp + 56]                           // rhs_panel
+  mov r8, qword ptr [rsp + 48]                           // rhs_panel
   lea rdx, [r8 + rdx]
   sub rcx, 32                                            // next n
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 96]
-  mov rbp, qword ptr [rsp + 104]
-  mov r12, qword ptr [rsp + 112]
-  mov r13, qword ptr [rsp + 120]
-  mov r14, qword ptr [rsp + 128]
-  mov r15, qword ptr [rsp + 136]
+  mov rbx, qword ptr [rsp + 104]
+  mov rbp, qword ptr [rsp + 112]
+  mov r12, qword ptr [rsp + 120]
+  mov r13, qword ptr [rsp + 128]
+  mov r14, qword ptr [rsp + 136]
+  mov r15, qword ptr [rsp + 144]
   add rsp, 152
   .cfi_def_cfa_offset 8
   vzeroupper
@@ -1755,25 +1844,25 @@ L(n_done):
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 96]
-  mov rdi, qword ptr [rsp + 104]
-  mov rbx, qword ptr [rsp + 112]
-  mov rbp, qword ptr [rsp + 120]
-  mov r12, qword ptr [rsp + 128]
-  mov r13, qword ptr [rsp + 136]
-  mov r14, qword ptr [rsp + 144]
-  mov r15, qword ptr [rsp + 152]
-  vmovaps xmm6, xmmword ptr [rsp + 160]
-  vmovaps xmm7, xmmword ptr [rsp + 176]
-  vmovaps xmm8, xmmword ptr [rsp + 192]
-  vmovaps xmm9, xmmword ptr [rsp + 208]
-  vmovaps xmm10, xmmword ptr [rsp + 224]
-  vmovaps xmm11, xmmword ptr [rsp + 240]
-  vmovaps xmm12, xmmword ptr [rsp + 256]
-  vmovaps xmm13, xmmword ptr [rsp + 272]
-  vmovaps xmm14, xmmword ptr [rsp + 288]
-  vmovaps xmm15, xmmword ptr [rsp + 304]
-  add rsp, 328
+  mov rsi, qword ptr [rsp + 104]
+  mov rdi, qword ptr [rsp + 112]
+  mov rbx, qword ptr [rsp + 120]
+  mov rbp, qword ptr [rsp + 128]
+  mov r12, qword ptr [rsp + 136]
+  mov r13, qword ptr [rsp + 144]
+  mov r14, qword ptr [rsp + 152]
+  mov r15, qword ptr [rsp + 160]
+  vmovaps xmm6, xmmword ptr [rsp + 176]
+  vmovaps xmm7, xmmword ptr [rsp + 192]
+  vmovaps xmm8, xmmword ptr [rsp + 208]
+  vmovaps xmm9, xmmword ptr [rsp + 224]
+  vmovaps xmm10, xmmword ptr [rsp + 240]
+  vmovaps xmm11, xmmword ptr [rsp + 256]
+  vmovaps xmm12, xmmword ptr [rsp + 272]
+  vmovaps xmm13, xmmword ptr [rsp + 288]
+  vmovaps xmm14, xmmword ptr [rsp + 304]
+  vmovaps xmm15, xmmword ptr [rsp + 320]
+  add rsp, 344
   ret
   .seh_endproc
 #endif

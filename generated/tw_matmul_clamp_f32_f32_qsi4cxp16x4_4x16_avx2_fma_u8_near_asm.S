@@ -132,36 +132,60 @@ L(m):
   mov rsi, qword ptr [rsi + 8*3]                         // k
   mov rdi, qword ptr [rsp + 40]                          // args
   mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
+  mov r8, 1
+  mov r9, qword ptr [rsp + 24]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
   mov r8, qword ptr [rsp + 0]                            // lhs_panel
   lea r8, [r8 + rdi]
-  mov r9, qword ptr [rsp + 0]                            // lhs_panel
+  mov r10, qword ptr [rsp + 0]                           // lhs_panel
+  test r9, r9                                            // lhs_1
+  cmovz r8, r10
+  mov r9, 2
   mov r10, qword ptr [rsp + 24]                          // m_left
-  cmp r10, 1                                             // lhs_1
-  cmovbe r8, r9
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
   lea r9, [r8 + rdi]
-  mov r10, qword ptr [rsp + 24]                          // m_left
-  cmp r10, 2                                             // lhs_2
-  cmovbe r9, r8
+  test r10, r10                                          // lhs_2
+  cmovz r9, r8
+  mov r10, 3
+  mov r11, qword ptr [rsp + 24]                          // m_left
+  cmp r11, r10
+  cmovb r11, r10
+  sub r11, r10
   lea rdi, [r9 + rdi]
-  mov r10, qword ptr [rsp + 24]                          // m_left
-  cmp r10, 3                                             // lhs_3
-  cmovbe rdi, r9
+  test r11, r11                                          // lhs_3
+  cmovz rdi, r9
   mov r10, qword ptr [rsp + 40]                          // args
   mov r10, qword ptr [r10 + 8*13]                        // dst_stride
+  mov r11, 1
+  mov rbx, qword ptr [rsp + 24]                          // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
   mov r11, qword ptr [rsp + 32]                          // dst_tile
   lea r11, [r11 + r10]
-  mov rbx, qword ptr [rsp + 24]                          // m_left
   mov rbp, qword ptr [rsp + 32]                          // dst_tile
-  cmp rbx, 1                                             // dst_1
-  cmovbe r11, rbp
+  test rbx, rbx                                          // dst_1
+  cmovz r11, rbp
+  mov rbx, 2
+  mov rbp, qword ptr [rsp + 24]                          // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
   lea rbx, [r11 + r10]
-  mov rbp, qword ptr [rsp + 24]                          // m_left
-  cmp rbp, 2                                             // dst_2
-  cmovbe rbx, r11
+  test rbp, rbp                                          // dst_2
+  cmovz rbx, r11
+  mov rbp, 3
+  mov r12, qword ptr [rsp + 24]                          // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   lea r10, [rbx + r10]
-  mov rbp, qword ptr [rsp + 24]                          // m_left
-  cmp rbp, 3                                             // dst_3
-  cmovbe r10, rbx
+  test r12, r12                                          // dst_3
+  cmovz r10, rbx
   mov rbp, qword ptr [rsp + 32]                          // dst_tile
   prefetchw byte ptr [rbp + 0]                           // dst_tile
   prefetchw byte ptr [r11 + 0]                           // dst_1
@@ -438,7 +462,8 @@ L(k_rest_2):
 L(k_rest_2_done):
   lea rdi, [rsi + 31]
   and rdi, -32                                           // padded
-  imul rdi, rdi, 8
+  mov r8, 8
+  imul rdi, r8
   lea rdi, [rdi + 64]
   lea rdi, [rdx + rdi]                                   // field
   vmovdqu ymm0, ymmword ptr [rdi + 0]                    // scale_0
@@ -450,23 +475,36 @@ L(k_rest_2_done):
   mov rdi, 16
   mov r8, qword ptr [rsp + 40]                           // args
   mov r8, qword ptr [r8 + 8*13]                          // dst_stride
+  mov r9, 1
+  mov r10, qword ptr [rsp + 24]                          // m_left
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
   mov r9, qword ptr [rsp + 32]                           // dst_tile
   lea r9, [r9 + r8]
-  mov r10, qword ptr [rsp + 24]                          // m_left
   mov r11, qword ptr [rsp + 32]                          // dst_tile
-  cmp r10, 1                                             // dst_1
-  cmovbe r9, r11
+  test r10, r10                                          // dst_1
+  cmovz r9, r11
+  mov r10, 2
+  mov r11, qword ptr [rsp + 24]                          // m_left
+  cmp r11, r10
+  cmovb r11, r10
+  sub r11, r10
   lea r10, [r9 + r8]
-  mov r11, qword ptr [rsp + 24]                          // m_left
-  cmp r11, 2                                             // dst_2
-  cmovbe r10, r9
+  test r11, r11                                          // dst_2
+  cmovz r10, r9
+  mov r11, 3
+  mov rbx, qword ptr [rsp + 24]                          // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
   lea r8, [r10 + r8]
-  mov r11, qword ptr [rsp + 24]                          // m_left
-  cmp r11, 3                                             // dst_3
-  cmovbe r8, r10
+  test rbx, rbx                                          // dst_3
+  cmovz r8, r10
   lea rsi, [rsi + 31]
   and rsi, -32                                           // padded
-  imul rsi, rsi, 8
+  mov r11, 8
+  imul rsi, r11
   lea rsi, [rsi + 128]
   lea rsi, [rdx + rsi]                                   // field
   mov r11, qword ptr [rsp + 8]                           // n_left

@@ -290,7 +290,8 @@ L(k_rest_2_done):
   vaddps zmm1, zmm1, zmm3                                // sum_1
   lea rbp, [rbx + 31]
   and rbp, -32                                           // padded
-  imul rbp, rbp, 16
+  mov r12, 16
+  imul rbp, r12
   lea rbp, [rbp + 128]
   lea rbp, [rdx + rbp]                                   // field
   vmovdqu64 zmm2, zmmword ptr [rbp + 0]                  // scale_0
@@ -301,7 +302,8 @@ L(k_rest_2_done):
   mov rbp, 32
   lea rbx, [rbx + 31]
   and rbx, -32                                           // padded
-  imul rbx, rbx, 16
+  mov r12, 16
+  imul rbx, r12
   lea rbx, [rbx + 256]
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 

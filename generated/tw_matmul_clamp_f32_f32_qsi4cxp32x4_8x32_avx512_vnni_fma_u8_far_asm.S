@@ -148,7 +148,7 @@ tw_matmul_clamp_f32_f32_qsi4cxp32x4_8x32_avx512_vnni_fma_u8_far_asm:
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 48], rdx                          // rhs_panel, kept in the frame
+  mov qword ptr [rsp + 56], rdx                          // rhs_panel, kept in the frame
   mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
   mov qword ptr [rsp + 8], rdi                           // n_left, kept in the frame
   mov rcx, qword ptr [rsp + 32]                          // args
@@ -161,7 +161,7 @@ L(n):
   mov rdi, qword ptr [rdi + 8*5]                         // lhs_panel
   mov r8, qword ptr [rsp + 32]                           // args
   mov r8, qword ptr [r8 + 8*19]                          // rhs_prefetch
-  mov r9, qword ptr [rsp + 48]                           // rhs_panel
+  mov r9, qword ptr [rsp + 56]                           // rhs_panel
   lea r8, [r9 + r8]                                      // ahead
   mov r9, rcx                                            // m_left
   test rcx, rcx
@@ -179,80 +179,136 @@ L(m):
   mov qword ptr [rsp + 64], rdx                          // k, kept in the frame
   mov rdx, qword ptr [rsp + 32]                          // args
   mov rdx, qword ptr [rdx + 8*6]                         // lhs_stride
+  mov rdi, 1
+  mov r9, qword ptr [rsp + 40]                           // m_left
+  cmp r9, rdi
+  cmovb r9, rdi
+  sub r9, rdi
   mov rdi, qword ptr [rsp + 0]                           // lhs_panel
   lea rdi, [rdi + rdx]
-  mov r9, qword ptr [rsp + 0]                            // lhs_panel
+  mov r10, qword ptr [rsp + 0]                           // lhs_panel
+  test r9, r9                                            // lhs_1
+  cmovz rdi, r10
+  mov r9, 2
   mov r10, qword ptr [rsp + 40]                          // m_left
-  cmp r10, 1                                             // lhs_1
-  cmovbe rdi, r9
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
   lea r9, [rdi + rdx]
-  mov r10, qword ptr [rsp + 40]                          // m_left
-  cmp r10, 2                                             // lhs_2
-  cmovbe r9, rdi
-  lea r10, [r9 + rdx]
+  test r10, r10                                          // lhs_2
+  cmovz r9, rdi
+  mov r10, 3
   mov r11, qword ptr [rsp + 40]                          // m_left
-  cmp r11, 3                                             // lhs_3
-  cmovbe r10, r9
-  lea r11, [r10 + rdx]
+  cmp r11, r10
+  cmovb r11, r10
+  sub r11, r10
+  lea r10, [r9 + rdx]
+  test r11, r11                                          // lhs_3
+  cmovz r10, r9
+  mov r11, 4
   mov rbx, qword ptr [rsp + 40]                          // m_left
-  cmp rbx, 4                                             // lhs_4
-  cmovbe r11, r10
-  lea rbx, [r11 + rdx]
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [r10 + rdx]
+  test rbx, rbx                                          // lhs_4
+  cmovz r11, r10
+  mov rbx, 5
   mov rbp, qword ptr [rsp + 40]                          // m_left
-  cmp rbp, 5                                             // lhs_5
-  cmovbe rbx, r11
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [r11 + rdx]
+  test rbp, rbp                                          // lhs_5
+  cmovz rbx, r11
+  mov rbp, 6
+  mov r12, qword ptr [rsp + 40]                          // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   lea rbp, [rbx + rdx]
-  mov r12, qword ptr [rsp + 40]                          // m_left
-  cmp r12, 6                                             // lhs_6
-  cmovbe rbp, rbx
+  test r12, r12                                          // lhs_6
+  cmovz rbp, rbx
   lea rdx, [rbp + rdx]
-  mov r12, qword ptr [rsp + 40]                          // m_left
-  cmp r12, 7                                             // lhs_7
-  cmovbe rdx, rbp
+  mov r12, 7
+  mov r13, qword ptr [rsp + 40]                          // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  test r13, r13                                          // lhs_7
+  cmovz rdx, rbp
   mov r12, qword ptr [rsp + 32]                          // args
   mov r12, qword ptr [r12 + 8*13]                        // dst_stride
+  mov r13, 1
+  mov r14, qword ptr [rsp + 40]                          // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
   mov r13, qword ptr [rsp + 24]                          // dst_tile
   lea r13, [r13 + r12]
-  mov r14, qword ptr [rsp + 24]                          // dst_tile
-  mov r15, qword ptr [rsp + 40]                          // m_left
-  cmp r15, 1                                             // dst_1
-  cmovbe r13, r14
+  mov r15, qword ptr [rsp + 24]                          // dst_tile
+  test r14, r14                                          // dst_1
+  cmovz r13, r15
   prefetchw byte ptr [r13 + 0]                           // dst_1
   prefetchw byte ptr [r13 + 64]                          // dst_1
-  lea r14, [r13 + r12]
+  mov r14, 2
   mov r15, qword ptr [rsp + 40]                          // m_left
-  cmp r15, 2                                             // dst_2
-  cmovbe r14, r13
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea r14, [r13 + r12]
+  test r15, r15                                          // dst_2
+  cmovz r14, r13
   prefetchw byte ptr [r14 + 0]                           // dst_2
   prefetchw byte ptr [r14 + 64]                          // dst_2
-  lea r13, [r14 + r12]
+  mov r13, 3
   mov r15, qword ptr [rsp + 40]                          // m_left
-  cmp r15, 3                                             // dst_3
-  cmovbe r13, r14
+  cmp r15, r13
+  cmovb r15, r13
+  sub r15, r13
+  lea r13, [r14 + r12]
+  test r15, r15                                          // dst_3
+  cmovz r13, r14
   prefetchw byte ptr [r13 + 0]                           // dst_3
   prefetchw byte ptr [r13 + 64]                          // dst_3
-  lea r14, [r13 + r12]
+  mov r14, 4
   mov r15, qword ptr [rsp + 40]                          // m_left
-  cmp r15, 4                                             // dst_4
-  cmovbe r14, r13
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea r14, [r13 + r12]
+  test r15, r15                                          // dst_4
+  cmovz r14, r13
   prefetchw byte ptr [r14 + 0]                           // dst_4
   prefetchw byte ptr [r14 + 64]                          // dst_4
-  lea r13, [r14 + r12]
+  mov r13, 5
   mov r15, qword ptr [rsp + 40]                          // m_left
-  cmp r15, 5                                             // dst_5
-  cmovbe r13, r14
+  cmp r15, r13
+  cmovb r15, r13
+  sub r15, r13
+  lea r13, [r14 + r12]
+  test r15, r15                                          // dst_5
+  cmovz r13, r14
   prefetchw byte ptr [r13 + 0]                           // dst_5
   prefetchw byte ptr [r13 + 64]                          // dst_5
-  lea r14, [r13 + r12]
+  mov r14, 6
   mov r15, qword ptr [rsp + 40]                          // m_left
-  cmp r15, 6                                             // dst_6
-  cmovbe r14, r13
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea r14, [r13 + r12]
+  test r15, r15                                          // dst_6
+  cmovz r14, r13
   lea r12, [r14 + r12]
   prefetchw byte ptr [r14 + 0]                           // dst_6
   prefetchw byte ptr [r14 + 64]                          // dst_6
-  mov r13, qword ptr [rsp + 40]                          // m_left
-  cmp r13, 7                                             // dst_7
-  cmovbe r12, r14
+  mov r13, 7
+  mov r15, qword ptr [rsp + 40]                          // m_left
+  cmp r15, r13
+  cmovb r15, r13
+  sub r15, r13
+  test r15, r15                                          // dst_7
+  cmovz r12, r14
   prefetchw byte ptr [r12 + 0]                           // dst_7
   prefetchw byte ptr [r12 + 64]                          // dst_7
   mov r12, 2290649224
@@ -276,7 +332,7 @@ L(m):
   mov r12, qword ptr [rsp + 64]                          // k
   shr r12, 3                                             // k_steps
   mov r13, qword ptr [rsp + 0]                           // lhs_panel
-  mov r14, qword ptr [rsp + 48]                          // rhs_panel
+  mov r14, qword ptr [rsp + 56]                          // rhs_panel
   test r12, r12
   jz L(k_done)
   .balign 64
@@ -545,7 +601,7 @@ L(k_done):
   mov qword ptr [rsp + 88], r9                           // lhs_2, kept in the frame
   mov qword ptr [rsp + 80], rdi                          // lhs_1, kept in the frame
   mov qword ptr [rsp + 72], r13                          // lhs_panel, kept in the frame
-  mov qword ptr [rsp + 56], r8                           // ahead, kept in the frame
+  mov qword ptr [rsp + 48], r8                           // ahead, kept in the frame
   mov rdi, 2290649224
   vpbroadcastd zmm0, edi                                 // signs
   mov rdi, qword ptr [rsp + 64]                          // k
@@ -683,9 +739,10 @@ L(k_rest_2_done):
   mov rdx, qword ptr [rsp + 64]                          // k
   lea rdx, [rdx + 31]
   and rdx, -32                                           // padded
-  imul rdx, rdx, 16
+  mov rdi, 16
+  imul rdx, rdi
   lea rdx, [rdx + 128]
-  mov rdi, qword ptr [rsp + 48]                          // rhs_panel
+  mov rdi, qword ptr [rsp + 56]                          // rhs_panel
   lea rdx, [rdi + rdx]                                   // field
   vmovdqu64 zmm0, zmmword ptr [rdx + 0]                  // scale_0
   vmovdqu64 zmm17, zmmword ptr [rdx + 64]                // scale_1
@@ -696,42 +753,71 @@ L(k_rest_2_done):
   mov rdx, 32
   mov rdi, qword ptr [rsp + 32]                          // args
   mov rdi, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r8, 1
+  mov r9, qword ptr [rsp + 40]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
   mov r8, qword ptr [rsp + 24]                           // dst_tile
   lea r8, [r8 + rdi]
-  mov r9, qword ptr [rsp + 24]                           // dst_tile
+  mov r10, qword ptr [rsp + 24]                          // dst_tile
+  test r9, r9                                            // dst_1
+  cmovz r8, r10
+  mov r9, 2
   mov r10, qword ptr [rsp + 40]                          // m_left
-  cmp r10, 1                                             // dst_1
-  cmovbe r8, r9
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
   lea r9, [r8 + rdi]
-  mov r10, qword ptr [rsp + 40]                          // m_left
-  cmp r10, 2                                             // dst_2
-  cmovbe r9, r8
-  lea r10, [r9 + rdi]
+  test r10, r10                                          // dst_2
+  cmovz r9, r8
+  mov r10, 3
   mov r11, qword ptr [rsp + 40]                          // m_left
-  cmp r11, 3                                             // dst_3
-  cmovbe r10, r9
-  lea r11, [r10 + rdi]
+  cmp r11, r10
+  cmovb r11, r10
+  sub r11, r10
+  lea r10, [r9 + rdi]
+  test r11, r11                                          // dst_3
+  cmovz r10, r9
+  mov r11, 4
   mov rbx, qword ptr [rsp + 40]                          // m_left
-  cmp rbx, 4                                             // dst_4
-  cmovbe r11, r10
-  lea rbx, [r11 + rdi]
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [r10 + rdi]
+  test rbx, rbx                                          // dst_4
+  cmovz r11, r10
+  mov rbx, 5
   mov rbp, qword ptr [rsp + 40]                          // m_left
-  cmp rbp, 5                                             // dst_5
-  cmovbe rbx, r11
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [r11 + rdi]
+  test rbp, rbp                                          // dst_5
+  cmovz rbx, r11
+  mov rbp, 6
+  mov r12, qword ptr [rsp + 40]                          // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   lea rbp, [rbx + rdi]
-  mov r12, qword ptr [rsp + 40]                          // m_left
-  cmp r12, 6                                             // dst_6
-  cmovbe rbp, rbx
+  test r12, r12                                          // dst_6
+  cmovz rbp, rbx
+  mov r12, 7
+  mov r13, qword ptr [rsp + 40]                          // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
   lea rdi, [rbp + rdi]
-  mov r12, qword ptr [rsp + 40]                          // m_left
-  cmp r12, 7                                             // dst_7
-  cmovbe rdi, rbp
+  test r13, r13                                          // dst_7
+  cmovz rdi, rbp
   mov r12, qword ptr [rsp + 64]                          // k
   lea r12, [r12 + 31]
   and r12, -32                                           // padded
-  imul r12, r12, 16
+  mov r13, 16
+  imul r12, r13
   lea r12, [r12 + 256]
-  mov r13, qword ptr [rsp + 48]                          // rhs_panel
+  mov r13, qword ptr [rsp + 56]                          // rhs_panel
   lea r12, [r13 + r12]                                   // field
   mov r13, qword ptr [rsp + 8]                           // n_left
   cmp r13, rdx                                           // unless n_left at_least 
@@ -950,7 +1036,7 @@ L(if_done):
   imul rdi, r8
   mov r8, qword ptr [rsp + 0]                            // lhs_panel
   lea rdi, [r8 + rdi]
-  mov r8, qword ptr [rsp + 56]                           // ahead
+  mov r8, qword ptr [rsp + 48]                           // ahead
   sub rcx, 8                                             // next m
   ja L(m)
 L(m_done):
@@ -963,7 +1049,7 @@ L(m_done):
   lea rcx, [rcx + 128]
   mov rdx, qword ptr [rsp + 32]                          // args
   mov rdx, qword ptr [rdx + 8*11]                        // rhs_stride
-  mov r8, qword ptr [rsp + 48]                           // rhs_panel
+  mov r8, qword ptr [rsp + 56]                           // rhs_panel
   lea rdx, [r8 + rdx]
   sub rax, 32                                            // next n
   ja L(n)

@@ -293,7 +293,8 @@ L(k_rest_2_done):
   vaddps ymm1, ymm2, ymm4                                // sum_1
   lea rbp, [rbx + 31]
   and rbp, -32                                           // padded
-  imul rbp, rbp, 16
+  mov r12, 16
+  imul rbp, r12
   lea rbp, [rbp + 64]
   lea rbp, [rdx + rbp]                                   // field
   vmovdqu ymm2, ymmword ptr [rbp + 0]                    // scale_0
@@ -304,7 +305,8 @@ L(k_rest_2_done):
   mov rbp, 16
   lea rbx, [rbx + 31]
   and rbx, -32                                           // padded
-  imul rbx, rbx, 16
+  mov r12, 16
+  imul rbx, r12
   lea rbx, [rbx + 128]
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 

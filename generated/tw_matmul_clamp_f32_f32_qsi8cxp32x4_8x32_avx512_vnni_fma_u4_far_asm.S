@@ -12,7 +12,7 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx k  rsi ahead_step  rdi lhs_7  r8 lhs_1  r9 lhs_2  r10 lhs_3
+//  rax n_left  rcx m_left  rdx lhs_7  rsi ahead_step  rdi lhs_1  r8 lhs_2  r9 m_left  r10 lhs_3
 //  r11 lhs_4  rbx lhs_5  rbp lhs_6  r12 k_left  r13 lhs_panel  r14 rhs_panel  r15 ahead  zmm0 signs
 //  zmm1 acc_0_0 ...  zmm2 acc_0_1 ...  zmm3 acc_1_0 ...  zmm4 acc_1_1 ...  zmm5 acc_2_0 ...
 //  zmm6 acc_2_1 ...  zmm7 acc_3_0 ...  zmm8 acc_3_1 ...  zmm9 acc_4_0 ...  zmm10 acc_4_1 ...
@@ -104,11 +104,11 @@ tw_matmul_clamp_f32_f32_qsi8cxp32x4_8x32_avx512_vnni_fma_u4_far_asm:
   .seh_endprologue
   mov rdi, rcx
 #endif
-  mov qword ptr [rsp + 40], rdi                          // args, kept in the frame
-  mov rax, qword ptr [rsp + 40]                          // args
+  mov qword ptr [rsp + 24], rdi                          // args, kept in the frame
+  mov rax, qword ptr [rsp + 24]                          // args
   mov rax, qword ptr [rax + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
-  mov rdx, qword ptr [rsp + 40]                          // args
+  mov rdx, qword ptr [rsp + 24]                          // args
   mov rdx, qword ptr [rdx + 8*1]                         // m
   mov rsi, 128
   mov rdi, 8
@@ -142,117 +142,173 @@ tw_matmul_clamp_f32_f32_qsi8cxp32x4_8x32_avx512_vnni_fma_u4_far_asm:
   mov rsi, 8
   test rdx, rdx                                          // ahead_step
   cmovz rsi, rdi
-  mov rdx, qword ptr [rsp + 40]                          // args
+  mov rdx, qword ptr [rsp + 24]                          // args
   mov rdx, qword ptr [rdx + 8*10]                        // rhs_panel
   mov rdi, rax                                           // n_left
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 48], rdx                          // rhs_panel, kept in the frame
-  mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
-  mov qword ptr [rsp + 8], rdi                           // n_left, kept in the frame
-  mov rcx, qword ptr [rsp + 40]                          // args
+  mov qword ptr [rsp + 32], rdx                          // rhs_panel, kept in the frame
+  mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
+  mov qword ptr [rsp + 0], rdi                           // n_left, kept in the frame
+  mov rcx, qword ptr [rsp + 24]                          // args
   mov rcx, qword ptr [rcx + 8*1]                         // m_left
-  mov rdx, qword ptr [rsp + 40]                          // args
+  mov rdx, qword ptr [rsp + 24]                          // args
   mov rdx, qword ptr [rdx + 8*12]                        // dst
-  mov rdi, qword ptr [rsp + 16]                          // column_bytes
+  mov rdi, qword ptr [rsp + 8]                           // column_bytes
   lea rdx, [rdx + rdi]                                   // dst_tile
-  mov rdi, qword ptr [rsp + 40]                          // args
+  mov rdi, qword ptr [rsp + 24]                          // args
   mov rdi, qword ptr [rdi + 8*5]                         // lhs_panel
-  mov r8, qword ptr [rsp + 40]                           // args
+  mov r8, qword ptr [rsp + 24]                           // args
   mov r8, qword ptr [r8 + 8*19]                          // rhs_prefetch
-  mov r9, qword ptr [rsp + 48]                           // rhs_panel
+  mov r9, qword ptr [rsp + 32]                           // rhs_panel
   lea r8, [r9 + r8]                                      // ahead
   mov r9, rcx                                            // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 64], r9                           // m_left, kept in the frame
-  mov qword ptr [rsp + 56], r8                           // ahead, kept in the frame
-  mov qword ptr [rsp + 32], rdx                          // dst_tile, kept in the frame
-  mov qword ptr [rsp + 0], rdi                           // lhs_panel, kept in the frame
-  mov rdx, qword ptr [rsp + 32]                          // dst_tile
+  mov qword ptr [rsp + 48], rdi                          // lhs_panel, kept in the frame
+  mov qword ptr [rsp + 40], r8                           // ahead, kept in the frame
+  mov qword ptr [rsp + 16], rdx                          // dst_tile, kept in the frame
+  mov rdx, qword ptr [rsp + 16]                          // dst_tile
   prefetchw byte ptr [rdx + 0]                           // dst_tile
-  mov rdx, qword ptr [rsp + 32]                          // dst_tile
+  mov rdx, qword ptr [rsp + 16]                          // dst_tile
   prefetchw byte ptr [rdx + 64]                          // dst_tile
-  mov rdx, qword ptr [rsp + 40]                          // args
+  mov rdx, qword ptr [rsp + 24]                          // args
   mov rdx, qword ptr [rdx + 8*3]                         // k
-  mov rdi, qword ptr [rsp + 40]                          // args
-  mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov r8, qword ptr [rsp + 0]                            // lhs_panel
-  lea r8, [r8 + rdi]
-  mov r9, qword ptr [rsp + 0]                            // lhs_panel
-  mov r10, qword ptr [rsp + 64]                          // m_left
-  cmp r10, 1                                             // lhs_1
-  cmovbe r8, r9
-  lea r9, [r8 + rdi]
-  mov r10, qword ptr [rsp + 64]                          // m_left
-  cmp r10, 2                                             // lhs_2
-  cmovbe r9, r8
-  lea r10, [r9 + rdi]
-  mov r11, qword ptr [rsp + 64]                          // m_left
-  cmp r11, 3                                             // lhs_3
-  cmovbe r10, r9
-  lea r11, [r10 + rdi]
-  mov rbx, qword ptr [rsp + 64]                          // m_left
-  cmp rbx, 4                                             // lhs_4
-  cmovbe r11, r10
-  lea rbx, [r11 + rdi]
-  mov rbp, qword ptr [rsp + 64]                          // m_left
-  cmp rbp, 5                                             // lhs_5
-  cmovbe rbx, r11
-  lea rbp, [rbx + rdi]
-  mov r12, qword ptr [rsp + 64]                          // m_left
-  cmp r12, 6                                             // lhs_6
-  cmovbe rbp, rbx
-  lea rdi, [rbp + rdi]
-  mov r12, qword ptr [rsp + 64]                          // m_left
-  cmp r12, 7                                             // lhs_7
-  cmovbe rdi, rbp
-  mov r12, qword ptr [rsp + 40]                          // args
+  mov qword ptr [rsp + 64], rdx                          // k, kept in the frame
+  mov rdx, qword ptr [rsp + 24]                          // args
+  mov rdx, qword ptr [rdx + 8*6]                         // lhs_stride
+  mov rdi, 1
+  mov r8, r9                                             // m_left
+  cmp r8, rdi
+  cmovb r8, rdi
+  sub r8, rdi
+  mov rdi, qword ptr [rsp + 48]                          // lhs_panel
+  lea rdi, [rdi + rdx]
+  mov r10, qword ptr [rsp + 48]                          // lhs_panel
+  test r8, r8                                            // lhs_1
+  cmovz rdi, r10
+  mov r8, 2
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  lea r8, [rdi + rdx]
+  test r10, r10                                          // lhs_2
+  cmovz r8, rdi
+  mov r10, 3
+  mov r11, r9                                            // m_left
+  cmp r11, r10
+  cmovb r11, r10
+  sub r11, r10
+  lea r10, [r8 + rdx]
+  test r11, r11                                          // lhs_3
+  cmovz r10, r8
+  mov r11, 4
+  mov rbx, r9                                            // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [r10 + rdx]
+  test rbx, rbx                                          // lhs_4
+  cmovz r11, r10
+  mov rbx, 5
+  mov rbp, r9                                            // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [r11 + rdx]
+  test rbp, rbp                                          // lhs_5
+  cmovz rbx, r11
+  mov rbp, 6
+  mov r12, r9                                            // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  lea rbp, [rbx + rdx]
+  test r12, r12                                          // lhs_6
+  cmovz rbp, rbx
+  lea rdx, [rbp + rdx]
+  mov r12, 7
+  mov r13, r9                                            // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  test r13, r13                                          // lhs_7
+  cmovz rdx, rbp
+  mov r12, qword ptr [rsp + 24]                          // args
   mov r12, qword ptr [r12 + 8*13]                        // dst_stride
-  mov r13, qword ptr [rsp + 32]                          // dst_tile
+  mov r13, 1
+  mov r14, r9                                            // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  mov r13, qword ptr [rsp + 16]                          // dst_tile
   lea r13, [r13 + r12]
-  mov r14, qword ptr [rsp + 32]                          // dst_tile
-  mov r15, qword ptr [rsp + 64]                          // m_left
-  cmp r15, 1                                             // dst_1
-  cmovbe r13, r14
+  mov r15, qword ptr [rsp + 16]                          // dst_tile
+  test r14, r14                                          // dst_1
+  cmovz r13, r15
   prefetchw byte ptr [r13 + 0]                           // dst_1
   prefetchw byte ptr [r13 + 64]                          // dst_1
+  mov r14, 2
+  mov r15, r9                                            // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
   lea r14, [r13 + r12]
-  mov r15, qword ptr [rsp + 64]                          // m_left
-  cmp r15, 2                                             // dst_2
-  cmovbe r14, r13
+  test r15, r15                                          // dst_2
+  cmovz r14, r13
   prefetchw byte ptr [r14 + 0]                           // dst_2
   prefetchw byte ptr [r14 + 64]                          // dst_2
+  mov r13, 3
+  mov r15, r9                                            // m_left
+  cmp r15, r13
+  cmovb r15, r13
+  sub r15, r13
   lea r13, [r14 + r12]
-  mov r15, qword ptr [rsp + 64]                          // m_left
-  cmp r15, 3                                             // dst_3
-  cmovbe r13, r14
+  test r15, r15                                          // dst_3
+  cmovz r13, r14
   prefetchw byte ptr [r13 + 0]                           // dst_3
   prefetchw byte ptr [r13 + 64]                          // dst_3
+  mov r14, 4
+  mov r15, r9                                            // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
   lea r14, [r13 + r12]
-  mov r15, qword ptr [rsp + 64]                          // m_left
-  cmp r15, 4                                             // dst_4
-  cmovbe r14, r13
+  test r15, r15                                          // dst_4
+  cmovz r14, r13
   prefetchw byte ptr [r14 + 0]                           // dst_4
   prefetchw byte ptr [r14 + 64]                          // dst_4
+  mov r13, 5
+  mov r15, r9                                            // m_left
+  cmp r15, r13
+  cmovb r15, r13
+  sub r15, r13
   lea r13, [r14 + r12]
-  mov r15, qword ptr [rsp + 64]                          // m_left
-  cmp r15, 5                                             // dst_5
-  cmovbe r13, r14
+  test r15, r15                                          // dst_5
+  cmovz r13, r14
   prefetchw byte ptr [r13 + 0]                           // dst_5
   prefetchw byte ptr [r13 + 64]                          // dst_5
+  mov r14, 6
+  mov r15, r9                                            // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
   lea r14, [r13 + r12]
-  mov r15, qword ptr [rsp + 64]                          // m_left
-  cmp r15, 6                                             // dst_6
-  cmovbe r14, r13
+  test r15, r15                                          // dst_6
+  cmovz r14, r13
   lea r12, [r14 + r12]
   prefetchw byte ptr [r14 + 0]                           // dst_6
   prefetchw byte ptr [r14 + 64]                          // dst_6
-  mov r13, qword ptr [rsp + 64]                          // m_left
-  cmp r13, 7                                             // dst_7
-  cmovbe r12, r14
+  mov r13, 7
+  mov r15, r9                                            // m_left
+  cmp r15, r13
+  cmovb r15, r13
+  sub r15, r13
+  test r15, r15                                          // dst_7
+  cmovz r12, r14
   prefetchw byte ptr [r12 + 0]                           // dst_7
   prefetchw byte ptr [r12 + 64]                          // dst_7
   mov r12, 2155905152
@@ -273,11 +329,11 @@ L(m):
   vpxord zmm14, zmm14, zmm14                             // acc_6_1
   vpxord zmm15, zmm15, zmm15                             // acc_7_0
   vpxord zmm16, zmm16, zmm16                             // acc_7_1
-  mov r12, rdx                                           // k
+  mov r12, qword ptr [rsp + 64]                          // k
   shr r12, 2                                             // k_steps
-  mov r13, qword ptr [rsp + 0]                           // lhs_panel
-  mov r14, qword ptr [rsp + 48]                          // rhs_panel
-  mov r15, qword ptr [rsp + 56]                          // ahead
+  mov r13, qword ptr [rsp + 48]                          // lhs_panel
+  mov r14, qword ptr [rsp + 32]                          // rhs_panel
+  mov r15, qword ptr [rsp + 40]                          // ahead
   test r12, r12
   jz L(k_done)
   .balign 64
@@ -295,10 +351,10 @@ L(k):
   vpbroadcastd zmm21, dword ptr [r13 + 0]                // a_0
   vfmadd231ps zmm1, zmm18, zmm21                         // acc
   vfmadd231ps zmm2, zmm20, zmm21                         // acc
-  vpbroadcastd zmm21, dword ptr [r8 + 0]                 // a_1
+  vpbroadcastd zmm21, dword ptr [rdi + 0]                // a_1
   vfmadd231ps zmm3, zmm18, zmm21                         // acc
   vfmadd231ps zmm4, zmm20, zmm21                         // acc
-  vpbroadcastd zmm21, dword ptr [r9 + 0]                 // a_2
+  vpbroadcastd zmm21, dword ptr [r8 + 0]                 // a_2
   vfmadd231ps zmm5, zmm18, zmm21                         // acc
   vfmadd231ps zmm6, zmm20, zmm21                         // acc
   vpbroadcastd zmm21, dword ptr [r10 + 0]                // a_3
@@ -313,7 +369,7 @@ L(k):
   vpbroadcastd zmm21, dword ptr [rbp + 0]                // a_6
   vfmadd231ps zmm13, zmm18, zmm21                        // acc
   vfmadd231ps zmm14, zmm20, zmm21                        // acc
-  vpbroadcastd zmm21, dword ptr [rdi + 0]                // a_7
+  vpbroadcastd zmm21, dword ptr [rdx + 0]                // a_7
   vfmadd231ps zmm15, zmm18, zmm21                        // acc
   vfmadd231ps zmm16, zmm20, zmm21                        // acc
   prefetcht1 byte ptr [r15 + 0]                          // ahead
@@ -326,10 +382,10 @@ L(k):
   vpbroadcastd zmm21, dword ptr [r13 + 4]                // a_0
   vfmadd231ps zmm1, zmm18, zmm21                         // acc
   vfmadd231ps zmm2, zmm20, zmm21                         // acc
-  vpbroadcastd zmm21, dword ptr [r8 + 4]                 // a_1
+  vpbroadcastd zmm21, dword ptr [rdi + 4]                // a_1
   vfmadd231ps zmm3, zmm18, zmm21                         // acc
   vfmadd231ps zmm4, zmm20, zmm21                         // acc
-  vpbroadcastd zmm21, dword ptr [r9 + 4]                 // a_2
+  vpbroadcastd zmm21, dword ptr [r8 + 4]                 // a_2
   vfmadd231ps zmm5, zmm18, zmm21                         // acc
   vfmadd231ps zmm6, zmm20, zmm21                         // acc
   vpbroadcastd zmm21, dword ptr [r10 + 4]                // a_3
@@ -344,7 +400,7 @@ L(k):
   vpbroadcastd zmm21, dword ptr [rbp + 4]                // a_6
   vfmadd231ps zmm13, zmm18, zmm21                        // acc
   vfmadd231ps zmm14, zmm20, zmm21                        // acc
-  vpbroadcastd zmm21, dword ptr [rdi + 4]                // a_7
+  vpbroadcastd zmm21, dword ptr [rdx + 4]                // a_7
   vfmadd231ps zmm15, zmm18, zmm21                        // acc
   vfmadd231ps zmm16, zmm20, zmm21                        // acc
   vpslld zmm18, zmm17, 8                                 // w_0
@@ -356,10 +412,10 @@ L(k):
   vpbroadcastd zmm21, dword ptr [r13 + 8]                // a_0
   vfmadd231ps zmm1, zmm18, zmm21                         // acc
   vfmadd231ps zmm2, zmm20, zmm21                         // acc
-  vpbroadcastd zmm21, dword ptr [r8 + 8]                 // a_1
+  vpbroadcastd zmm21, dword ptr [rdi + 8]                // a_1
   vfmadd231ps zmm3, zmm18, zmm21                         // acc
   vfmadd231ps zmm4, zmm20, zmm21                         // acc
-  vpbroadcastd zmm21, dword ptr [r9 + 8]                 // a_2
+  vpbroadcastd zmm21, dword ptr [r8 + 8]                 // a_2
   vfmadd231ps zmm5, zmm18, zmm21                         // acc
   vfmadd231ps zmm6, zmm20, zmm21                         // acc
   vpbroadcastd zmm21, dword ptr [r10 + 8]                // a_3
@@ -374,7 +430,7 @@ L(k):
   vpbroadcastd zmm21, dword ptr [rbp + 8]                // a_6
   vfmadd231ps zmm13, zmm18, zmm21                        // acc
   vfmadd231ps zmm14, zmm20, zmm21                        // acc
-  vpbroadcastd zmm21, dword ptr [rdi + 8]                // a_7
+  vpbroadcastd zmm21, dword ptr [rdx + 8]                // a_7
   vfmadd231ps zmm15, zmm18, zmm21                        // acc
   vfmadd231ps zmm16, zmm20, zmm21                        // acc
   prefetcht1 byte ptr [r15 + 64]                         // ahead
@@ -385,10 +441,10 @@ L(k):
   vpbroadcastd zmm19, dword ptr [r13 + 12]               // a_0
   vfmadd231ps zmm1, zmm17, zmm19                         // acc
   vfmadd231ps zmm2, zmm18, zmm19                         // acc
-  vpbroadcastd zmm19, dword ptr [r8 + 12]                // a_1
+  vpbroadcastd zmm19, dword ptr [rdi + 12]               // a_1
   vfmadd231ps zmm3, zmm17, zmm19                         // acc
   vfmadd231ps zmm4, zmm18, zmm19                         // acc
-  vpbroadcastd zmm19, dword ptr [r9 + 12]                // a_2
+  vpbroadcastd zmm19, dword ptr [r8 + 12]                // a_2
   vfmadd231ps zmm5, zmm17, zmm19                         // acc
   vfmadd231ps zmm6, zmm18, zmm19                         // acc
   vpbroadcastd zmm19, dword ptr [r10 + 12]               // a_3
@@ -403,26 +459,26 @@ L(k):
   vpbroadcastd zmm19, dword ptr [rbp + 12]               // a_6
   vfmadd231ps zmm13, zmm17, zmm19                        // acc
   vfmadd231ps zmm14, zmm18, zmm19                        // acc
-  vpbroadcastd zmm19, dword ptr [rdi + 12]               // a_7
+  vpbroadcastd zmm19, dword ptr [rdx + 12]               // a_7
   vfmadd231ps zmm15, zmm17, zmm19                        // acc
   vfmadd231ps zmm16, zmm18, zmm19                        // acc
   lea r13, [r13 + 16]
+  lea rdi, [rdi + 16]
   lea r8, [r8 + 16]
-  lea r9, [r9 + 16]
   lea r10, [r10 + 16]
   lea r11, [r11 + 16]
   lea rbx, [rbx + 16]
   lea rbp, [rbp + 16]
-  lea rdi, [rdi + 16]
+  lea rdx, [rdx + 16]
   lea r14, [r14 + 128]
   lea r15, [r15 + rsi]                                   // ahead
   sub r12, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov qword ptr [rsp + 24], r15                          // ahead, kept in the frame
+  mov qword ptr [rsp + 56], r15                          // ahead, kept in the frame
   mov r12, 2155905152
   vpbroadcastd zmm0, r12d                                // signs
-  mov r12, rdx                                           // k
+  mov r12, qword ptr [rsp + 64]                          // k
   and r12, 3                                             // k_rest
   mov r15, 0
   cmp r12, r15                                           // left
@@ -447,10 +503,10 @@ L(k_rest):
   vpbroadcastd zmm19, dword ptr [r13 + 0]                // a_0
   vfmadd231ps zmm1, zmm17, zmm19                         // acc
   vfmadd231ps zmm2, zmm18, zmm19                         // acc
-  vpbroadcastd zmm19, dword ptr [r8 + 0]                 // a_1
+  vpbroadcastd zmm19, dword ptr [rdi + 0]                // a_1
   vfmadd231ps zmm3, zmm17, zmm19                         // acc
   vfmadd231ps zmm4, zmm18, zmm19                         // acc
-  vpbroadcastd zmm19, dword ptr [r9 + 0]                 // a_2
+  vpbroadcastd zmm19, dword ptr [r8 + 0]                 // a_2
   vfmadd231ps zmm5, zmm17, zmm19                         // acc
   vfmadd231ps zmm6, zmm18, zmm19                         // acc
   vpbroadcastd zmm19, dword ptr [r10 + 0]                // a_3
@@ -465,93 +521,125 @@ L(k_rest):
   vpbroadcastd zmm19, dword ptr [rbp + 0]                // a_6
   vfmadd231ps zmm13, zmm17, zmm19                        // acc
   vfmadd231ps zmm14, zmm18, zmm19                        // acc
-  vpbroadcastd zmm19, dword ptr [rdi + 0]                // a_7
+  vpbroadcastd zmm19, dword ptr [rdx + 0]                // a_7
   vfmadd231ps zmm15, zmm17, zmm19                        // acc
   vfmadd231ps zmm16, zmm18, zmm19                        // acc
   lea r13, [r13 + 4]
+  lea rdi, [rdi + 4]
   lea r8, [r8 + 4]
-  lea r9, [r9 + 4]
   lea r10, [r10 + 4]
   lea r11, [r11 + 4]
   lea rbx, [rbx + 4]
   lea rbp, [rbp + 4]
-  lea rdi, [rdi + 4]
+  lea rdx, [rdx + 4]
   lea r14, [r14 + 1]
   sub r12, 1                                             // next k_rest
   ja L(k_rest)
 L(k_rest_done):
-  lea rdi, [rdx + 31]
-  and rdi, -32                                           // padded
-  imul rdi, rdi, 32
-  lea rdi, [rdi + 128]
-  mov r8, qword ptr [rsp + 48]                           // rhs_panel
-  lea rdi, [r8 + rdi]                                    // field
-  vmovdqu64 zmm0, zmmword ptr [rdi + 0]                  // scale_0
-  vmovdqu64 zmm17, zmmword ptr [rdi + 64]                // scale_1
-  mov rdi, qword ptr [rsp + 40]                          // args
-  lea rdi, [rdi + 8*15]                                  // clamp
-  vpbroadcastd zmm18, dword ptr [rdi + 0]                // min
-  vpbroadcastd zmm19, dword ptr [rdi + 4]                // max
-  mov rdi, 32
-  mov r8, qword ptr [rsp + 40]                           // args
-  mov r8, qword ptr [r8 + 8*13]                          // dst_stride
-  mov r9, qword ptr [rsp + 32]                           // dst_tile
-  lea r9, [r9 + r8]
-  mov r10, qword ptr [rsp + 32]                          // dst_tile
-  mov r11, qword ptr [rsp + 64]                          // m_left
-  cmp r11, 1                                             // dst_1
-  cmovbe r9, r10
-  lea r10, [r9 + r8]
-  mov r11, qword ptr [rsp + 64]                          // m_left
-  cmp r11, 2                                             // dst_2
-  cmovbe r10, r9
-  lea r11, [r10 + r8]
-  mov rbx, qword ptr [rsp + 64]                          // m_left
-  cmp rbx, 3                                             // dst_3
-  cmovbe r11, r10
-  lea rbx, [r11 + r8]
-  mov rbp, qword ptr [rsp + 64]                          // m_left
-  cmp rbp, 4                                             // dst_4
-  cmovbe rbx, r11
-  lea rbp, [rbx + r8]
-  mov r12, qword ptr [rsp + 64]                          // m_left
-  cmp r12, 5                                             // dst_5
-  cmovbe rbp, rbx
-  lea r12, [rbp + r8]
-  mov r13, qword ptr [rsp + 64]                          // m_left
-  cmp r13, 6                                             // dst_6
-  cmovbe r12, rbp
-  lea r8, [r12 + r8]
-  mov r13, qword ptr [rsp + 64]                          // m_left
-  cmp r13, 7                                             // dst_7
-  cmovbe r8, r12
+  mov rdx, qword ptr [rsp + 64]                          // k
   lea rdx, [rdx + 31]
   and rdx, -32                                           // padded
-  imul rdx, rdx, 32
-  lea rdx, [rdx + 256]
-  mov r13, qword ptr [rsp + 48]                          // rhs_panel
-  lea rdx, [r13 + rdx]                                   // field
-  mov r13, qword ptr [rsp + 8]                           // n_left
-  cmp r13, rdi                                           // unless n_left at_least 
+  mov rdi, 32
+  imul rdx, rdi
+  lea rdx, [rdx + 128]
+  mov rdi, qword ptr [rsp + 32]                          // rhs_panel
+  lea rdx, [rdi + rdx]                                   // field
+  vmovdqu64 zmm0, zmmword ptr [rdx + 0]                  // scale_0
+  vmovdqu64 zmm17, zmmword ptr [rdx + 64]                // scale_1
+  mov rdx, qword ptr [rsp + 24]                          // args
+  lea rdx, [rdx + 8*15]                                  // clamp
+  vpbroadcastd zmm18, dword ptr [rdx + 0]                // min
+  vpbroadcastd zmm19, dword ptr [rdx + 4]                // max
+  mov rdx, 32
+  mov rdi, qword ptr [rsp + 24]                          // args
+  mov rdi, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r8, 1
+  mov r10, r9                                            // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  mov r8, qword ptr [rsp + 16]                           // dst_tile
+  lea r8, [r8 + rdi]
+  mov r11, qword ptr [rsp + 16]                          // dst_tile
+  test r10, r10                                          // dst_1
+  cmovz r8, r11
+  mov r10, 2
+  mov r11, r9                                            // m_left
+  cmp r11, r10
+  cmovb r11, r10
+  sub r11, r10
+  lea r10, [r8 + rdi]
+  test r11, r11                                          // dst_2
+  cmovz r10, r8
+  mov r11, 3
+  mov rbx, r9                                            // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [r10 + rdi]
+  test rbx, rbx                                          // dst_3
+  cmovz r11, r10
+  mov rbx, 4
+  mov rbp, r9                                            // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [r11 + rdi]
+  test rbp, rbp                                          // dst_4
+  cmovz rbx, r11
+  mov rbp, 5
+  mov r12, r9                                            // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  lea rbp, [rbx + rdi]
+  test r12, r12                                          // dst_5
+  cmovz rbp, rbx
+  mov r12, 6
+  mov r13, r9                                            // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [rbp + rdi]
+  test r13, r13                                          // dst_6
+  cmovz r12, rbp
+  mov r13, 7
+  mov r14, r9                                            // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea rdi, [r12 + rdi]
+  test r14, r14                                          // dst_7
+  cmovz rdi, r12
+  mov r13, qword ptr [rsp + 64]                          // k
+  lea r13, [r13 + 31]
+  and r13, -32                                           // padded
+  mov r14, 32
+  imul r13, r14
+  lea r13, [r13 + 256]
+  mov r14, qword ptr [rsp + 32]                          // rhs_panel
+  lea r13, [r14 + r13]                                   // field
+  mov r14, qword ptr [rsp + 0]                           // n_left
+  cmp r14, rdx                                           // unless n_left at_least 
   jb L(if_else)
-  mov rdi, qword ptr [rsp + 40]                          // args
-  mov rdi, qword ptr [rdi + 8*14]                        // bias
-  mov r13, qword ptr [rsp + 16]                          // column_bytes
-  lea r13, [rdi + r13]
-  test rdi, rdi                                          // bias
-  cmovz r13, rdx
-  vmovdqu64 zmm20, zmmword ptr [r13 + 0]                 // bias
-  vmovdqu64 zmm21, zmmword ptr [r13 + 64]                // bias
+  mov rdx, qword ptr [rsp + 24]                          // args
+  mov rdx, qword ptr [rdx + 8*14]                        // bias
+  mov r14, qword ptr [rsp + 8]                           // column_bytes
+  lea r14, [rdx + r14]
+  test rdx, rdx                                          // bias
+  cmovz r14, r13
+  vmovdqu64 zmm20, zmmword ptr [r14 + 0]                 // bias
+  vmovdqu64 zmm21, zmmword ptr [r14 + 64]                // bias
   vmovdqa64 zmm22, zmm20                                 // bias
   vfmadd231ps zmm22, zmm15, zmm0                         // out
   vmaxps zmm15, zmm18, zmm22                             // out
   vminps zmm15, zmm19, zmm15                             // out_7_0
-  vmovdqu64 zmmword ptr [r8 + 0], zmm15                  // out_7_0
+  vmovdqu64 zmmword ptr [rdi + 0], zmm15                 // out_7_0
   vmovdqa64 zmm15, zmm21                                 // bias
   vfmadd231ps zmm15, zmm16, zmm17                        // out
   vmaxps zmm15, zmm18, zmm15                             // out
   vminps zmm15, zmm19, zmm15                             // out_7_1
-  vmovdqu64 zmmword ptr [r8 + 64], zmm15                 // out_7_1
+  vmovdqu64 zmmword ptr [rdi + 64], zmm15                // out_7_1
   vmovdqa64 zmm15, zmm20                                 // bias
   vfmadd231ps zmm15, zmm13, zmm0                         // out
   vmaxps zmm13, zmm18, zmm15                             // out
@@ -606,60 +694,60 @@ L(k_rest_done):
   vfmadd231ps zmm5, zmm3, zmm0                           // out
   vmaxps zmm3, zmm18, zmm5                               // out
   vminps zmm3, zmm19, zmm3                               // out_1_0
-  vmovdqu64 zmmword ptr [r9 + 0], zmm3                   // out_1_0
+  vmovdqu64 zmmword ptr [r8 + 0], zmm3                   // out_1_0
   vmovdqa64 zmm3, zmm21                                  // bias
   vfmadd231ps zmm3, zmm4, zmm17                          // out
   vmaxps zmm3, zmm18, zmm3                               // out
   vminps zmm3, zmm19, zmm3                               // out_1_1
-  vmovdqu64 zmmword ptr [r9 + 64], zmm3                  // out_1_1
+  vmovdqu64 zmmword ptr [r8 + 64], zmm3                  // out_1_1
   vfmadd231ps zmm20, zmm1, zmm0                          // out
   vmaxps zmm0, zmm18, zmm20                              // out
   vminps zmm0, zmm19, zmm0                               // out_0_0
-  mov rdx, qword ptr [rsp + 32]                          // dst_tile
+  mov rdx, qword ptr [rsp + 16]                          // dst_tile
   vmovdqu64 zmmword ptr [rdx + 0], zmm0                  // out_0_0
   vfmadd231ps zmm21, zmm2, zmm17                         // out
   vmaxps zmm0, zmm18, zmm21                              // out
   vminps zmm0, zmm19, zmm0                               // out_0_1
-  mov rdx, qword ptr [rsp + 32]                          // dst_tile
+  mov rdx, qword ptr [rsp + 16]                          // dst_tile
   vmovdqu64 zmmword ptr [rdx + 64], zmm0                 // out_0_1
   jmp L(if_done)
 L(if_else):
-  mov rdi, 16
-  mov r13, qword ptr [rsp + 8]                           // n_left
-  cmp r13, rdi
-  cmova r13, rdi
-  mov rdi, -1
-  bzhi rdi, rdi, r13
-  kmovw k1, edi                                          // columns
-  mov rdi, 16
-  mov r13, qword ptr [rsp + 8]                           // n_left
-  cmp r13, rdi
-  cmovb r13, rdi
-  sub r13, rdi
-  mov rdi, 16
-  cmp r13, rdi
-  cmova r13, rdi
-  mov rdi, -1
-  bzhi rdi, rdi, r13
-  kmovw k2, edi                                          // columns
-  mov rdi, qword ptr [rsp + 40]                          // args
-  mov rdi, qword ptr [rdi + 8*14]                        // bias
-  mov r13, qword ptr [rsp + 16]                          // column_bytes
-  lea r13, [rdi + r13]
-  test rdi, rdi                                          // bias
-  cmovz r13, rdx
-  vmovdqu32 zmm20{k1}{z}, zmmword ptr [r13 + 0]          // bias
-  vmovdqu32 zmm21{k2}{z}, zmmword ptr [r13 + 64]         // bias
+  mov rdx, 16
+  mov r14, qword ptr [rsp + 0]                           // n_left
+  cmp r14, rdx
+  cmova r14, rdx
+  mov rdx, -1
+  bzhi rdx, rdx, r14
+  kmovw k1, edx                                          // columns
+  mov rdx, 16
+  mov r14, qword ptr [rsp + 0]                           // n_left
+  cmp r14, rdx
+  cmovb r14, rdx
+  sub r14, rdx
+  mov rdx, 16
+  cmp r14, rdx
+  cmova r14, rdx
+  mov rdx, -1
+  bzhi rdx, rdx, r14
+  kmovw k2, edx                                          // columns
+  mov rdx, qword ptr [rsp + 24]                          // args
+  mov rdx, qword ptr [rdx + 8*14]                        // bias
+  mov r14, qword ptr [rsp + 8]                           // column_bytes
+  lea r14, [rdx + r14]
+  test rdx, rdx                                          // bias
+  cmovz r14, r13
+  vmovdqu32 zmm20{k1}{z}, zmmword ptr [r14 + 0]          // bias
+  vmovdqu32 zmm21{k2}{z}, zmmword ptr [r14 + 64]         // bias
   vmovdqa64 zmm22, zmm20                                 // bias
   vfmadd231ps zmm22, zmm15, zmm0                         // out
   vmaxps zmm15, zmm18, zmm22                             // out
   vminps zmm15, zmm19, zmm15                             // out_7_0
-  vmovdqu32 zmmword ptr [r8 + 0]{k1}, zmm15              // out_7_0
+  vmovdqu32 zmmword ptr [rdi + 0]{k1}, zmm15             // out_7_0
   vmovdqa64 zmm15, zmm21                                 // bias
   vfmadd231ps zmm15, zmm16, zmm17                        // out
   vmaxps zmm15, zmm18, zmm15                             // out
   vminps zmm15, zmm19, zmm15                             // out_7_1
-  vmovdqu32 zmmword ptr [r8 + 64]{k2}, zmm15             // out_7_1
+  vmovdqu32 zmmword ptr [rdi + 64]{k2}, zmm15            // out_7_1
   vmovdqa64 zmm15, zmm20                                 // bias
   vfmadd231ps zmm15, zmm13, zmm0                         // out
   vmaxps zmm13, zmm18, zmm15                             // out
@@ -714,54 +802,53 @@ L(if_else):
   vfmadd231ps zmm5, zmm3, zmm0                           // out
   vmaxps zmm3, zmm18, zmm5                               // out
   vminps zmm3, zmm19, zmm3                               // out_1_0
-  vmovdqu32 zmmword ptr [r9 + 0]{k1}, zmm3               // out_1_0
+  vmovdqu32 zmmword ptr [r8 + 0]{k1}, zmm3               // out_1_0
   vmovdqa64 zmm3, zmm21                                  // bias
   vfmadd231ps zmm3, zmm4, zmm17                          // out
   vmaxps zmm3, zmm18, zmm3                               // out
   vminps zmm3, zmm19, zmm3                               // out_1_1
-  vmovdqu32 zmmword ptr [r9 + 64]{k2}, zmm3              // out_1_1
+  vmovdqu32 zmmword ptr [r8 + 64]{k2}, zmm3              // out_1_1
   vfmadd231ps zmm20, zmm1, zmm0                          // out
   vmaxps zmm0, zmm18, zmm20                              // out
   vminps zmm0, zmm19, zmm0                               // out_0_0
-  mov rdx, qword ptr [rsp + 32]                          // dst_tile
+  mov rdx, qword ptr [rsp + 16]                          // dst_tile
   vmovdqu32 zmmword ptr [rdx + 0]{k1}, zmm0              // out_0_0
   vfmadd231ps zmm21, zmm2, zmm17                         // out
   vmaxps zmm0, zmm18, zmm21                              // out
   vminps zmm0, zmm19, zmm0                               // out_0_1
-  mov rdx, qword ptr [rsp + 32]                          // dst_tile
+  mov rdx, qword ptr [rsp + 16]                          // dst_tile
   vmovdqu32 zmmword ptr [rdx + 64]{k2}, zmm0             // out_0_1
 L(if_done):
-  mov rdx, qword ptr [rsp + 40]                          // args
+  mov rdx, qword ptr [rsp + 24]                          // args
   mov rdx, qword ptr [rdx + 8*13]                        // dst_stride
   mov rdi, 8
   imul rdx, rdi
   mov rdi, 8
-  mov r9, qword ptr [rsp + 64]                           // m_left
   cmp r9, rdi
   cmovb r9, rdi
   sub r9, rdi
-  mov rdi, qword ptr [rsp + 32]                          // dst_tile
+  mov rdi, qword ptr [rsp + 16]                          // dst_tile
   lea rdx, [rdi + rdx]
-  mov rdi, qword ptr [rsp + 40]                          // args
+  mov rdi, qword ptr [rsp + 24]                          // args
   mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
   mov r8, 8
   imul rdi, r8
-  mov r8, qword ptr [rsp + 0]                            // lhs_panel
+  mov r8, qword ptr [rsp + 48]                           // lhs_panel
   lea rdi, [r8 + rdi]
-  mov r8, qword ptr [rsp + 24]                           // ahead
+  mov r8, qword ptr [rsp + 56]                           // ahead
   sub rcx, 8                                             // next m
   ja L(m)
 L(m_done):
   mov rcx, 32
-  mov rdi, qword ptr [rsp + 8]                           // n_left
+  mov rdi, qword ptr [rsp + 0]                           // n_left
   cmp rdi, rcx
   cmovb rdi, rcx
   sub rdi, rcx
-  mov rcx, qword ptr [rsp + 16]                          // column_bytes
+  mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 128]
-  mov rdx, qword ptr [rsp + 40]                          // args
+  mov rdx, qword ptr [rsp + 24]                          // args
   mov rdx, qword ptr [rdx + 8*11]                        // rhs_stride
-  mov r8, qword ptr [rsp + 48]                           // rhs_panel
+  mov r8, qword ptr [rsp + 32]                           // rhs_panel
   lea rdx, [r8 + rdx]
   sub rax, 32                                            // next n
   ja L(n)

@@ -217,7 +217,8 @@ L(k_half_done):
   mov rbx, qword ptr [rdi + 8*3]                         // k
   lea rbx, [rbx + 31]
   and rbx, -32                                           // padded
-  imul rbx, rbx, 32
+  mov rbp, 32
+  imul rbx, rbp
   mov rbp, qword ptr [rsp + 16]                          // rhs_panel
   lea rbx, [rbp + rbx]                                   // field
   vmovdqu64 zmm0, zmmword ptr [rbx + 0]                  // colsum_0
@@ -225,7 +226,8 @@ L(k_half_done):
   mov rbx, qword ptr [rdi + 8*3]                         // k
   lea rbx, [rbx + 31]
   and rbx, -32                                           // padded
-  imul rbx, rbx, 32
+  mov rbp, 32
+  imul rbx, rbp
   lea rbx, [rbx + 128]
   mov rbp, qword ptr [rsp + 16]                          // rhs_panel
   lea rbx, [rbp + rbx]                                   // field
@@ -234,15 +236,20 @@ L(k_half_done):
   lea rbx, [rdi + 8*15]                                  // clamp
   vpbroadcastd zmm4, dword ptr [rbx + 0]                 // min
   vpbroadcastd zmm5, dword ptr [rbx + 4]                 // max
-  imul rbx, r8, 16
-  lea rbx, [rbx + 64]
+  mov rbx, 16
+  mov rbp, r8                                            // k_padded
+  imul rbp, rbx
+  lea rbx, [rbp + 64]
   mov rbp, qword ptr [rsp + 0]                           // lhs_panel
   lea rbx, [rbp + rbx]                                   // field
-  imul rbp, r8, 16
-  lea rbp, [rbp + 128]
+  mov rbp, 16
+  mov r12, r8                                            // k_padded
+  imul r12, rbp
+  lea rbp, [r12 + 128]
   mov r12, qword ptr [rsp + 0]                           // lhs_panel
   lea rbp, [r12 + rbp]                                   // field
-  imul r8, r8, 16
+  mov r12, 16
+  imul r8, r12
   mov r12, qword ptr [rsp + 0]                           // lhs_panel
   lea r8, [r12 + r8]                                     // field
   mov r12, 16
@@ -266,7 +273,8 @@ L(k_half_done):
   mov r12, qword ptr [rdi + 8*3]                         // k
   lea r12, [r12 + 31]
   and r12, -32                                           // padded
-  imul r12, r12, 32
+  mov r13, 32
+  imul r12, r13
   lea r12, [r12 + 256]
   mov r13, qword ptr [rsp + 16]                          // rhs_panel
   lea r12, [r13 + r12]                                   // field

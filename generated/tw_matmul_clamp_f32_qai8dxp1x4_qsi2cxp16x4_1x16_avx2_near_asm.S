@@ -221,8 +221,10 @@ L(k):
   sub rbx, 1                                             // next k
   ja L(k)
 L(k_done):
-  imul rbx, r11, 4
-  lea rbx, [rdx + rbx]                                   // field
+  mov rbx, 4
+  mov rbp, r11                                           // k_padded
+  imul rbp, rbx
+  lea rbx, [rdx + rbp]                                   // field
   vmovdqu ymm0, ymmword ptr [rbx + 0]                    // colsum_0
   vmovdqu ymm1, ymmword ptr [rbx + 32]                   // colsum_1
   lea rbx, [r11 + 4]
@@ -232,8 +234,10 @@ L(k_done):
   vpaddd ymm0, ymm2, ymm0                                // sum
   vpmulld ymm1, ymm1, ymm4                               // product
   vpaddd ymm1, ymm3, ymm1                                // sum
-  imul rbx, r11, 4
-  lea rbx, [rbx + 128]
+  mov rbx, 4
+  mov rbp, r11                                           // k_padded
+  imul rbp, rbx
+  lea rbx, [rbp + 128]
   lea rbx, [rdx + rbx]                                   // field
   vmovdqu ymm2, ymmword ptr [rbx + 0]                    // zero_column_0
   vmovdqu ymm3, ymmword ptr [rbx + 32]                   // zero_column_1
@@ -255,8 +259,10 @@ L(k_done):
   vfmadd231ps ymm0, ymm2, ymm4                           // sum
   vcvtdq2ps ymm1, ymm1                                   // real
   vfmadd231ps ymm1, ymm3, ymm4                           // sum
-  imul rbx, r11, 4
-  lea rbx, [rbx + 64]
+  mov rbx, 4
+  mov rbp, r11                                           // k_padded
+  imul rbp, rbx
+  lea rbx, [rbp + 64]
   lea rbx, [rdx + rbx]                                   // field
   vmovdqu ymm2, ymmword ptr [rbx + 0]                    // scale_0
   vmovdqu ymm3, ymmword ptr [rbx + 32]                   // scale_1
@@ -266,7 +272,8 @@ L(k_done):
   lea rbx, [r11 + 8]
   lea rbx, [r10 + rbx]                                   // field
   mov rbp, 16
-  imul r11, r11, 4
+  mov r12, 4
+  imul r11, r12
   lea r11, [r11 + 192]
   lea r11, [rdx + r11]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 

@@ -322,14 +322,20 @@ L(k_done):
   sub rax, 1                                             // next block
   ja L(block)
 L(block_done):
-  imul rax, rbx, 8
-  imul rdx, rbp, 64
-  lea rax, [rax + rdx]
+  mov rax, 8
+  mov rdx, rbx                                           // k_padded
+  imul rdx, rax
+  mov rax, 64
+  mov r12, rbp                                           // blocks
+  imul r12, rax
+  lea rax, [rdx + r12]
   lea rax, [r8 + rax]                                    // field
   vmovdqu ymm0, ymmword ptr [rax + 0]                    // colsum_0
   vmovdqu ymm1, ymmword ptr [rax + 32]                   // colsum_1
-  imul rax, rbp, 4
-  lea rax, [rbx + rax]
+  mov rax, 4
+  mov rdx, rbp                                           // blocks
+  imul rdx, rax
+  lea rax, [rbx + rdx]
   lea rax, [r11 + rax]                                   // field
   vpbroadcastd ymm4, dword ptr [rax + 0]                 // zero_0
   vcvtdq2ps ymm4, ymm4                                   // zero
@@ -338,13 +344,17 @@ L(block_done):
   lea rax, [rdi + 8*15]                                  // clamp
   vpbroadcastd ymm0, dword ptr [rax + 0]                 // min
   vpbroadcastd ymm1, dword ptr [rax + 4]                 // max
-  imul rax, rbp, 4
-  lea rax, [rbx + rax]
+  mov rax, 4
+  mov rdx, rbp                                           // blocks
+  imul rdx, rax
+  lea rax, [rbx + rdx]
   lea rax, [rax + 4]
   lea rax, [r11 + rax]                                   // field
   mov rdx, 16
-  imul rbx, rbx, 8
-  imul rbp, rbp, 64
+  mov r12, 8
+  imul rbx, r12
+  mov r12, 64
+  imul rbp, r12
   lea rbx, [rbx + rbp]
   lea rbx, [rbx + 64]
   lea rbx, [r8 + rbx]                                    // field

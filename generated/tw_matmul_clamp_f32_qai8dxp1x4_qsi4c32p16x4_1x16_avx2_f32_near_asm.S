@@ -224,13 +224,15 @@ L(k):
 L(k_done):
   mov rbx, r11                                           // k_padded
   shr rbx, 5
-  imul rbx, rbx, 320
+  mov rbp, 320
+  imul rbx, rbp
   lea rbx, [rdx + rbx]                                   // field
   vmovdqu ymm0, ymmword ptr [rbx + 0]                    // colsum_0
   vmovdqu ymm1, ymmword ptr [rbx + 32]                   // colsum_1
   mov rbx, r11                                           // k_padded
   shr rbx, 5
-  imul rbx, rbx, 36
+  mov rbp, 36
+  imul rbx, rbp
   lea rbx, [r10 + rbx]                                   // field
   vpbroadcastd ymm4, dword ptr [rbx + 0]                 // zero_0
   vcvtdq2ps ymm4, ymm4                                   // zero
@@ -241,12 +243,14 @@ L(k_done):
   vpbroadcastd ymm1, dword ptr [rbx + 4]                 // max
   mov rbx, r11                                           // k_padded
   shr rbx, 5
-  imul rbx, rbx, 36
+  mov rbp, 36
+  imul rbx, rbp
   lea rbx, [rbx + 4]
   lea rbx, [r10 + rbx]                                   // field
   mov rbp, 16
   shr r11, 5
-  imul r11, r11, 320
+  mov r12, 320
+  imul r11, r12
   lea r11, [r11 + 64]
   lea r11, [rdx + r11]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 

@@ -311,12 +311,18 @@ L(k_done):
   sub rax, 1                                             // next block
   ja L(block)
 L(block_done):
-  imul rax, rbx, 16
-  imul rdx, rbp, 64
-  lea rax, [rax + rdx]
+  mov rax, 16
+  mov rdx, rbx                                           // k_padded
+  imul rdx, rax
+  mov rax, 64
+  mov r12, rbp                                           // blocks
+  imul r12, rax
+  lea rax, [rdx + r12]
   lea rax, [r8 + rax]                                    // field
-  imul rdx, rbp, 4
-  lea rdx, [rbx + rdx]
+  mov rdx, 4
+  mov r12, rbp                                           // blocks
+  imul r12, rdx
+  lea rdx, [rbx + r12]
   lea rdx, [r11 + rdx]                                   // field
   vpbroadcastd zmm0, dword ptr [rdx + 0]                 // zero_0
   vcvtdq2ps zmm0, zmm0                                   // zero
@@ -325,13 +331,17 @@ L(block_done):
   lea rax, [rdi + 8*15]                                  // clamp
   vpbroadcastd zmm0, dword ptr [rax + 0]                 // min
   vpbroadcastd zmm3, dword ptr [rax + 4]                 // max
-  imul rax, rbp, 4
-  lea rax, [rbx + rax]
+  mov rax, 4
+  mov rdx, rbp                                           // blocks
+  imul rdx, rax
+  lea rax, [rbx + rdx]
   lea rax, [rax + 4]
   lea rax, [r11 + rax]                                   // field
   mov rdx, 32
-  imul rbx, rbx, 16
-  imul rbp, rbp, 64
+  mov r12, 16
+  imul rbx, r12
+  mov r12, 64
+  imul rbp, r12
   lea rbx, [rbx + rbp]
   lea rbx, [rbx + 128]
   lea rbx, [r8 + rbx]                                    // field

@@ -199,8 +199,10 @@ L(k_done):
   vpaddd zmm3, zmm3, zmm7                                // sum_3
   vpaddd zmm0, zmm0, zmm2                                // sum_0
   vpaddd zmm1, zmm1, zmm3                                // sum_1
-  imul rbp, rbx, 32
-  lea rbp, [rdx + rbp]                                   // field
+  mov rbp, 32
+  mov r12, rbx                                           // k_padded
+  imul r12, rbp
+  lea rbp, [rdx + r12]                                   // field
   vmovdqu64 zmm2, zmmword ptr [rbp + 0]                  // colsum_0
   vmovdqu64 zmm3, zmmword ptr [rbp + 64]                 // colsum_1
   lea rbp, [rbx + 4]
@@ -210,8 +212,10 @@ L(k_done):
   vpaddd zmm0, zmm0, zmm2                                // sum
   vpmulld zmm2, zmm3, zmm4                               // product
   vpaddd zmm1, zmm1, zmm2                                // sum
-  imul rbp, rbx, 32
-  lea rbp, [rbp + 128]
+  mov rbp, 32
+  mov r12, rbx                                           // k_padded
+  imul r12, rbp
+  lea rbp, [r12 + 128]
   lea rbp, [rdx + rbp]                                   // field
   vmovdqu64 zmm2, zmmword ptr [rbp + 0]                  // scale_0
   vmovdqu64 zmm3, zmmword ptr [rbp + 64]                 // scale_1
@@ -221,7 +225,8 @@ L(k_done):
   lea rbp, [rbx + 8]
   lea rbp, [r10 + rbp]                                   // field
   mov r12, 32
-  imul rbx, rbx, 32
+  mov r13, 32
+  imul rbx, r13
   lea rbx, [rbx + 256]
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, r12                                           // unless n_left at_least 

@@ -106,32 +106,37 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp32x4_1x64_avx512_vnni_a2_beside_asm:
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
+  mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
   mov rcx, qword ptr [rdi + 8*1]                         // m_left
   mov r8, qword ptr [rdi + 8*12]                         // dst
-  mov r9, qword ptr [rsp + 16]                           // column_bytes
+  mov r9, qword ptr [rsp + 8]                            // column_bytes
   lea r8, [r8 + r9]                                      // dst_tile
   mov r9, qword ptr [rdi + 8*5]                          // lhs_panel
   mov r10, rcx                                           // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 8], r8                            // dst_tile, kept in the frame
+  mov qword ptr [rsp + 16], r8                           // dst_tile, kept in the frame
   mov qword ptr [rsp + 0], r10                           // m_left, kept in the frame
   mov r8, qword ptr [rdi + 8*3]                          // k
   lea r8, [r8 + 31]
   and r8, -32                                            // k_padded
   mov r10, qword ptr [rdi + 8*11]                        // rhs_stride
+  mov r11, 32
+  mov rbx, rsi                                           // n_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
   lea r10, [rdx + r10]
-  cmp rsi, 32                                            // rhs_1
-  cmovbe r10, rdx
-  mov r11, qword ptr [rsp + 8]                           // dst_tile
+  test rbx, rbx                                          // rhs_1
+  cmovz r10, rdx
+  mov r11, qword ptr [rsp + 16]                          // dst_tile
   prefetchw byte ptr [r11 + 0]                           // dst_tile
-  mov r11, qword ptr [rsp + 8]                           // dst_tile
+  mov r11, qword ptr [rsp + 16]                          // dst_tile
   prefetchw byte ptr [r11 + 64]                          // dst_tile
-  mov r11, qword ptr [rsp + 8]                           // dst_tile
+  mov r11, qword ptr [rsp + 16]                          // dst_tile
   prefetchw byte ptr [r11 + 128]                         // dst_tile
-  mov r11, qword ptr [rsp + 8]                           // dst_tile
+  mov r11, qword ptr [rsp + 16]                          // dst_tile
   prefetchw byte ptr [r11 + 192]                         // dst_tile
   lea r11, [r9 + r8]                                     // field
   vpbroadcastd zmm0, dword ptr [r11 + 0]                 // acc0_0_0
@@ -268,13 +273,15 @@ L(k_done):
   vpaddd zmm1, zmm1, zmm5                                // sum_1
   vpaddd zmm2, zmm2, zmm6                                // sum_2
   vpaddd zmm3, zmm3, zmm7                                // sum_3
-  imul r11, r8, 32
-  lea rbx, [rdx + r11]                                   // field
-  lea r11, [r10 + r11]                                   // field
-  vmovdqu64 zmm4, zmmword ptr [rbx + 0]                  // colsum_0
-  vmovdqu64 zmm5, zmmword ptr [rbx + 64]                 // colsum_1
-  vmovdqu64 zmm6, zmmword ptr [r11 + 0]                  // colsum_2
-  vmovdqu64 zmm7, zmmword ptr [r11 + 64]                 // colsum_3
+  mov r11, 32
+  mov rbx, r8                                            // k_padded
+  imul rbx, r11
+  lea r11, [rdx + rbx]                                   // field
+  lea rbx, [r10 + rbx]                                   // field
+  vmovdqu64 zmm4, zmmword ptr [r11 + 0]                  // colsum_0
+  vmovdqu64 zmm5, zmmword ptr [r11 + 64]                 // colsum_1
+  vmovdqu64 zmm6, zmmword ptr [rbx + 0]                  // colsum_2
+  vmovdqu64 zmm7, zmmword ptr [rbx + 64]                 // colsum_3
   lea r11, [r8 + 4]
   lea r11, [r9 + r11]                                    // field
   vpbroadcastd zmm8, dword ptr [r11 + 0]                 // zero_0
@@ -286,8 +293,10 @@ L(k_done):
   vpaddd zmm2, zmm2, zmm4                                // sum
   vpmulld zmm4, zmm7, zmm8                               // product
   vpaddd zmm3, zmm3, zmm4                                // sum
-  imul r11, r8, 32
-  lea r11, [r11 + 128]
+  mov r11, 32
+  mov rbx, r8                                            // k_padded
+  imul rbx, r11
+  lea r11, [rbx + 128]
   lea rbx, [rdx + r11]                                   // field
   lea r11, [r10 + r11]                                   // field
   vmovdqu64 zmm4, zmmword ptr [rbx + 0]                  // scale_0
@@ -300,19 +309,20 @@ L(k_done):
   lea r11, [r8 + 8]
   lea r11, [r9 + r11]                                    // field
   mov rbx, 64
-  imul r8, r8, 32
+  mov rbp, 32
+  imul r8, rbp
   lea r8, [r8 + 256]
   lea rbp, [rdx + r8]                                    // field
   lea r8, [r10 + r8]                                     // field
   cmp rsi, rbx                                           // unless n_left at_least 
   jb L(if_else)
   mov r10, qword ptr [rdi + 8*14]                        // bias
-  mov rbx, qword ptr [rsp + 16]                          // column_bytes
+  mov rbx, qword ptr [rsp + 8]                           // column_bytes
   lea rbx, [r10 + rbx]
   test r10, r10                                          // bias
   cmovz rbx, rbp
   mov r10, qword ptr [rdi + 8*14]                        // bias
-  mov rbp, qword ptr [rsp + 16]                          // column_bytes
+  mov rbp, qword ptr [rsp + 8]                           // column_bytes
   lea rbp, [r10 + rbp]
   lea rbp, [rbp + 128]
   test r10, r10                                          // bias
@@ -326,28 +336,28 @@ L(k_done):
   vfmadd231ps zmm10, zmm0, zmm4                          // out
   vmaxps zmm0, zmm8, zmm10                               // out
   vminps zmm0, zmm9, zmm0                                // out_0_0
-  mov r8, qword ptr [rsp + 8]                            // dst_tile
+  mov r8, qword ptr [rsp + 16]                           // dst_tile
   vmovdqu64 zmmword ptr [r8 + 0], zmm0                   // out_0_0
   vcvtdq2ps zmm0, zmm1                                   // real
   vmulps zmm1, zmm5, dword ptr [r11 + 0]{1to16}          // scale
   vfmadd231ps zmm11, zmm0, zmm1                          // out
   vmaxps zmm0, zmm8, zmm11                               // out
   vminps zmm0, zmm9, zmm0                                // out_0_1
-  mov r8, qword ptr [rsp + 8]                            // dst_tile
+  mov r8, qword ptr [rsp + 16]                           // dst_tile
   vmovdqu64 zmmword ptr [r8 + 64], zmm0                  // out_0_1
   vcvtdq2ps zmm0, zmm2                                   // real
   vmulps zmm1, zmm6, dword ptr [r11 + 0]{1to16}          // scale
   vfmadd231ps zmm12, zmm0, zmm1                          // out
   vmaxps zmm0, zmm8, zmm12                               // out
   vminps zmm0, zmm9, zmm0                                // out_0_2
-  mov r8, qword ptr [rsp + 8]                            // dst_tile
+  mov r8, qword ptr [rsp + 16]                           // dst_tile
   vmovdqu64 zmmword ptr [r8 + 128], zmm0                 // out_0_2
   vcvtdq2ps zmm0, zmm3                                   // real
   vmulps zmm1, zmm7, dword ptr [r11 + 0]{1to16}          // scale
   vfmadd231ps zmm13, zmm0, zmm1                          // out
   vmaxps zmm0, zmm8, zmm13                               // out
   vminps zmm0, zmm9, zmm0                                // out_0_3
-  mov r8, qword ptr [rsp + 8]                            // dst_tile
+  mov r8, qword ptr [rsp + 16]                           // dst_tile
   vmovdqu64 zmmword ptr [r8 + 192], zmm0                 // out_0_3
   jmp L(if_done)
 L(if_else):
@@ -392,12 +402,12 @@ L(if_else):
   bzhi r10, r10, rbx
   kmovw k4, r10d                                         // columns
   mov r10, qword ptr [rdi + 8*14]                        // bias
-  mov rbx, qword ptr [rsp + 16]                          // column_bytes
+  mov rbx, qword ptr [rsp + 8]                           // column_bytes
   lea rbx, [r10 + rbx]
   test r10, r10                                          // bias
   cmovz rbx, rbp
   mov r10, qword ptr [rdi + 8*14]                        // bias
-  mov rbp, qword ptr [rsp + 16]                          // column_bytes
+  mov rbp, qword ptr [rsp + 8]                           // column_bytes
   lea rbp, [r10 + rbp]
   lea rbp, [rbp + 128]
   test r10, r10                                          // bias
@@ -411,28 +421,28 @@ L(if_else):
   vfmadd231ps zmm10, zmm0, zmm4                          // out
   vmaxps zmm0, zmm8, zmm10                               // out
   vminps zmm0, zmm9, zmm0                                // out_0_0
-  mov r8, qword ptr [rsp + 8]                            // dst_tile
+  mov r8, qword ptr [rsp + 16]                           // dst_tile
   vmovdqu32 zmmword ptr [r8 + 0]{k1}, zmm0               // out_0_0
   vcvtdq2ps zmm0, zmm1                                   // real
   vmulps zmm1, zmm5, dword ptr [r11 + 0]{1to16}          // scale
   vfmadd231ps zmm11, zmm0, zmm1                          // out
   vmaxps zmm0, zmm8, zmm11                               // out
   vminps zmm0, zmm9, zmm0                                // out_0_1
-  mov r8, qword ptr [rsp + 8]                            // dst_tile
+  mov r8, qword ptr [rsp + 16]                           // dst_tile
   vmovdqu32 zmmword ptr [r8 + 64]{k2}, zmm0              // out_0_1
   vcvtdq2ps zmm0, zmm2                                   // real
   vmulps zmm1, zmm6, dword ptr [r11 + 0]{1to16}          // scale
   vfmadd231ps zmm12, zmm0, zmm1                          // out
   vmaxps zmm0, zmm8, zmm12                               // out
   vminps zmm0, zmm9, zmm0                                // out_0_2
-  mov r8, qword ptr [rsp + 8]                            // dst_tile
+  mov r8, qword ptr [rsp + 16]                           // dst_tile
   vmovdqu32 zmmword ptr [r8 + 128]{k3}, zmm0             // out_0_2
   vcvtdq2ps zmm0, zmm3                                   // real
   vmulps zmm1, zmm7, dword ptr [r11 + 0]{1to16}          // scale
   vfmadd231ps zmm13, zmm0, zmm1                          // out
   vmaxps zmm0, zmm8, zmm13                               // out
   vminps zmm0, zmm9, zmm0                                // out_0_3
-  mov r8, qword ptr [rsp + 8]                            // dst_tile
+  mov r8, qword ptr [rsp + 16]                           // dst_tile
   vmovdqu32 zmmword ptr [r8 + 192]{k4}, zmm0             // out_0_3
 L(if_done):
   mov r8, qword ptr [rdi + 8*13]                         // dst_stride
@@ -443,7 +453,7 @@ L(if_done):
   cmp r10, r11
   cmovb r10, r11
   sub r10, r11
-  mov r11, qword ptr [rsp + 8]                           // dst_tile
+  mov r11, qword ptr [rsp + 16]                          // dst_tile
   lea r8, [r11 + r8]
   mov r11, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r9, [r9 + r11]
@@ -454,7 +464,7 @@ L(m_done):
   cmp rsi, rcx
   cmovb rsi, rcx
   sub rsi, rcx
-  mov rcx, qword ptr [rsp + 16]                          // column_bytes
+  mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 256]
   mov r8, qword ptr [rdi + 8*11]                         // rhs_stride
   mov r9, 2

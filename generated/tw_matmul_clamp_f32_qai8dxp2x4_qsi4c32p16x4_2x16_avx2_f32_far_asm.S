@@ -161,10 +161,14 @@ L(m):
   lea r10, [r10 + 31]
   and r10, -32                                           // k_padded
   mov rbx, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbp, 1
+  mov r12, qword ptr [rsp + 24]                          // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   lea rbx, [r9 + rbx]
-  mov rbp, qword ptr [rsp + 24]                          // m_left
-  cmp rbp, 1                                             // dst_1
-  cmovbe rbx, r9
+  test r12, r12                                          // dst_1
+  cmovz rbx, r9
   prefetchw byte ptr [r9 + 0]                            // dst_tile
   prefetchw byte ptr [rbx + 0]                           // dst_1
   mov rbx, 252645135
@@ -329,14 +333,16 @@ L(k_done):
   mov qword ptr [rsp + 0], r11                           // ahead, kept in the frame
   mov r11, r10                                           // k_padded
   shr r11, 5
-  imul r11, r11, 320
+  mov rbx, 320
+  imul r11, rbx
   mov rbx, qword ptr [rsp + 16]                          // rhs_panel
   lea r11, [rbx + r11]                                   // field
   vmovdqu ymm0, ymmword ptr [r11 + 0]                    // colsum_0
   vmovdqu ymm1, ymmword ptr [r11 + 32]                   // colsum_1
   mov r11, r10                                           // k_padded
   shr r11, 5
-  imul r11, r11, 72
+  mov rbx, 72
+  imul r11, rbx
   mov rbx, qword ptr [rsp + 8]                           // lhs_panel
   lea r11, [rbx + r11]                                   // field
   vpbroadcastd ymm6, dword ptr [r11 + 0]                 // zero_0
@@ -352,18 +358,24 @@ L(k_done):
   vpbroadcastd ymm1, dword ptr [r11 + 4]                 // max
   mov r11, r10                                           // k_padded
   shr r11, 5
-  imul r11, r11, 72
+  mov rbx, 72
+  imul r11, rbx
   lea r11, [r11 + 8]
   mov rbx, qword ptr [rsp + 8]                           // lhs_panel
   lea r11, [rbx + r11]                                   // field
   mov rbx, 16
   mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r12, 1
+  mov r13, qword ptr [rsp + 24]                          // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
   lea rbp, [r9 + rbp]
-  mov r12, qword ptr [rsp + 24]                          // m_left
-  cmp r12, 1                                             // dst_1
-  cmovbe rbp, r9
+  test r13, r13                                          // dst_1
+  cmovz rbp, r9
   shr r10, 5
-  imul r10, r10, 320
+  mov r12, 320
+  imul r10, r12
   lea r10, [r10 + 64]
   mov r12, qword ptr [rsp + 16]                          // rhs_panel
   lea r10, [r12 + r10]                                   // field

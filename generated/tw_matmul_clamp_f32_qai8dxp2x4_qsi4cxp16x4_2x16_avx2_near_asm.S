@@ -124,14 +124,21 @@ L(m):
   lea r9, [r9 + 31]
   and r9, -32                                            // k_padded
   mov r11, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbx, 1
+  mov rbp, r10                                           // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
   lea r11, [r8 + r11]
-  cmp r10, 1                                             // dst_1
-  cmovbe r11, r8
+  test rbp, rbp                                          // dst_1
+  cmovz r11, r8
   prefetchw byte ptr [r8 + 0]                            // dst_tile
   prefetchw byte ptr [r11 + 0]                           // dst_1
-  imul r11, r9, 2
-  mov rbx, qword ptr [rsp + 0]                           // lhs_panel
-  lea r11, [rbx + r11]                                   // field
+  mov r11, 2
+  mov rbx, r9                                            // k_padded
+  imul rbx, r11
+  mov r11, qword ptr [rsp + 0]                           // lhs_panel
+  lea r11, [r11 + rbx]                                   // field
   mov rbx, 252645135
   vmovd xmm0, ebx                                        // mask
   vpbroadcastd ymm0, xmm0
@@ -277,13 +284,17 @@ L(k):
   sub r11, 1                                             // next k
   ja L(k)
 L(k_done):
-  imul r11, r9, 8
-  mov rbx, qword ptr [rsp + 8]                           // rhs_panel
-  lea r11, [rbx + r11]                                   // field
+  mov r11, 8
+  mov rbx, r9                                            // k_padded
+  imul rbx, r11
+  mov r11, qword ptr [rsp + 8]                           // rhs_panel
+  lea r11, [r11 + rbx]                                   // field
   vmovdqu ymm0, ymmword ptr [r11 + 0]                    // colsum_0
   vmovdqu ymm1, ymmword ptr [r11 + 32]                   // colsum_1
-  imul r11, r9, 2
-  lea r11, [r11 + 8]
+  mov r11, 2
+  mov rbx, r9                                            // k_padded
+  imul rbx, r11
+  lea r11, [rbx + 8]
   mov rbx, qword ptr [rsp + 0]                           // lhs_panel
   lea r11, [rbx + r11]                                   // field
   vpbroadcastd ymm6, dword ptr [r11 + 0]                 // zero_0
@@ -296,8 +307,10 @@ L(k_done):
   vpaddd ymm0, ymm4, ymm0                                // sum
   vpmulld ymm1, ymm1, ymm6                               // product
   vpaddd ymm1, ymm5, ymm1                                // sum
-  imul r11, r9, 8
-  lea r11, [r11 + 64]
+  mov r11, 8
+  mov rbx, r9                                            // k_padded
+  imul rbx, r11
+  lea r11, [rbx + 64]
   mov rbx, qword ptr [rsp + 8]                           // rhs_panel
   lea r11, [rbx + r11]                                   // field
   vmovdqu ymm4, ymmword ptr [r11 + 0]                    // scale_0
@@ -305,16 +318,24 @@ L(k_done):
   lea r11, [rdi + 8*15]                                  // clamp
   vpbroadcastd ymm6, dword ptr [r11 + 0]                 // min
   vpbroadcastd ymm7, dword ptr [r11 + 4]                 // max
-  imul r11, r9, 2
-  lea r11, [r11 + 16]
+  mov r11, 2
+  mov rbx, r9                                            // k_padded
+  imul rbx, r11
+  lea r11, [rbx + 16]
   mov rbx, qword ptr [rsp + 0]                           // lhs_panel
   lea r11, [rbx + r11]                                   // field
   mov rbx, 16
   mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r12, 1
+  mov r13, r10                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
   lea rbp, [r8 + rbp]
-  cmp r10, 1                                             // dst_1
-  cmovbe rbp, r8
-  imul r9, r9, 8
+  test r13, r13                                          // dst_1
+  cmovz rbp, r8
+  mov r12, 8
+  imul r9, r12
   lea r9, [r9 + 128]
   mov r12, qword ptr [rsp + 8]                           // rhs_panel
   lea r9, [r12 + r9]                                     // field

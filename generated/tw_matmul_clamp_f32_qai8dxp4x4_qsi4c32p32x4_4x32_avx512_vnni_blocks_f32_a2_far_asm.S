@@ -14,9 +14,9 @@
 //
 // Registers in loop k:
 //  rax block_left  rcx n_left  rdx lhs_panel  rsi ahead_step  rdi args  r8 ahead_step  r9 rhs_panel
-//  r10 m_left  r11 dst_tile  rbx lhs_panel  rbp ahead  r12 k_padded  r13 blocks  r14 rhs_panel
-//  r15 k_left  zmm0 mask  zmm1 f_0  zmm2 f_1  zmm3 f_2  zmm4 f_3  zmm5 f_4  zmm6 f_5  zmm7 f_6
-//  zmm8 f_7  zmm9 acc0_0_0 ...  zmm10 acc0_0_1 ...  zmm11 acc0_1_0 ...  zmm12 acc0_1_1 ...
+//  r10 m_left  r11 lhs_panel  rbx ahead  rbp k_padded  r12 blocks  r13 rhs_panel  r14 k_left
+//  zmm0 mask  zmm1 f_0  zmm2 f_1  zmm3 f_2  zmm4 f_3  zmm5 f_4  zmm6 f_5  zmm7 f_6  zmm8 f_7
+//  zmm9 acc0_0_0 ...  zmm10 acc0_0_1 ...  zmm11 acc0_1_0 ...  zmm12 acc0_1_1 ...
 //  zmm13 acc0_2_0 ...  zmm14 acc0_2_1 ...  zmm15 acc0_3_0 ...  zmm16 acc0_3_1 ...
 //  zmm17 acc1_0_0 ...  zmm18 acc1_0_1 ...  zmm19 acc1_1_0 ...  zmm20 acc1_1_1 ...
 //  zmm21 acc1_2_0 ...  zmm22 acc1_2_1 ...  zmm23 acc1_3_0 ...  zmm24 acc1_3_1 ...  zmm25 raw_0 ...
@@ -52,58 +52,58 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_a
   endbr64
   sub rsp, 88
   .cfi_def_cfa_offset 96
-  mov qword ptr [rsp + 32], rbx
-  .cfi_offset rbx, -64
-  mov qword ptr [rsp + 40], rbp
-  .cfi_offset rbp, -56
-  mov qword ptr [rsp + 48], r12
-  .cfi_offset r12, -48
-  mov qword ptr [rsp + 56], r13
-  .cfi_offset r13, -40
-  mov qword ptr [rsp + 64], r14
-  .cfi_offset r14, -32
-  mov qword ptr [rsp + 72], r15
-  .cfi_offset r15, -24
+  mov qword ptr [rsp + 40], rbx
+  .cfi_offset rbx, -56
+  mov qword ptr [rsp + 48], rbp
+  .cfi_offset rbp, -48
+  mov qword ptr [rsp + 56], r12
+  .cfi_offset r12, -40
+  mov qword ptr [rsp + 64], r13
+  .cfi_offset r13, -32
+  mov qword ptr [rsp + 72], r14
+  .cfi_offset r14, -24
+  mov qword ptr [rsp + 80], r15
+  .cfi_offset r15, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm
-  sub rsp, 264
-  .seh_stackalloc 264
-  mov qword ptr [rsp + 32], rsi
-  .seh_savereg rsi, 32
-  mov qword ptr [rsp + 40], rdi
-  .seh_savereg rdi, 40
-  mov qword ptr [rsp + 48], rbx
-  .seh_savereg rbx, 48
-  mov qword ptr [rsp + 56], rbp
-  .seh_savereg rbp, 56
-  mov qword ptr [rsp + 64], r12
-  .seh_savereg r12, 64
-  mov qword ptr [rsp + 72], r13
-  .seh_savereg r13, 72
-  mov qword ptr [rsp + 80], r14
-  .seh_savereg r14, 80
-  mov qword ptr [rsp + 88], r15
-  .seh_savereg r15, 88
-  vmovaps xmmword ptr [rsp + 96], xmm6
-  .seh_savexmm xmm6, 96
-  vmovaps xmmword ptr [rsp + 112], xmm7
-  .seh_savexmm xmm7, 112
-  vmovaps xmmword ptr [rsp + 128], xmm8
-  .seh_savexmm xmm8, 128
-  vmovaps xmmword ptr [rsp + 144], xmm9
-  .seh_savexmm xmm9, 144
-  vmovaps xmmword ptr [rsp + 160], xmm10
-  .seh_savexmm xmm10, 160
-  vmovaps xmmword ptr [rsp + 176], xmm11
-  .seh_savexmm xmm11, 176
-  vmovaps xmmword ptr [rsp + 192], xmm12
-  .seh_savexmm xmm12, 192
-  vmovaps xmmword ptr [rsp + 208], xmm13
-  .seh_savexmm xmm13, 208
-  vmovaps xmmword ptr [rsp + 224], xmm14
-  .seh_savexmm xmm14, 224
-  vmovaps xmmword ptr [rsp + 240], xmm15
-  .seh_savexmm xmm15, 240
+  sub rsp, 280
+  .seh_stackalloc 280
+  mov qword ptr [rsp + 40], rsi
+  .seh_savereg rsi, 40
+  mov qword ptr [rsp + 48], rdi
+  .seh_savereg rdi, 48
+  mov qword ptr [rsp + 56], rbx
+  .seh_savereg rbx, 56
+  mov qword ptr [rsp + 64], rbp
+  .seh_savereg rbp, 64
+  mov qword ptr [rsp + 72], r12
+  .seh_savereg r12, 72
+  mov qword ptr [rsp + 80], r13
+  .seh_savereg r13, 80
+  mov qword ptr [rsp + 88], r14
+  .seh_savereg r14, 88
+  mov qword ptr [rsp + 96], r15
+  .seh_savereg r15, 96
+  vmovaps xmmword ptr [rsp + 112], xmm6
+  .seh_savexmm xmm6, 112
+  vmovaps xmmword ptr [rsp + 128], xmm7
+  .seh_savexmm xmm7, 128
+  vmovaps xmmword ptr [rsp + 144], xmm8
+  .seh_savexmm xmm8, 144
+  vmovaps xmmword ptr [rsp + 160], xmm9
+  .seh_savexmm xmm9, 160
+  vmovaps xmmword ptr [rsp + 176], xmm10
+  .seh_savexmm xmm10, 176
+  vmovaps xmmword ptr [rsp + 192], xmm11
+  .seh_savexmm xmm11, 192
+  vmovaps xmmword ptr [rsp + 208], xmm12
+  .seh_savexmm xmm12, 208
+  vmovaps xmmword ptr [rsp + 224], xmm13
+  .seh_savexmm xmm13, 224
+  vmovaps xmmword ptr [rsp + 240], xmm14
+  .seh_savexmm xmm14, 240
+  vmovaps xmmword ptr [rsp + 256], xmm15
+  .seh_savexmm xmm15, 256
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -180,49 +180,66 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_a
   test rcx, rcx
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 16], rax                          // column_bytes, kept in the frame
-  mov qword ptr [rsp + 8], rdx                           // n_left, kept in the frame
+  mov qword ptr [rsp + 8], rax                           // column_bytes, kept in the frame
+  mov qword ptr [rsp + 0], rdx                           // n_left, kept in the frame
   mov r10, qword ptr [rdi + 8*1]                         // m_left
   mov rax, qword ptr [rdi + 8*12]                        // dst
-  mov rdx, qword ptr [rsp + 16]                          // column_bytes
-  lea r11, [rax + rdx]                                   // dst_tile
-  mov rbx, qword ptr [rdi + 8*5]                         // lhs_panel
-  mov rax, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  lea rbp, [r9 + rax]                                    // ahead
-  mov rax, r10                                           // m_left
+  mov rdx, qword ptr [rsp + 8]                           // column_bytes
+  lea rax, [rax + rdx]                                   // dst_tile
+  mov r11, qword ptr [rdi + 8*5]                         // lhs_panel
+  mov rdx, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  lea rbx, [r9 + rdx]                                    // ahead
+  mov rdx, r10                                           // m_left
   test r10, r10
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 24], rax                          // m_left, kept in the frame
+  mov qword ptr [rsp + 32], rax                          // dst_tile, kept in the frame
+  mov qword ptr [rsp + 24], rdx                          // m_left, kept in the frame
+  mov rax, 1
+  mov rdx, qword ptr [rsp + 24]                          // m_left
+  cmp rdx, rax
+  cmovb rdx, rax
+  sub rdx, rax
   mov rax, qword ptr [rdi + 8*13]                        // dst_stride
-  lea rdx, [r11 + rax]
+  mov rbp, qword ptr [rsp + 32]                          // dst_tile
+  lea rbp, [rbp + rax]
+  mov r12, qword ptr [rsp + 32]                          // dst_tile
+  test rdx, rdx                                          // dst_1
+  cmovz rbp, r12
+  mov rdx, 2
   mov r12, qword ptr [rsp + 24]                          // m_left
-  cmp r12, 1                                             // dst_1
-  cmovbe rdx, r11
-  lea r12, [rdx + rax]
+  cmp r12, rdx
+  cmovb r12, rdx
+  sub r12, rdx
+  lea rdx, [rbp + rax]
+  test r12, r12                                          // dst_2
+  cmovz rdx, rbp
+  mov r12, 3
   mov r13, qword ptr [rsp + 24]                          // m_left
-  cmp r13, 2                                             // dst_2
-  cmovbe r12, rdx
-  lea rax, [r12 + rax]
-  mov r13, qword ptr [rsp + 24]                          // m_left
-  cmp r13, 3                                             // dst_3
-  cmovbe rax, r12
-  prefetchw byte ptr [rdx + 0]                           // dst_1
-  prefetchw byte ptr [rdx + 64]                          // dst_1
-  prefetchw byte ptr [r12 + 0]                           // dst_2
-  prefetchw byte ptr [r12 + 64]                          // dst_2
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea rax, [rdx + rax]
+  test r13, r13                                          // dst_3
+  cmovz rax, rdx
+  prefetchw byte ptr [rbp + 0]                           // dst_1
+  prefetchw byte ptr [rbp + 64]                          // dst_1
+  prefetchw byte ptr [rdx + 0]                           // dst_2
+  prefetchw byte ptr [rdx + 64]                          // dst_2
   prefetchw byte ptr [rax + 0]                           // dst_3
   prefetchw byte ptr [rax + 64]                          // dst_3
   mov rax, qword ptr [rdi + 8*3]                         // k
-  lea r12, [rax + 31]
-  and r12, -32                                           // k_padded
-  mov r13, qword ptr [rdi + 8*4]                         // block
-  mov rax, r12                                           // blocks
+  lea rbp, [rax + 31]
+  and rbp, -32                                           // k_padded
+  mov r12, qword ptr [rdi + 8*4]                         // block
+  mov rax, rbp                                           // blocks
   xor edx, edx
-  div r13
-  mov r13, rax
-  prefetchw byte ptr [r11 + 0]                           // dst_tile
-  prefetchw byte ptr [r11 + 64]                          // dst_tile
+  div r12
+  mov r12, rax
+  mov rax, qword ptr [rsp + 32]                          // dst_tile
+  prefetchw byte ptr [rax + 0]                           // dst_tile
+  mov rax, qword ptr [rsp + 32]                          // dst_tile
+  prefetchw byte ptr [rax + 64]                          // dst_tile
   mov rax, 252645135
   vpbroadcastd zmm0, eax                                 // mask
   vpxord zmm1, zmm1, zmm1                                // f_0
@@ -233,23 +250,24 @@ L(m):
   vpxord zmm6, zmm6, zmm6                                // f_5
   vpxord zmm7, zmm7, zmm7                                // f_6
   vpxord zmm8, zmm8, zmm8                                // f_7
-  mov rax, r13                                           // blocks
-  mov rdx, rbx                                           // lhs_panel
-  mov r14, r9                                            // rhs_panel
+  mov rax, r12                                           // blocks
+  mov rdx, r11                                           // lhs_panel
+  mov r13, r9                                            // rhs_panel
   test rax, rax
   jz L(block_done)
 L(block):
-  mov r15, qword ptr [rdi + 8*4]                         // block
-  imul r15, r15, 4
-  lea r15, [rdx + r15]                                   // end
-  vpbroadcastd zmm9, dword ptr [r15 + 0]                 // acc0_0_0
-  vpbroadcastd zmm10, dword ptr [r15 + 0]                // acc0_0_1
-  vpbroadcastd zmm11, dword ptr [r15 + 4]                // acc0_1_0
-  vpbroadcastd zmm12, dword ptr [r15 + 4]                // acc0_1_1
-  vpbroadcastd zmm13, dword ptr [r15 + 8]                // acc0_2_0
-  vpbroadcastd zmm14, dword ptr [r15 + 8]                // acc0_2_1
-  vpbroadcastd zmm15, dword ptr [r15 + 12]               // acc0_3_0
-  vpbroadcastd zmm16, dword ptr [r15 + 12]               // acc0_3_1
+  mov r14, qword ptr [rdi + 8*4]                         // block
+  mov r15, 4
+  imul r14, r15
+  lea r14, [rdx + r14]                                   // end
+  vpbroadcastd zmm9, dword ptr [r14 + 0]                 // acc0_0_0
+  vpbroadcastd zmm10, dword ptr [r14 + 0]                // acc0_0_1
+  vpbroadcastd zmm11, dword ptr [r14 + 4]                // acc0_1_0
+  vpbroadcastd zmm12, dword ptr [r14 + 4]                // acc0_1_1
+  vpbroadcastd zmm13, dword ptr [r14 + 8]                // acc0_2_0
+  vpbroadcastd zmm14, dword ptr [r14 + 8]                // acc0_2_1
+  vpbroadcastd zmm15, dword ptr [r14 + 12]               // acc0_3_0
+  vpbroadcastd zmm16, dword ptr [r14 + 12]               // acc0_3_1
   vpxord zmm17, zmm17, zmm17                             // acc1_0_0
   vpxord zmm18, zmm18, zmm18                             // acc1_0_1
   vpxord zmm19, zmm19, zmm19                             // acc1_1_0
@@ -258,19 +276,19 @@ L(block):
   vpxord zmm22, zmm22, zmm22                             // acc1_2_1
   vpxord zmm23, zmm23, zmm23                             // acc1_3_0
   vpxord zmm24, zmm24, zmm24                             // acc1_3_1
-  mov r15, qword ptr [rdi + 8*4]                         // block
-  shr r15, 6                                             // steps
-  test r15, r15
+  mov r14, qword ptr [rdi + 8*4]                         // block
+  shr r14, 6                                             // steps
+  test r14, r14
   jz L(k_done)
   .balign 64
 L(k):
-  prefetcht1 byte ptr [rbp + 0]                          // ahead
-  prefetcht1 byte ptr [rbp + 64]                         // ahead
-  vmovdqu64 zmm25, zmmword ptr [r14 + 0]                 // raw_0
+  prefetcht1 byte ptr [rbx + 0]                          // ahead
+  prefetcht1 byte ptr [rbx + 64]                         // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 0]                 // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r14 + 64]                // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 64]                // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -298,13 +316,13 @@ L(k):
   vpbroadcastd zmm26, dword ptr [rdx + 76]               // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  prefetcht1 byte ptr [rbp + 128]                        // ahead
-  prefetcht1 byte ptr [rbp + 192]                        // ahead
-  vmovdqu64 zmm25, zmmword ptr [r14 + 128]               // raw_0
+  prefetcht1 byte ptr [rbx + 128]                        // ahead
+  prefetcht1 byte ptr [rbx + 192]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 128]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r14 + 192]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 192]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -332,13 +350,13 @@ L(k):
   vpbroadcastd zmm26, dword ptr [rdx + 92]               // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  prefetcht1 byte ptr [rbp + 256]                        // ahead
-  prefetcht1 byte ptr [rbp + 320]                        // ahead
-  vmovdqu64 zmm25, zmmword ptr [r14 + 256]               // raw_0
+  prefetcht1 byte ptr [rbx + 256]                        // ahead
+  prefetcht1 byte ptr [rbx + 320]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 256]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r14 + 320]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 320]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -366,13 +384,13 @@ L(k):
   vpbroadcastd zmm26, dword ptr [rdx + 108]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  prefetcht1 byte ptr [rbp + 384]                        // ahead
-  prefetcht1 byte ptr [rbp + 448]                        // ahead
-  vmovdqu64 zmm25, zmmword ptr [r14 + 384]               // raw_0
+  prefetcht1 byte ptr [rbx + 384]                        // ahead
+  prefetcht1 byte ptr [rbx + 448]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 384]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r14 + 448]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 448]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -400,13 +418,13 @@ L(k):
   vpbroadcastd zmm26, dword ptr [rdx + 124]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  prefetcht1 byte ptr [rbp + 512]                        // ahead
-  prefetcht1 byte ptr [rbp + 576]                        // ahead
-  vmovdqu64 zmm25, zmmword ptr [r14 + 512]               // raw_0
+  prefetcht1 byte ptr [rbx + 512]                        // ahead
+  prefetcht1 byte ptr [rbx + 576]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 512]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r14 + 576]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 576]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -434,13 +452,13 @@ L(k):
   vpbroadcastd zmm26, dword ptr [rdx + 204]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  prefetcht1 byte ptr [rbp + 640]                        // ahead
-  prefetcht1 byte ptr [rbp + 704]                        // ahead
-  vmovdqu64 zmm25, zmmword ptr [r14 + 640]               // raw_0
+  prefetcht1 byte ptr [rbx + 640]                        // ahead
+  prefetcht1 byte ptr [rbx + 704]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 640]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r14 + 704]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 704]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -468,13 +486,13 @@ L(k):
   vpbroadcastd zmm26, dword ptr [rdx + 220]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  prefetcht1 byte ptr [rbp + 768]                        // ahead
-  prefetcht1 byte ptr [rbp + 832]                        // ahead
-  vmovdqu64 zmm25, zmmword ptr [r14 + 768]               // raw_0
+  prefetcht1 byte ptr [rbx + 768]                        // ahead
+  prefetcht1 byte ptr [rbx + 832]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 768]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r14 + 832]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 832]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -502,13 +520,13 @@ L(k):
   vpbroadcastd zmm26, dword ptr [rdx + 236]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  prefetcht1 byte ptr [rbp + 896]                        // ahead
-  prefetcht1 byte ptr [rbp + 960]                        // ahead
-  vmovdqu64 zmm25, zmmword ptr [r14 + 896]               // raw_0
+  prefetcht1 byte ptr [rbx + 896]                        // ahead
+  prefetcht1 byte ptr [rbx + 960]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 896]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r14 + 960]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 960]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -537,13 +555,13 @@ L(k):
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
   lea rdx, [rdx + 256]
-  lea r14, [r14 + 1024]
-  lea rbp, [rbp + rsi]                                   // ahead
-  sub r15, 1                                             // next k
+  lea r13, [r13 + 1024]
+  lea rbx, [rbx + rsi]                                   // ahead
+  sub r14, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu64 zmm25, zmmword ptr [r14 + 0]                 // scale_0
-  vmovdqu64 zmm26, zmmword ptr [r14 + 64]                // scale_1
+  vmovdqu64 zmm25, zmmword ptr [r13 + 0]                 // scale_0
+  vmovdqu64 zmm26, zmmword ptr [r13 + 64]                // scale_1
   vpaddd zmm9, zmm9, zmm17                               // sum_0
   vpaddd zmm10, zmm10, zmm18                             // sum_1
   vpaddd zmm11, zmm11, zmm19                             // sum_2
@@ -568,23 +586,31 @@ L(k_done):
   vfmadd231ps zmm6, zmm14, zmm26                         // f_5
   vfmadd231ps zmm7, zmm15, zmm25                         // f_6
   vfmadd231ps zmm8, zmm16, zmm26                         // f_7
-  lea rbp, [rbp + r8]                                    // ahead
+  lea rbx, [rbx + r8]                                    // ahead
   lea rdx, [rdx + 16]
-  lea r14, [r14 + 128]
+  lea r13, [r13 + 128]
   sub rax, 1                                             // next block
   ja L(block)
 L(block_done):
-  mov qword ptr [rsp + 0], rbp                           // ahead, kept in the frame
-  imul rax, r12, 16
-  imul rdx, r13, 128
-  lea rax, [rax + rdx]
-  imul rdx, r12, 4
-  imul rbp, r13, 16
-  lea rdx, [rdx + rbp]
+  mov qword ptr [rsp + 16], rbx                          // ahead, kept in the frame
+  mov rax, 16
+  mov rdx, rbp                                           // k_padded
+  imul rdx, rax
+  mov rax, 128
+  mov rbx, r12                                           // blocks
+  imul rbx, rax
+  lea rax, [rdx + rbx]
+  mov rdx, 4
+  mov rbx, rbp                                           // k_padded
+  imul rbx, rdx
+  mov rdx, 16
+  mov r13, r12                                           // blocks
+  imul r13, rdx
+  lea rdx, [rbx + r13]
   lea rax, [r9 + rax]                                    // field
   vmovdqu64 zmm0, zmmword ptr [rax + 0]                  // colsum_0
   vmovdqu64 zmm9, zmmword ptr [rax + 64]                 // colsum_1
-  lea rax, [rbx + rdx]                                   // field
+  lea rax, [r11 + rdx]                                   // field
   vpbroadcastd zmm10, dword ptr [rax + 0]                // zero_0
   vcvtdq2ps zmm10, zmm10                                 // zero
   vfmadd231ps zmm1, zmm0, zmm10                          // f_0_0
@@ -601,43 +627,63 @@ L(block_done):
   vcvtdq2ps zmm10, zmm10                                 // zero
   vfmadd231ps zmm7, zmm0, zmm10                          // f_3_0
   vfmadd231ps zmm8, zmm9, zmm10                          // f_3_1
-  imul rax, r12, 4
-  imul rdx, r13, 16
-  lea rax, [rax + rdx]
+  mov rax, 4
+  mov rdx, rbp                                           // k_padded
+  imul rdx, rax
+  mov rax, 16
+  mov rbx, r12                                           // blocks
+  imul rbx, rax
+  lea rax, [rdx + rbx]
+  mov rdx, 1
+  mov rbx, qword ptr [rsp + 24]                          // m_left
+  cmp rbx, rdx
+  cmovb rbx, rdx
+  sub rbx, rdx
   mov rdx, qword ptr [rdi + 8*13]                        // dst_stride
-  lea rbp, [r11 + rdx]
+  mov r13, qword ptr [rsp + 32]                          // dst_tile
+  lea r13, [r13 + rdx]
+  mov r14, qword ptr [rsp + 32]                          // dst_tile
+  test rbx, rbx                                          // dst_1
+  cmovz r13, r14
+  mov rbx, 2
   mov r14, qword ptr [rsp + 24]                          // m_left
-  cmp r14, 1                                             // dst_1
-  cmovbe rbp, r11
-  lea r14, [rbp + rdx]
+  cmp r14, rbx
+  cmovb r14, rbx
+  sub r14, rbx
+  lea rbx, [r13 + rdx]
+  test r14, r14                                          // dst_2
+  cmovz rbx, r13
+  mov r14, 3
   mov r15, qword ptr [rsp + 24]                          // m_left
-  cmp r15, 2                                             // dst_2
-  cmovbe r14, rbp
-  lea rdx, [r14 + rdx]
-  mov r15, qword ptr [rsp + 24]                          // m_left
-  cmp r15, 3                                             // dst_3
-  cmovbe rdx, r14
-  imul r12, r12, 16
-  imul r13, r13, 128
-  lea r12, [r12 + r13]
-  lea r13, [rdi + 8*15]                                  // clamp
-  vpbroadcastd zmm0, dword ptr [r13 + 0]                 // min
-  vpbroadcastd zmm9, dword ptr [r13 + 4]                 // max
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea rdx, [rbx + rdx]
+  test r15, r15                                          // dst_3
+  cmovz rdx, rbx
+  mov r14, 16
+  imul rbp, r14
+  mov r14, 128
+  imul r12, r14
+  lea rbp, [rbp + r12]
+  lea r12, [rdi + 8*15]                                  // clamp
+  vpbroadcastd zmm0, dword ptr [r12 + 0]                 // min
+  vpbroadcastd zmm9, dword ptr [r12 + 4]                 // max
   lea rax, [rax + 16]
-  lea rax, [rbx + rax]                                   // field
-  lea r12, [r12 + 128]
-  lea r12, [r9 + r12]                                    // field
-  mov r13, 32
-  mov r15, qword ptr [rsp + 8]                           // n_left
-  cmp r15, r13                                           // unless n_left at_least 
+  lea rax, [r11 + rax]                                   // field
+  lea rbp, [rbp + 128]
+  lea rbp, [r9 + rbp]                                    // field
+  mov r12, 32
+  mov r14, qword ptr [rsp + 0]                           // n_left
+  cmp r14, r12                                           // unless n_left at_least 
   jb L(if_else)
-  mov r13, qword ptr [rdi + 8*14]                        // bias
-  mov r15, qword ptr [rsp + 16]                          // column_bytes
-  lea r15, [r13 + r15]
-  test r13, r13                                          // bias
-  cmovz r15, r12
-  vmovdqu64 zmm10, zmmword ptr [r15 + 0]                 // bias
-  vmovdqu64 zmm11, zmmword ptr [r15 + 64]                // bias
+  mov r12, qword ptr [rdi + 8*14]                        // bias
+  mov r14, qword ptr [rsp + 8]                           // column_bytes
+  lea r14, [r12 + r14]
+  test r12, r12                                          // bias
+  cmovz r14, rbp
+  vmovdqu64 zmm10, zmmword ptr [r14 + 0]                 // bias
+  vmovdqu64 zmm11, zmmword ptr [r14 + 64]                // bias
   vmovdqa64 zmm12, zmm10                                 // bias
   vfmadd231ps zmm12, zmm7, dword ptr [rax + 12]{1to16}   // out
   vmaxps zmm7, zmm0, zmm12                               // out
@@ -652,57 +698,59 @@ L(block_done):
   vfmadd231ps zmm7, zmm5, dword ptr [rax + 8]{1to16}     // out
   vmaxps zmm5, zmm0, zmm7                                // out
   vminps zmm5, zmm9, zmm5                                // out_2_0
-  vmovdqu64 zmmword ptr [r14 + 0], zmm5                  // out_2_0
+  vmovdqu64 zmmword ptr [rbx + 0], zmm5                  // out_2_0
   vmovdqa64 zmm5, zmm11                                  // bias
   vfmadd231ps zmm5, zmm6, dword ptr [rax + 8]{1to16}     // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm9, zmm5                                // out_2_1
-  vmovdqu64 zmmword ptr [r14 + 64], zmm5                 // out_2_1
+  vmovdqu64 zmmword ptr [rbx + 64], zmm5                 // out_2_1
   vmovdqa64 zmm5, zmm10                                  // bias
   vfmadd231ps zmm5, zmm3, dword ptr [rax + 4]{1to16}     // out
   vmaxps zmm3, zmm0, zmm5                                // out
   vminps zmm3, zmm9, zmm3                                // out_1_0
-  vmovdqu64 zmmword ptr [rbp + 0], zmm3                  // out_1_0
+  vmovdqu64 zmmword ptr [r13 + 0], zmm3                  // out_1_0
   vmovdqa64 zmm3, zmm11                                  // bias
   vfmadd231ps zmm3, zmm4, dword ptr [rax + 4]{1to16}     // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm9, zmm3                                // out_1_1
-  vmovdqu64 zmmword ptr [rbp + 64], zmm3                 // out_1_1
+  vmovdqu64 zmmword ptr [r13 + 64], zmm3                 // out_1_1
   vfmadd231ps zmm10, zmm1, dword ptr [rax + 0]{1to16}    // out
   vmaxps zmm1, zmm0, zmm10                               // out
   vminps zmm1, zmm9, zmm1                                // out_0_0
-  vmovdqu64 zmmword ptr [r11 + 0], zmm1                  // out_0_0
+  mov rdx, qword ptr [rsp + 32]                          // dst_tile
+  vmovdqu64 zmmword ptr [rdx + 0], zmm1                  // out_0_0
   vfmadd231ps zmm11, zmm2, dword ptr [rax + 0]{1to16}    // out
   vmaxps zmm0, zmm0, zmm11                               // out
   vminps zmm0, zmm9, zmm0                                // out_0_1
-  vmovdqu64 zmmword ptr [r11 + 64], zmm0                 // out_0_1
+  mov rax, qword ptr [rsp + 32]                          // dst_tile
+  vmovdqu64 zmmword ptr [rax + 64], zmm0                 // out_0_1
   jmp L(if_done)
 L(if_else):
-  mov r13, 16
-  mov r15, qword ptr [rsp + 8]                           // n_left
-  cmp r15, r13
-  cmova r15, r13
-  mov r13, -1
-  bzhi r13, r13, r15
-  kmovw k1, r13d                                         // columns
-  mov r13, 16
-  mov r15, qword ptr [rsp + 8]                           // n_left
-  cmp r15, r13
-  cmovb r15, r13
-  sub r15, r13
-  mov r13, 16
-  cmp r15, r13
-  cmova r15, r13
-  mov r13, -1
-  bzhi r13, r13, r15
-  kmovw k2, r13d                                         // columns
-  mov r13, qword ptr [rdi + 8*14]                        // bias
-  mov r15, qword ptr [rsp + 16]                          // column_bytes
-  lea r15, [r13 + r15]
-  test r13, r13                                          // bias
-  cmovz r15, r12
-  vmovdqu32 zmm10{k1}{z}, zmmword ptr [r15 + 0]          // bias
-  vmovdqu32 zmm11{k2}{z}, zmmword ptr [r15 + 64]         // bias
+  mov r12, 16
+  mov r14, qword ptr [rsp + 0]                           // n_left
+  cmp r14, r12
+  cmova r14, r12
+  mov r12, -1
+  bzhi r12, r12, r14
+  kmovw k1, r12d                                         // columns
+  mov r12, 16
+  mov r14, qword ptr [rsp + 0]                           // n_left
+  cmp r14, r12
+  cmovb r14, r12
+  sub r14, r12
+  mov r12, 16
+  cmp r14, r12
+  cmova r14, r12
+  mov r12, -1
+  bzhi r12, r12, r14
+  kmovw k2, r12d                                         // columns
+  mov r12, qword ptr [rdi + 8*14]                        // bias
+  mov r14, qword ptr [rsp + 8]                           // column_bytes
+  lea r14, [r12 + r14]
+  test r12, r12                                          // bias
+  cmovz r14, rbp
+  vmovdqu32 zmm10{k1}{z}, zmmword ptr [r14 + 0]          // bias
+  vmovdqu32 zmm11{k2}{z}, zmmword ptr [r14 + 64]         // bias
   vmovdqa64 zmm12, zmm10                                 // bias
   vfmadd231ps zmm12, zmm7, dword ptr [rax + 12]{1to16}   // out
   vmaxps zmm7, zmm0, zmm12                               // out
@@ -717,52 +765,55 @@ L(if_else):
   vfmadd231ps zmm7, zmm5, dword ptr [rax + 8]{1to16}     // out
   vmaxps zmm5, zmm0, zmm7                                // out
   vminps zmm5, zmm9, zmm5                                // out_2_0
-  vmovdqu32 zmmword ptr [r14 + 0]{k1}, zmm5              // out_2_0
+  vmovdqu32 zmmword ptr [rbx + 0]{k1}, zmm5              // out_2_0
   vmovdqa64 zmm5, zmm11                                  // bias
   vfmadd231ps zmm5, zmm6, dword ptr [rax + 8]{1to16}     // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm9, zmm5                                // out_2_1
-  vmovdqu32 zmmword ptr [r14 + 64]{k2}, zmm5             // out_2_1
+  vmovdqu32 zmmword ptr [rbx + 64]{k2}, zmm5             // out_2_1
   vmovdqa64 zmm5, zmm10                                  // bias
   vfmadd231ps zmm5, zmm3, dword ptr [rax + 4]{1to16}     // out
   vmaxps zmm3, zmm0, zmm5                                // out
   vminps zmm3, zmm9, zmm3                                // out_1_0
-  vmovdqu32 zmmword ptr [rbp + 0]{k1}, zmm3              // out_1_0
+  vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm3              // out_1_0
   vmovdqa64 zmm3, zmm11                                  // bias
   vfmadd231ps zmm3, zmm4, dword ptr [rax + 4]{1to16}     // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm9, zmm3                                // out_1_1
-  vmovdqu32 zmmword ptr [rbp + 64]{k2}, zmm3             // out_1_1
+  vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm3             // out_1_1
   vfmadd231ps zmm10, zmm1, dword ptr [rax + 0]{1to16}    // out
   vmaxps zmm1, zmm0, zmm10                               // out
   vminps zmm1, zmm9, zmm1                                // out_0_0
-  vmovdqu32 zmmword ptr [r11 + 0]{k1}, zmm1              // out_0_0
+  mov rdx, qword ptr [rsp + 32]                          // dst_tile
+  vmovdqu32 zmmword ptr [rdx + 0]{k1}, zmm1              // out_0_0
   vfmadd231ps zmm11, zmm2, dword ptr [rax + 0]{1to16}    // out
   vmaxps zmm0, zmm0, zmm11                               // out
   vminps zmm0, zmm9, zmm0                                // out_0_1
-  vmovdqu32 zmmword ptr [r11 + 64]{k2}, zmm0             // out_0_1
+  mov rax, qword ptr [rsp + 32]                          // dst_tile
+  vmovdqu32 zmmword ptr [rax + 64]{k2}, zmm0             // out_0_1
 L(if_done):
-  mov rdx, qword ptr [rdi + 8*13]                        // dst_stride
-  mov rax, 4
-  imul rdx, rax
-  mov rbp, 4
-  mov rax, qword ptr [rsp + 24]                          // m_left
-  cmp rax, rbp
-  cmovb rax, rbp
-  sub rax, rbp
-  lea r11, [r11 + rdx]
-  mov rdx, qword ptr [rdi + 8*6]                         // lhs_stride
-  lea rbx, [rbx + rdx]
-  mov rbp, qword ptr [rsp + 0]                           // ahead
+  mov rax, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rdx, 4
+  imul rax, rdx
+  mov rbx, 4
+  mov rdx, qword ptr [rsp + 24]                          // m_left
+  cmp rdx, rbx
+  cmovb rdx, rbx
+  sub rdx, rbx
+  mov rbx, qword ptr [rsp + 32]                          // dst_tile
+  lea rax, [rbx + rax]
+  mov rbx, qword ptr [rdi + 8*6]                         // lhs_stride
+  lea r11, [r11 + rbx]
+  mov rbx, qword ptr [rsp + 16]                          // ahead
   sub r10, 4                                             // next m
   ja L(m)
 L(m_done):
   mov rax, 32
-  mov rdx, qword ptr [rsp + 8]                           // n_left
+  mov rdx, qword ptr [rsp + 0]                           // n_left
   cmp rdx, rax
   cmovb rdx, rax
   sub rdx, rax
-  mov rax, qword ptr [rsp + 16]                          // column_bytes
+  mov rax, qword ptr [rsp + 8]                           // column_bytes
   lea rax, [rax + 128]
   mov r10, qword ptr [rdi + 8*11]                        // rhs_stride
   lea r9, [r9 + r10]
@@ -770,12 +821,12 @@ L(m_done):
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 32]
-  mov rbp, qword ptr [rsp + 40]
-  mov r12, qword ptr [rsp + 48]
-  mov r13, qword ptr [rsp + 56]
-  mov r14, qword ptr [rsp + 64]
-  mov r15, qword ptr [rsp + 72]
+  mov rbx, qword ptr [rsp + 40]
+  mov rbp, qword ptr [rsp + 48]
+  mov r12, qword ptr [rsp + 56]
+  mov r13, qword ptr [rsp + 64]
+  mov r14, qword ptr [rsp + 72]
+  mov r15, qword ptr [rsp + 80]
   add rsp, 88
   .cfi_def_cfa_offset 8
   vzeroupper
@@ -783,25 +834,25 @@ L(n_done):
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 32]
-  mov rdi, qword ptr [rsp + 40]
-  mov rbx, qword ptr [rsp + 48]
-  mov rbp, qword ptr [rsp + 56]
-  mov r12, qword ptr [rsp + 64]
-  mov r13, qword ptr [rsp + 72]
-  mov r14, qword ptr [rsp + 80]
-  mov r15, qword ptr [rsp + 88]
-  vmovaps xmm6, xmmword ptr [rsp + 96]
-  vmovaps xmm7, xmmword ptr [rsp + 112]
-  vmovaps xmm8, xmmword ptr [rsp + 128]
-  vmovaps xmm9, xmmword ptr [rsp + 144]
-  vmovaps xmm10, xmmword ptr [rsp + 160]
-  vmovaps xmm11, xmmword ptr [rsp + 176]
-  vmovaps xmm12, xmmword ptr [rsp + 192]
-  vmovaps xmm13, xmmword ptr [rsp + 208]
-  vmovaps xmm14, xmmword ptr [rsp + 224]
-  vmovaps xmm15, xmmword ptr [rsp + 240]
-  add rsp, 264
+  mov rsi, qword ptr [rsp + 40]
+  mov rdi, qword ptr [rsp + 48]
+  mov rbx, qword ptr [rsp + 56]
+  mov rbp, qword ptr [rsp + 64]
+  mov r12, qword ptr [rsp + 72]
+  mov r13, qword ptr [rsp + 80]
+  mov r14, qword ptr [rsp + 88]
+  mov r15, qword ptr [rsp + 96]
+  vmovaps xmm6, xmmword ptr [rsp + 112]
+  vmovaps xmm7, xmmword ptr [rsp + 128]
+  vmovaps xmm8, xmmword ptr [rsp + 144]
+  vmovaps xmm9, xmmword ptr [rsp + 160]
+  vmovaps xmm10, xmmword ptr [rsp + 176]
+  vmovaps xmm11, xmmword ptr [rsp + 192]
+  vmovaps xmm12, xmmword ptr [rsp + 208]
+  vmovaps xmm13, xmmword ptr [rsp + 224]
+  vmovaps xmm14, xmmword ptr [rsp + 240]
+  vmovaps xmm15, xmmword ptr [rsp + 256]
+  add rsp, 280
   ret
   .seh_endproc
 #endif

@@ -12,8 +12,8 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx column_bytes  rdx m_left  rsi ahead_step  rdi args  r8 n_left  r9 dst_tile
-//  r10 lhs_panel  r11 ahead  rbx k_padded  rbp k_left  r12 lhs_panel  r13 rhs_panel  zmm0 mask
+//  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 dst_tile  r9 lhs_panel
+//  r10 ahead  r11 m_left  rbx k_padded  rbp k_left  r12 lhs_panel  r13 rhs_panel  zmm0 mask
 //  zmm1 f_0  zmm2 f_1  zmm3 f_2  zmm4 f_3  zmm5 f_4  zmm6 f_5  zmm7 f_6  zmm8 f_7
 //  zmm9 acc0_0_0 ...  zmm10 acc0_0_1 ...  zmm11 acc0_1_0 ...  zmm12 acc0_1_1 ...
 //  zmm13 acc0_2_0 ...  zmm14 acc0_2_1 ...  zmm15 acc0_3_0 ...  zmm16 acc0_3_1 ...
@@ -146,37 +146,49 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_f32_a2_far_asm:
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 8], rdx                           // rhs_panel, kept in the frame
-  mov rdx, qword ptr [rdi + 8*1]                         // m_left
-  mov r9, qword ptr [rdi + 8*12]                         // dst
-  lea r9, [r9 + rcx]                                     // dst_tile
-  mov r10, qword ptr [rdi + 8*5]                         // lhs_panel
-  mov r11, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  mov rbx, qword ptr [rsp + 8]                           // rhs_panel
-  lea r11, [rbx + r11]                                   // ahead
-  mov rbx, rdx                                           // m_left
-  test rdx, rdx
+  mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
+  mov qword ptr [rsp + 0], r8                            // n_left, kept in the frame
+  mov rcx, qword ptr [rdi + 8*1]                         // m_left
+  mov r8, qword ptr [rdi + 8*12]                         // dst
+  mov r9, qword ptr [rsp + 8]                            // column_bytes
+  lea r8, [r8 + r9]                                      // dst_tile
+  mov r9, qword ptr [rdi + 8*5]                          // lhs_panel
+  mov r10, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  lea r10, [rdx + r10]                                   // ahead
+  mov r11, rcx                                           // m_left
+  test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 16], rbx                          // m_left, kept in the frame
   mov rbx, qword ptr [rdi + 8*3]                         // k
   lea rbx, [rbx + 31]
   and rbx, -32                                           // k_padded
   mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r12, [r9 + rbp]
-  mov r13, qword ptr [rsp + 16]                          // m_left
-  cmp r13, 1                                             // dst_1
-  cmovbe r12, r9
+  mov r12, 1
+  mov r13, r11                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [r8 + rbp]
+  test r13, r13                                          // dst_1
+  cmovz r12, r8
+  mov r13, 2
+  mov r14, r11                                           // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
   lea r13, [r12 + rbp]
-  mov r14, qword ptr [rsp + 16]                          // m_left
-  cmp r14, 2                                             // dst_2
-  cmovbe r13, r12
+  test r14, r14                                          // dst_2
+  cmovz r13, r12
+  mov r14, 3
+  mov r15, r11                                           // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
   lea rbp, [r13 + rbp]
-  mov r14, qword ptr [rsp + 16]                          // m_left
-  cmp r14, 3                                             // dst_3
-  cmovbe rbp, r13
-  prefetchw byte ptr [r9 + 0]                            // dst_tile
-  prefetchw byte ptr [r9 + 64]                           // dst_tile
+  test r15, r15                                          // dst_3
+  cmovz rbp, r13
+  prefetchw byte ptr [r8 + 0]                            // dst_tile
+  prefetchw byte ptr [r8 + 64]                           // dst_tile
   prefetchw byte ptr [r12 + 0]                           // dst_1
   prefetchw byte ptr [r12 + 64]                          // dst_1
   prefetchw byte ptr [r13 + 0]                           // dst_2
@@ -195,14 +207,14 @@ L(m):
   vpxord zmm8, zmm8, zmm8                                // f_7
   mov rbp, rbx                                           // k_padded
   shr rbp, 5                                             // blocks
-  mov r12, r10                                           // lhs_panel
-  mov r13, qword ptr [rsp + 8]                           // rhs_panel
+  mov r12, r9                                            // lhs_panel
+  mov r13, rdx                                           // rhs_panel
   test rbp, rbp
   jz L(k_done)
   .balign 64
 L(k):
-  prefetcht1 byte ptr [r11 + 0]                          // ahead
-  prefetcht1 byte ptr [r11 + 64]                         // ahead
+  prefetcht1 byte ptr [r10 + 0]                          // ahead
+  prefetcht1 byte ptr [r10 + 64]                         // ahead
   vpbroadcastd zmm9, dword ptr [r12 + 128]               // acc0_0_0
   vpbroadcastd zmm10, dword ptr [r12 + 128]              // acc0_0_1
   vpbroadcastd zmm11, dword ptr [r12 + 132]              // acc0_1_0
@@ -251,9 +263,9 @@ L(k):
   vpbroadcastd zmm26, dword ptr [r12 + 76]               // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  prefetcht1 byte ptr [r11 + 128]                        // ahead
-  prefetcht1 byte ptr [r11 + 192]                        // ahead
-  prefetcht1 byte ptr [r11 + 256]                        // ahead
+  prefetcht1 byte ptr [r10 + 128]                        // ahead
+  prefetcht1 byte ptr [r10 + 192]                        // ahead
+  prefetcht1 byte ptr [r10 + 256]                        // ahead
   vmovdqu64 zmm25, zmmword ptr [r13 + 128]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
@@ -286,8 +298,8 @@ L(k):
   vpbroadcastd zmm26, dword ptr [r12 + 92]               // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  prefetcht1 byte ptr [r11 + 320]                        // ahead
-  prefetcht1 byte ptr [r11 + 384]                        // ahead
+  prefetcht1 byte ptr [r10 + 320]                        // ahead
+  prefetcht1 byte ptr [r10 + 384]                        // ahead
   vmovdqu64 zmm25, zmmword ptr [r13 + 256]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
@@ -320,9 +332,9 @@ L(k):
   vpbroadcastd zmm26, dword ptr [r12 + 108]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  prefetcht1 byte ptr [r11 + 448]                        // ahead
-  prefetcht1 byte ptr [r11 + 512]                        // ahead
-  prefetcht1 byte ptr [r11 + 576]                        // ahead
+  prefetcht1 byte ptr [r10 + 448]                        // ahead
+  prefetcht1 byte ptr [r10 + 512]                        // ahead
+  prefetcht1 byte ptr [r10 + 576]                        // ahead
   vmovdqu64 zmm25, zmmword ptr [r13 + 384]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
@@ -383,122 +395,138 @@ L(k):
   vfmadd231ps zmm8, zmm16, zmm26                         // f_7
   lea r12, [r12 + 144]
   lea r13, [r13 + 640]
-  lea r11, [r11 + rsi]                                   // ahead
+  lea r10, [r10 + rsi]                                   // ahead
   sub rbp, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov qword ptr [rsp + 0], r11                           // ahead, kept in the frame
-  mov r11, rbx                                           // k_padded
-  shr r11, 5
-  imul r11, r11, 640
+  mov qword ptr [rsp + 16], r10                          // ahead, kept in the frame
+  mov r10, rbx                                           // k_padded
+  shr r10, 5
+  mov rbp, 640
+  imul r10, rbp
   mov rbp, rbx                                           // k_padded
   shr rbp, 5
-  imul rbp, rbp, 144
-  mov r12, qword ptr [rsp + 8]                           // rhs_panel
-  lea r11, [r12 + r11]                                   // field
-  vmovdqu64 zmm0, zmmword ptr [r11 + 0]                  // colsum_0
-  vmovdqu64 zmm9, zmmword ptr [r11 + 64]                 // colsum_1
-  lea r11, [r10 + rbp]                                   // field
-  vpbroadcastd zmm10, dword ptr [r11 + 0]                // zero_0
+  mov r12, 144
+  imul rbp, r12
+  lea r10, [rdx + r10]                                   // field
+  vmovdqu64 zmm0, zmmword ptr [r10 + 0]                  // colsum_0
+  vmovdqu64 zmm9, zmmword ptr [r10 + 64]                 // colsum_1
+  lea r10, [r9 + rbp]                                    // field
+  vpbroadcastd zmm10, dword ptr [r10 + 0]                // zero_0
   vcvtdq2ps zmm10, zmm10                                 // zero
   vfmadd231ps zmm1, zmm0, zmm10                          // f_0_0
   vfmadd231ps zmm2, zmm9, zmm10                          // f_0_1
-  vpbroadcastd zmm10, dword ptr [r11 + 4]                // zero_1
+  vpbroadcastd zmm10, dword ptr [r10 + 4]                // zero_1
   vcvtdq2ps zmm10, zmm10                                 // zero
   vfmadd231ps zmm3, zmm0, zmm10                          // f_1_0
   vfmadd231ps zmm4, zmm9, zmm10                          // f_1_1
-  vpbroadcastd zmm10, dword ptr [r11 + 8]                // zero_2
+  vpbroadcastd zmm10, dword ptr [r10 + 8]                // zero_2
   vcvtdq2ps zmm10, zmm10                                 // zero
   vfmadd231ps zmm5, zmm0, zmm10                          // f_2_0
   vfmadd231ps zmm6, zmm9, zmm10                          // f_2_1
-  vpbroadcastd zmm10, dword ptr [r11 + 12]               // zero_3
+  vpbroadcastd zmm10, dword ptr [r10 + 12]               // zero_3
   vcvtdq2ps zmm10, zmm10                                 // zero
   vfmadd231ps zmm7, zmm0, zmm10                          // f_3_0
   vfmadd231ps zmm8, zmm9, zmm10                          // f_3_1
-  mov r11, rbx                                           // k_padded
-  shr r11, 5
-  imul r11, r11, 144
+  mov r10, rbx                                           // k_padded
+  shr r10, 5
+  mov rbp, 144
+  imul r10, rbp
+  mov rbp, 1
+  mov r12, r11                                           // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r12, [r9 + rbp]
-  mov r13, qword ptr [rsp + 16]                          // m_left
-  cmp r13, 1                                             // dst_1
-  cmovbe r12, r9
-  lea r13, [r12 + rbp]
-  mov r14, qword ptr [rsp + 16]                          // m_left
-  cmp r14, 2                                             // dst_2
-  cmovbe r13, r12
-  lea rbp, [r13 + rbp]
-  mov r14, qword ptr [rsp + 16]                          // m_left
-  cmp r14, 3                                             // dst_3
-  cmovbe rbp, r13
+  lea r13, [r8 + rbp]
+  test r12, r12                                          // dst_1
+  cmovz r13, r8
+  mov r12, 2
+  mov r14, r11                                           // m_left
+  cmp r14, r12
+  cmovb r14, r12
+  sub r14, r12
+  lea r12, [r13 + rbp]
+  test r14, r14                                          // dst_2
+  cmovz r12, r13
+  mov r14, 3
+  mov r15, r11                                           // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea rbp, [r12 + rbp]
+  test r15, r15                                          // dst_3
+  cmovz rbp, r12
   shr rbx, 5
-  imul rbx, rbx, 640
+  mov r14, 640
+  imul rbx, r14
   lea r14, [rdi + 8*15]                                  // clamp
   vpbroadcastd zmm0, dword ptr [r14 + 0]                 // min
   vpbroadcastd zmm9, dword ptr [r14 + 4]                 // max
-  lea r11, [r11 + 16]
-  lea r11, [r10 + r11]                                   // field
+  lea r10, [r10 + 16]
+  lea r10, [r9 + r10]                                    // field
   lea rbx, [rbx + 128]
-  mov r14, qword ptr [rsp + 8]                           // rhs_panel
-  lea rbx, [r14 + rbx]                                   // field
+  lea rbx, [rdx + rbx]                                   // field
   mov r14, 32
-  cmp r8, r14                                            // unless n_left at_least 
+  mov r15, qword ptr [rsp + 0]                           // n_left
+  cmp r15, r14                                           // unless n_left at_least 
   jb L(if_else)
   mov r14, qword ptr [rdi + 8*14]                        // bias
-  lea r15, [r14 + rcx]
+  mov r15, qword ptr [rsp + 8]                           // column_bytes
+  lea r15, [r14 + r15]
   test r14, r14                                          // bias
   cmovz r15, rbx
   vmovdqu64 zmm10, zmmword ptr [r15 + 0]                 // bias
   vmovdqu64 zmm11, zmmword ptr [r15 + 64]                // bias
   vmovdqa64 zmm12, zmm10                                 // bias
-  vfmadd231ps zmm12, zmm7, dword ptr [r11 + 12]{1to16}   // out
+  vfmadd231ps zmm12, zmm7, dword ptr [r10 + 12]{1to16}   // out
   vmaxps zmm7, zmm0, zmm12                               // out
   vminps zmm7, zmm9, zmm7                                // out_3_0
   vmovdqu64 zmmword ptr [rbp + 0], zmm7                  // out_3_0
   vmovdqa64 zmm7, zmm11                                  // bias
-  vfmadd231ps zmm7, zmm8, dword ptr [r11 + 12]{1to16}    // out
+  vfmadd231ps zmm7, zmm8, dword ptr [r10 + 12]{1to16}    // out
   vmaxps zmm7, zmm0, zmm7                                // out
   vminps zmm7, zmm9, zmm7                                // out_3_1
   vmovdqu64 zmmword ptr [rbp + 64], zmm7                 // out_3_1
   vmovdqa64 zmm7, zmm10                                  // bias
-  vfmadd231ps zmm7, zmm5, dword ptr [r11 + 8]{1to16}     // out
+  vfmadd231ps zmm7, zmm5, dword ptr [r10 + 8]{1to16}     // out
   vmaxps zmm5, zmm0, zmm7                                // out
   vminps zmm5, zmm9, zmm5                                // out_2_0
-  vmovdqu64 zmmword ptr [r13 + 0], zmm5                  // out_2_0
+  vmovdqu64 zmmword ptr [r12 + 0], zmm5                  // out_2_0
   vmovdqa64 zmm5, zmm11                                  // bias
-  vfmadd231ps zmm5, zmm6, dword ptr [r11 + 8]{1to16}     // out
+  vfmadd231ps zmm5, zmm6, dword ptr [r10 + 8]{1to16}     // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm9, zmm5                                // out_2_1
-  vmovdqu64 zmmword ptr [r13 + 64], zmm5                 // out_2_1
+  vmovdqu64 zmmword ptr [r12 + 64], zmm5                 // out_2_1
   vmovdqa64 zmm5, zmm10                                  // bias
-  vfmadd231ps zmm5, zmm3, dword ptr [r11 + 4]{1to16}     // out
+  vfmadd231ps zmm5, zmm3, dword ptr [r10 + 4]{1to16}     // out
   vmaxps zmm3, zmm0, zmm5                                // out
   vminps zmm3, zmm9, zmm3                                // out_1_0
-  vmovdqu64 zmmword ptr [r12 + 0], zmm3                  // out_1_0
+  vmovdqu64 zmmword ptr [r13 + 0], zmm3                  // out_1_0
   vmovdqa64 zmm3, zmm11                                  // bias
-  vfmadd231ps zmm3, zmm4, dword ptr [r11 + 4]{1to16}     // out
+  vfmadd231ps zmm3, zmm4, dword ptr [r10 + 4]{1to16}     // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm9, zmm3                                // out_1_1
-  vmovdqu64 zmmword ptr [r12 + 64], zmm3                 // out_1_1
-  vfmadd231ps zmm10, zmm1, dword ptr [r11 + 0]{1to16}    // out
+  vmovdqu64 zmmword ptr [r13 + 64], zmm3                 // out_1_1
+  vfmadd231ps zmm10, zmm1, dword ptr [r10 + 0]{1to16}    // out
   vmaxps zmm1, zmm0, zmm10                               // out
   vminps zmm1, zmm9, zmm1                                // out_0_0
-  vmovdqu64 zmmword ptr [r9 + 0], zmm1                   // out_0_0
-  vfmadd231ps zmm11, zmm2, dword ptr [r11 + 0]{1to16}    // out
+  vmovdqu64 zmmword ptr [r8 + 0], zmm1                   // out_0_0
+  vfmadd231ps zmm11, zmm2, dword ptr [r10 + 0]{1to16}    // out
   vmaxps zmm0, zmm0, zmm11                               // out
   vminps zmm0, zmm9, zmm0                                // out_0_1
-  vmovdqu64 zmmword ptr [r9 + 64], zmm0                  // out_0_1
+  vmovdqu64 zmmword ptr [r8 + 64], zmm0                  // out_0_1
   jmp L(if_done)
 L(if_else):
   mov r14, 16
-  mov r15, r8                                            // n_left
+  mov r15, qword ptr [rsp + 0]                           // n_left
   cmp r15, r14
   cmova r15, r14
   mov r14, -1
   bzhi r14, r14, r15
   kmovw k1, r14d                                         // columns
   mov r14, 16
-  mov r15, r8                                            // n_left
+  mov r15, qword ptr [rsp + 0]                           // n_left
   cmp r15, r14
   cmovb r15, r14
   sub r15, r14
@@ -509,73 +537,74 @@ L(if_else):
   bzhi r14, r14, r15
   kmovw k2, r14d                                         // columns
   mov r14, qword ptr [rdi + 8*14]                        // bias
-  lea r15, [r14 + rcx]
+  mov r15, qword ptr [rsp + 8]                           // column_bytes
+  lea r15, [r14 + r15]
   test r14, r14                                          // bias
   cmovz r15, rbx
   vmovdqu32 zmm10{k1}{z}, zmmword ptr [r15 + 0]          // bias
   vmovdqu32 zmm11{k2}{z}, zmmword ptr [r15 + 64]         // bias
   vmovdqa64 zmm12, zmm10                                 // bias
-  vfmadd231ps zmm12, zmm7, dword ptr [r11 + 12]{1to16}   // out
+  vfmadd231ps zmm12, zmm7, dword ptr [r10 + 12]{1to16}   // out
   vmaxps zmm7, zmm0, zmm12                               // out
   vminps zmm7, zmm9, zmm7                                // out_3_0
   vmovdqu32 zmmword ptr [rbp + 0]{k1}, zmm7              // out_3_0
   vmovdqa64 zmm7, zmm11                                  // bias
-  vfmadd231ps zmm7, zmm8, dword ptr [r11 + 12]{1to16}    // out
+  vfmadd231ps zmm7, zmm8, dword ptr [r10 + 12]{1to16}    // out
   vmaxps zmm7, zmm0, zmm7                                // out
   vminps zmm7, zmm9, zmm7                                // out_3_1
   vmovdqu32 zmmword ptr [rbp + 64]{k2}, zmm7             // out_3_1
   vmovdqa64 zmm7, zmm10                                  // bias
-  vfmadd231ps zmm7, zmm5, dword ptr [r11 + 8]{1to16}     // out
+  vfmadd231ps zmm7, zmm5, dword ptr [r10 + 8]{1to16}     // out
   vmaxps zmm5, zmm0, zmm7                                // out
   vminps zmm5, zmm9, zmm5                                // out_2_0
-  vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm5              // out_2_0
+  vmovdqu32 zmmword ptr [r12 + 0]{k1}, zmm5              // out_2_0
   vmovdqa64 zmm5, zmm11                                  // bias
-  vfmadd231ps zmm5, zmm6, dword ptr [r11 + 8]{1to16}     // out
+  vfmadd231ps zmm5, zmm6, dword ptr [r10 + 8]{1to16}     // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm9, zmm5                                // out_2_1
-  vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm5             // out_2_1
+  vmovdqu32 zmmword ptr [r12 + 64]{k2}, zmm5             // out_2_1
   vmovdqa64 zmm5, zmm10                                  // bias
-  vfmadd231ps zmm5, zmm3, dword ptr [r11 + 4]{1to16}     // out
+  vfmadd231ps zmm5, zmm3, dword ptr [r10 + 4]{1to16}     // out
   vmaxps zmm3, zmm0, zmm5                                // out
   vminps zmm3, zmm9, zmm3                                // out_1_0
-  vmovdqu32 zmmword ptr [r12 + 0]{k1}, zmm3              // out_1_0
+  vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm3              // out_1_0
   vmovdqa64 zmm3, zmm11                                  // bias
-  vfmadd231ps zmm3, zmm4, dword ptr [r11 + 4]{1to16}     // out
+  vfmadd231ps zmm3, zmm4, dword ptr [r10 + 4]{1to16}     // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm9, zmm3                                // out_1_1
-  vmovdqu32 zmmword ptr [r12 + 64]{k2}, zmm3             // out_1_1
-  vfmadd231ps zmm10, zmm1, dword ptr [r11 + 0]{1to16}    // out
+  vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm3             // out_1_1
+  vfmadd231ps zmm10, zmm1, dword ptr [r10 + 0]{1to16}    // out
   vmaxps zmm1, zmm0, zmm10                               // out
   vminps zmm1, zmm9, zmm1                                // out_0_0
-  vmovdqu32 zmmword ptr [r9 + 0]{k1}, zmm1               // out_0_0
-  vfmadd231ps zmm11, zmm2, dword ptr [r11 + 0]{1to16}    // out
+  vmovdqu32 zmmword ptr [r8 + 0]{k1}, zmm1               // out_0_0
+  vfmadd231ps zmm11, zmm2, dword ptr [r10 + 0]{1to16}    // out
   vmaxps zmm0, zmm0, zmm11                               // out
   vminps zmm0, zmm9, zmm0                                // out_0_1
-  vmovdqu32 zmmword ptr [r9 + 64]{k2}, zmm0              // out_0_1
+  vmovdqu32 zmmword ptr [r8 + 64]{k2}, zmm0              // out_0_1
 L(if_done):
-  mov r11, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r10, qword ptr [rdi + 8*13]                        // dst_stride
   mov rbx, 4
-  imul r11, rbx
-  mov rbp, 4
-  mov rbx, qword ptr [rsp + 16]                          // m_left
-  cmp rbx, rbp
-  cmovb rbx, rbp
-  sub rbx, rbp
-  lea r9, [r9 + r11]
-  mov r11, qword ptr [rdi + 8*6]                         // lhs_stride
-  lea r10, [r10 + r11]
-  mov r11, qword ptr [rsp + 0]                           // ahead
-  sub rdx, 4                                             // next m
+  imul r10, rbx
+  mov rbx, 4
+  cmp r11, rbx
+  cmovb r11, rbx
+  sub r11, rbx
+  lea r8, [r8 + r10]
+  mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
+  lea r9, [r9 + r10]
+  mov r10, qword ptr [rsp + 16]                          // ahead
+  sub rcx, 4                                             // next m
   ja L(m)
 L(m_done):
-  mov rdx, 32
-  cmp r8, rdx
-  cmovb r8, rdx
-  sub r8, rdx
+  mov rcx, 32
+  mov r8, qword ptr [rsp + 0]                            // n_left
+  cmp r8, rcx
+  cmovb r8, rcx
+  sub r8, rcx
+  mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 128]
-  mov rdx, qword ptr [rdi + 8*11]                        // rhs_stride
-  mov r9, qword ptr [rsp + 8]                            // rhs_panel
-  lea rdx, [r9 + rdx]
+  mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
+  lea rdx, [rdx + r9]
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):

@@ -12,11 +12,11 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx k_padded  rsi ahead_step  rdi args  r8 k_left  r9 ahead
-//  r10 lhs_panel  r11 rhs_panel  zmm0 mask  zmm1 acc_0_0  zmm2 acc_0_1  zmm3 acc_1_0  zmm4 acc_1_1
-//  zmm5 acc_2_0  zmm6 acc_2_1  zmm7 acc_3_0  zmm8 acc_3_1  zmm9 acc_4_0  zmm10 acc_4_1
-//  zmm11 acc_5_0  zmm12 acc_5_1  zmm13 acc_6_0  zmm14 acc_6_1  zmm15 acc_7_0  zmm16 acc_7_1
-//  zmm17 raw_0 ...  zmm18 lo_0 ...  zmm19 raw_1 ...  zmm20 lo_1  zmm21 a_0 ...
+//  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 k_padded  r9 k_left
+//  r10 ahead  r11 m_left  rbx lhs_panel  rbp rhs_panel  zmm0 mask  zmm1 acc_0_0  zmm2 acc_0_1
+//  zmm3 acc_1_0  zmm4 acc_1_1  zmm5 acc_2_0  zmm6 acc_2_1  zmm7 acc_3_0  zmm8 acc_3_1  zmm9 acc_4_0
+//  zmm10 acc_4_1  zmm11 acc_5_0  zmm12 acc_5_1  zmm13 acc_6_0  zmm14 acc_6_1  zmm15 acc_7_0
+//  zmm16 acc_7_1  zmm17 raw_0 ...  zmm18 lo_0 ...  zmm19 raw_1 ...  zmm20 lo_1  zmm21 a_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -46,40 +46,40 @@ tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 104
-  .cfi_def_cfa_offset 112
-  mov qword ptr [rsp + 56], rbx
-  .cfi_offset rbx, -56
-  mov qword ptr [rsp + 64], rbp
-  .cfi_offset rbp, -48
-  mov qword ptr [rsp + 72], r12
-  .cfi_offset r12, -40
-  mov qword ptr [rsp + 80], r13
-  .cfi_offset r13, -32
-  mov qword ptr [rsp + 88], r14
-  .cfi_offset r14, -24
-  mov qword ptr [rsp + 96], r15
-  .cfi_offset r15, -16
+  sub rsp, 120
+  .cfi_def_cfa_offset 128
+  mov qword ptr [rsp + 64], rbx
+  .cfi_offset rbx, -64
+  mov qword ptr [rsp + 72], rbp
+  .cfi_offset rbp, -56
+  mov qword ptr [rsp + 80], r12
+  .cfi_offset r12, -48
+  mov qword ptr [rsp + 88], r13
+  .cfi_offset r13, -40
+  mov qword ptr [rsp + 96], r14
+  .cfi_offset r14, -32
+  mov qword ptr [rsp + 104], r15
+  .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm
   sub rsp, 296
   .seh_stackalloc 296
-  mov qword ptr [rsp + 56], rsi
-  .seh_savereg rsi, 56
-  mov qword ptr [rsp + 64], rdi
-  .seh_savereg rdi, 64
-  mov qword ptr [rsp + 72], rbx
-  .seh_savereg rbx, 72
-  mov qword ptr [rsp + 80], rbp
-  .seh_savereg rbp, 80
-  mov qword ptr [rsp + 88], r12
-  .seh_savereg r12, 88
-  mov qword ptr [rsp + 96], r13
-  .seh_savereg r13, 96
-  mov qword ptr [rsp + 104], r14
-  .seh_savereg r14, 104
-  mov qword ptr [rsp + 112], r15
-  .seh_savereg r15, 112
+  mov qword ptr [rsp + 64], rsi
+  .seh_savereg rsi, 64
+  mov qword ptr [rsp + 72], rdi
+  .seh_savereg rdi, 72
+  mov qword ptr [rsp + 80], rbx
+  .seh_savereg rbx, 80
+  mov qword ptr [rsp + 88], rbp
+  .seh_savereg rbp, 88
+  mov qword ptr [rsp + 96], r12
+  .seh_savereg r12, 96
+  mov qword ptr [rsp + 104], r13
+  .seh_savereg r13, 104
+  mov qword ptr [rsp + 112], r14
+  .seh_savereg r14, 112
+  mov qword ptr [rsp + 120], r15
+  .seh_savereg r15, 120
   vmovaps xmmword ptr [rsp + 128], xmm6
   .seh_savexmm xmm6, 128
   vmovaps xmmword ptr [rsp + 144], xmm7
@@ -143,756 +143,836 @@ tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm:
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 32], rcx                          // column_bytes, kept in the frame
-  mov qword ptr [rsp + 24], r8                           // n_left, kept in the frame
-  mov qword ptr [rsp + 16], rdx                          // rhs_panel, kept in the frame
+  mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
+  mov qword ptr [rsp + 0], r8                            // n_left, kept in the frame
   mov rcx, qword ptr [rdi + 8*1]                         // m_left
-  mov rdx, qword ptr [rdi + 8*12]                        // dst
-  mov r8, qword ptr [rsp + 32]                           // column_bytes
-  lea rdx, [rdx + r8]                                    // dst_tile
-  mov r8, qword ptr [rdi + 8*5]                          // lhs_panel
-  mov r9, qword ptr [rdi + 8*19]                         // rhs_prefetch
-  mov r10, qword ptr [rsp + 16]                          // rhs_panel
-  lea r9, [r10 + r9]                                     // ahead
-  mov r10, rcx                                           // m_left
+  mov r8, qword ptr [rdi + 8*12]                         // dst
+  mov r9, qword ptr [rsp + 8]                            // column_bytes
+  lea r8, [r8 + r9]                                      // dst_tile
+  mov r9, qword ptr [rdi + 8*5]                          // lhs_panel
+  mov r10, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  lea r10, [rdx + r10]                                   // ahead
+  mov r11, rcx                                           // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 48], rdx                          // dst_tile, kept in the frame
-  mov qword ptr [rsp + 40], r10                          // m_left, kept in the frame
-  mov qword ptr [rsp + 8], r8                            // lhs_panel, kept in the frame
-  mov rdx, qword ptr [rsp + 48]                          // dst_tile
-  prefetchw byte ptr [rdx + 0]                           // dst_tile
-  mov rdx, qword ptr [rsp + 48]                          // dst_tile
-  prefetchw byte ptr [rdx + 64]                          // dst_tile
-  mov rdx, qword ptr [rdi + 8*3]                         // k
-  lea rdx, [rdx + 31]
-  and rdx, -32                                           // k_padded
-  mov r8, qword ptr [rdi + 8*13]                         // dst_stride
-  mov r10, qword ptr [rsp + 48]                          // dst_tile
-  lea r10, [r10 + r8]
-  mov r11, qword ptr [rsp + 40]                          // m_left
-  mov rbx, qword ptr [rsp + 48]                          // dst_tile
-  cmp r11, 1                                             // dst_1
-  cmovbe r10, rbx
-  prefetchw byte ptr [r10 + 0]                           // dst_1
-  prefetchw byte ptr [r10 + 64]                          // dst_1
-  lea r11, [r10 + r8]
-  mov rbx, qword ptr [rsp + 40]                          // m_left
-  cmp rbx, 2                                             // dst_2
-  cmovbe r11, r10
-  prefetchw byte ptr [r11 + 0]                           // dst_2
-  prefetchw byte ptr [r11 + 64]                          // dst_2
-  lea r10, [r11 + r8]
-  mov rbx, qword ptr [rsp + 40]                          // m_left
-  cmp rbx, 3                                             // dst_3
-  cmovbe r10, r11
-  prefetchw byte ptr [r10 + 0]                           // dst_3
-  prefetchw byte ptr [r10 + 64]                          // dst_3
-  lea r11, [r10 + r8]
-  mov rbx, qword ptr [rsp + 40]                          // m_left
-  cmp rbx, 4                                             // dst_4
-  cmovbe r11, r10
-  prefetchw byte ptr [r11 + 0]                           // dst_4
-  prefetchw byte ptr [r11 + 64]                          // dst_4
-  lea r10, [r11 + r8]
-  mov rbx, qword ptr [rsp + 40]                          // m_left
-  cmp rbx, 5                                             // dst_5
-  cmovbe r10, r11
-  prefetchw byte ptr [r10 + 0]                           // dst_5
-  prefetchw byte ptr [r10 + 64]                          // dst_5
-  lea r11, [r10 + r8]
-  mov rbx, qword ptr [rsp + 40]                          // m_left
-  cmp rbx, 6                                             // dst_6
-  cmovbe r11, r10
-  lea r8, [r11 + r8]
-  prefetchw byte ptr [r11 + 0]                           // dst_6
-  prefetchw byte ptr [r11 + 64]                          // dst_6
-  mov r10, qword ptr [rsp + 40]                          // m_left
-  cmp r10, 7                                             // dst_7
-  cmovbe r8, r11
-  prefetchw byte ptr [r8 + 0]                            // dst_7
-  prefetchw byte ptr [r8 + 64]                           // dst_7
-  imul r8, rdx, 8
-  mov r10, qword ptr [rsp + 8]                           // lhs_panel
-  lea r8, [r10 + r8]                                     // field
-  mov r10, 252645135
-  vpbroadcastd zmm0, r10d                                // mask
-  vpbroadcastd zmm1, dword ptr [r8 + 0]                  // acc_0_0
-  vpbroadcastd zmm2, dword ptr [r8 + 0]                  // acc_0_1
-  vpbroadcastd zmm3, dword ptr [r8 + 4]                  // acc_1_0
-  vpbroadcastd zmm4, dword ptr [r8 + 4]                  // acc_1_1
-  vpbroadcastd zmm5, dword ptr [r8 + 8]                  // acc_2_0
-  vpbroadcastd zmm6, dword ptr [r8 + 8]                  // acc_2_1
-  vpbroadcastd zmm7, dword ptr [r8 + 12]                 // acc_3_0
-  vpbroadcastd zmm8, dword ptr [r8 + 12]                 // acc_3_1
-  vpbroadcastd zmm9, dword ptr [r8 + 16]                 // acc_4_0
-  vpbroadcastd zmm10, dword ptr [r8 + 16]                // acc_4_1
-  vpbroadcastd zmm11, dword ptr [r8 + 20]                // acc_5_0
-  vpbroadcastd zmm12, dword ptr [r8 + 20]                // acc_5_1
-  vpbroadcastd zmm13, dword ptr [r8 + 24]                // acc_6_0
-  vpbroadcastd zmm14, dword ptr [r8 + 24]                // acc_6_1
-  vpbroadcastd zmm15, dword ptr [r8 + 28]                // acc_7_0
-  vpbroadcastd zmm16, dword ptr [r8 + 28]                // acc_7_1
-  mov r8, rdx                                            // k_padded
-  shr r8, 5                                              // k_steps
-  mov r10, qword ptr [rsp + 8]                           // lhs_panel
-  mov r11, qword ptr [rsp + 16]                          // rhs_panel
-  test r8, r8
+  mov qword ptr [rsp + 32], r8                           // dst_tile, kept in the frame
+  mov qword ptr [rsp + 24], r9                           // lhs_panel, kept in the frame
+  mov r8, qword ptr [rsp + 32]                           // dst_tile
+  prefetchw byte ptr [r8 + 0]                            // dst_tile
+  mov r8, qword ptr [rsp + 32]                           // dst_tile
+  prefetchw byte ptr [r8 + 64]                           // dst_tile
+  mov r8, qword ptr [rdi + 8*3]                          // k
+  lea r8, [r8 + 31]
+  and r8, -32                                            // k_padded
+  mov r9, qword ptr [rdi + 8*13]                         // dst_stride
+  mov rbx, 1
+  mov rbp, r11                                           // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  mov rbx, qword ptr [rsp + 32]                          // dst_tile
+  lea rbx, [rbx + r9]
+  mov r12, qword ptr [rsp + 32]                          // dst_tile
+  test rbp, rbp                                          // dst_1
+  cmovz rbx, r12
+  prefetchw byte ptr [rbx + 0]                           // dst_1
+  prefetchw byte ptr [rbx + 64]                          // dst_1
+  mov rbp, 2
+  mov r12, r11                                           // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  lea rbp, [rbx + r9]
+  test r12, r12                                          // dst_2
+  cmovz rbp, rbx
+  prefetchw byte ptr [rbp + 0]                           // dst_2
+  prefetchw byte ptr [rbp + 64]                          // dst_2
+  mov rbx, 3
+  mov r12, r11                                           // m_left
+  cmp r12, rbx
+  cmovb r12, rbx
+  sub r12, rbx
+  lea rbx, [rbp + r9]
+  test r12, r12                                          // dst_3
+  cmovz rbx, rbp
+  prefetchw byte ptr [rbx + 0]                           // dst_3
+  prefetchw byte ptr [rbx + 64]                          // dst_3
+  mov rbp, 4
+  mov r12, r11                                           // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  lea rbp, [rbx + r9]
+  test r12, r12                                          // dst_4
+  cmovz rbp, rbx
+  prefetchw byte ptr [rbp + 0]                           // dst_4
+  prefetchw byte ptr [rbp + 64]                          // dst_4
+  mov rbx, 5
+  mov r12, r11                                           // m_left
+  cmp r12, rbx
+  cmovb r12, rbx
+  sub r12, rbx
+  lea rbx, [rbp + r9]
+  test r12, r12                                          // dst_5
+  cmovz rbx, rbp
+  prefetchw byte ptr [rbx + 0]                           // dst_5
+  prefetchw byte ptr [rbx + 64]                          // dst_5
+  mov rbp, 6
+  mov r12, r11                                           // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  lea rbp, [rbx + r9]
+  test r12, r12                                          // dst_6
+  cmovz rbp, rbx
+  lea r9, [rbp + r9]
+  prefetchw byte ptr [rbp + 0]                           // dst_6
+  prefetchw byte ptr [rbp + 64]                          // dst_6
+  mov rbx, 7
+  mov r12, r11                                           // m_left
+  cmp r12, rbx
+  cmovb r12, rbx
+  sub r12, rbx
+  test r12, r12                                          // dst_7
+  cmovz r9, rbp
+  prefetchw byte ptr [r9 + 0]                            // dst_7
+  prefetchw byte ptr [r9 + 64]                           // dst_7
+  mov r9, 8
+  mov rbx, r8                                            // k_padded
+  imul rbx, r9
+  mov r9, qword ptr [rsp + 24]                           // lhs_panel
+  lea r9, [r9 + rbx]                                     // field
+  mov rbx, 252645135
+  vpbroadcastd zmm0, ebx                                 // mask
+  vpbroadcastd zmm1, dword ptr [r9 + 0]                  // acc_0_0
+  vpbroadcastd zmm2, dword ptr [r9 + 0]                  // acc_0_1
+  vpbroadcastd zmm3, dword ptr [r9 + 4]                  // acc_1_0
+  vpbroadcastd zmm4, dword ptr [r9 + 4]                  // acc_1_1
+  vpbroadcastd zmm5, dword ptr [r9 + 8]                  // acc_2_0
+  vpbroadcastd zmm6, dword ptr [r9 + 8]                  // acc_2_1
+  vpbroadcastd zmm7, dword ptr [r9 + 12]                 // acc_3_0
+  vpbroadcastd zmm8, dword ptr [r9 + 12]                 // acc_3_1
+  vpbroadcastd zmm9, dword ptr [r9 + 16]                 // acc_4_0
+  vpbroadcastd zmm10, dword ptr [r9 + 16]                // acc_4_1
+  vpbroadcastd zmm11, dword ptr [r9 + 20]                // acc_5_0
+  vpbroadcastd zmm12, dword ptr [r9 + 20]                // acc_5_1
+  vpbroadcastd zmm13, dword ptr [r9 + 24]                // acc_6_0
+  vpbroadcastd zmm14, dword ptr [r9 + 24]                // acc_6_1
+  vpbroadcastd zmm15, dword ptr [r9 + 28]                // acc_7_0
+  vpbroadcastd zmm16, dword ptr [r9 + 28]                // acc_7_1
+  mov r9, r8                                             // k_padded
+  shr r9, 5                                              // k_steps
+  mov rbx, qword ptr [rsp + 24]                          // lhs_panel
+  mov rbp, rdx                                           // rhs_panel
+  test r9, r9
   jz L(k_done)
   .balign 64
 L(k):
-  prefetcht1 byte ptr [r9 + 0]                           // ahead
-  prefetcht1 byte ptr [r9 + 64]                          // ahead
-  vmovdqu64 zmm17, zmmword ptr [r11 + 0]                 // raw_0
+  prefetcht1 byte ptr [r10 + 0]                          // ahead
+  prefetcht1 byte ptr [r10 + 64]                         // ahead
+  vmovdqu64 zmm17, zmmword ptr [rbp + 0]                 // raw_0
   vpandd zmm18, zmm17, zmm0                              // lo_0
   vpsrlw zmm17, zmm17, 4                                 // hi_0
   vpandd zmm17, zmm17, zmm0                              // hi_0
-  vmovdqu64 zmm19, zmmword ptr [r11 + 64]                // raw_1
+  vmovdqu64 zmm19, zmmword ptr [rbp + 64]                // raw_1
   vpandd zmm20, zmm19, zmm0                              // lo_1
   vpsrlw zmm19, zmm19, 4                                 // hi_1
   vpandd zmm19, zmm19, zmm0                              // hi_1
-  vpbroadcastd zmm21, dword ptr [r10 + 0]                // a_0
+  vpbroadcastd zmm21, dword ptr [rbx + 0]                // a_0
   vpdpbusd zmm1, zmm18, zmm21                            // acc_0_0
   vpdpbusd zmm2, zmm20, zmm21                            // acc_0_1
-  vpbroadcastd zmm21, dword ptr [r10 + 4]                // a_1
+  vpbroadcastd zmm21, dword ptr [rbx + 4]                // a_1
   vpdpbusd zmm3, zmm18, zmm21                            // acc_1_0
   vpdpbusd zmm4, zmm20, zmm21                            // acc_1_1
-  vpbroadcastd zmm21, dword ptr [r10 + 8]                // a_2
+  vpbroadcastd zmm21, dword ptr [rbx + 8]                // a_2
   vpdpbusd zmm5, zmm18, zmm21                            // acc_2_0
   vpdpbusd zmm6, zmm20, zmm21                            // acc_2_1
-  vpbroadcastd zmm21, dword ptr [r10 + 12]               // a_3
+  vpbroadcastd zmm21, dword ptr [rbx + 12]               // a_3
   vpdpbusd zmm7, zmm18, zmm21                            // acc_3_0
   vpdpbusd zmm8, zmm20, zmm21                            // acc_3_1
-  vpbroadcastd zmm21, dword ptr [r10 + 16]               // a_4
+  vpbroadcastd zmm21, dword ptr [rbx + 16]               // a_4
   vpdpbusd zmm9, zmm18, zmm21                            // acc_4_0
   vpdpbusd zmm10, zmm20, zmm21                           // acc_4_1
-  vpbroadcastd zmm21, dword ptr [r10 + 20]               // a_5
+  vpbroadcastd zmm21, dword ptr [rbx + 20]               // a_5
   vpdpbusd zmm11, zmm18, zmm21                           // acc_5_0
   vpdpbusd zmm12, zmm20, zmm21                           // acc_5_1
-  vpbroadcastd zmm21, dword ptr [r10 + 24]               // a_6
+  vpbroadcastd zmm21, dword ptr [rbx + 24]               // a_6
   vpdpbusd zmm13, zmm18, zmm21                           // acc_6_0
   vpdpbusd zmm14, zmm20, zmm21                           // acc_6_1
-  vpbroadcastd zmm21, dword ptr [r10 + 28]               // a_7
+  vpbroadcastd zmm21, dword ptr [rbx + 28]               // a_7
   vpdpbusd zmm15, zmm18, zmm21                           // acc_7_0
   vpdpbusd zmm16, zmm20, zmm21                           // acc_7_1
-  vpbroadcastd zmm18, dword ptr [r10 + 32]               // a_0
+  vpbroadcastd zmm18, dword ptr [rbx + 32]               // a_0
   vpdpbusd zmm1, zmm17, zmm18                            // acc_0_0
   vpdpbusd zmm2, zmm19, zmm18                            // acc_0_1
-  vpbroadcastd zmm18, dword ptr [r10 + 36]               // a_1
+  vpbroadcastd zmm18, dword ptr [rbx + 36]               // a_1
   vpdpbusd zmm3, zmm17, zmm18                            // acc_1_0
   vpdpbusd zmm4, zmm19, zmm18                            // acc_1_1
-  vpbroadcastd zmm18, dword ptr [r10 + 40]               // a_2
+  vpbroadcastd zmm18, dword ptr [rbx + 40]               // a_2
   vpdpbusd zmm5, zmm17, zmm18                            // acc_2_0
   vpdpbusd zmm6, zmm19, zmm18                            // acc_2_1
-  vpbroadcastd zmm18, dword ptr [r10 + 44]               // a_3
+  vpbroadcastd zmm18, dword ptr [rbx + 44]               // a_3
   vpdpbusd zmm7, zmm17, zmm18                            // acc_3_0
   vpdpbusd zmm8, zmm19, zmm18                            // acc_3_1
-  vpbroadcastd zmm18, dword ptr [r10 + 48]               // a_4
+  vpbroadcastd zmm18, dword ptr [rbx + 48]               // a_4
   vpdpbusd zmm9, zmm17, zmm18                            // acc_4_0
   vpdpbusd zmm10, zmm19, zmm18                           // acc_4_1
-  vpbroadcastd zmm18, dword ptr [r10 + 52]               // a_5
+  vpbroadcastd zmm18, dword ptr [rbx + 52]               // a_5
   vpdpbusd zmm11, zmm17, zmm18                           // acc_5_0
   vpdpbusd zmm12, zmm19, zmm18                           // acc_5_1
-  vpbroadcastd zmm18, dword ptr [r10 + 56]               // a_6
+  vpbroadcastd zmm18, dword ptr [rbx + 56]               // a_6
   vpdpbusd zmm13, zmm17, zmm18                           // acc_6_0
   vpdpbusd zmm14, zmm19, zmm18                           // acc_6_1
-  vpbroadcastd zmm18, dword ptr [r10 + 60]               // a_7
+  vpbroadcastd zmm18, dword ptr [rbx + 60]               // a_7
   vpdpbusd zmm15, zmm17, zmm18                           // acc_7_0
   vpdpbusd zmm16, zmm19, zmm18                           // acc_7_1
-  prefetcht1 byte ptr [r9 + 128]                         // ahead
-  prefetcht1 byte ptr [r9 + 192]                         // ahead
-  vmovdqu64 zmm17, zmmword ptr [r11 + 128]               // raw_0
+  prefetcht1 byte ptr [r10 + 128]                        // ahead
+  prefetcht1 byte ptr [r10 + 192]                        // ahead
+  vmovdqu64 zmm17, zmmword ptr [rbp + 128]               // raw_0
   vpandd zmm18, zmm17, zmm0                              // lo_0
   vpsrlw zmm17, zmm17, 4                                 // hi_0
   vpandd zmm17, zmm17, zmm0                              // hi_0
-  vmovdqu64 zmm19, zmmword ptr [r11 + 192]               // raw_1
+  vmovdqu64 zmm19, zmmword ptr [rbp + 192]               // raw_1
   vpandd zmm20, zmm19, zmm0                              // lo_1
   vpsrlw zmm19, zmm19, 4                                 // hi_1
   vpandd zmm19, zmm19, zmm0                              // hi_1
-  vpbroadcastd zmm21, dword ptr [r10 + 64]               // a_0
+  vpbroadcastd zmm21, dword ptr [rbx + 64]               // a_0
   vpdpbusd zmm1, zmm18, zmm21                            // acc_0_0
   vpdpbusd zmm2, zmm20, zmm21                            // acc_0_1
-  vpbroadcastd zmm21, dword ptr [r10 + 68]               // a_1
+  vpbroadcastd zmm21, dword ptr [rbx + 68]               // a_1
   vpdpbusd zmm3, zmm18, zmm21                            // acc_1_0
   vpdpbusd zmm4, zmm20, zmm21                            // acc_1_1
-  vpbroadcastd zmm21, dword ptr [r10 + 72]               // a_2
+  vpbroadcastd zmm21, dword ptr [rbx + 72]               // a_2
   vpdpbusd zmm5, zmm18, zmm21                            // acc_2_0
   vpdpbusd zmm6, zmm20, zmm21                            // acc_2_1
-  vpbroadcastd zmm21, dword ptr [r10 + 76]               // a_3
+  vpbroadcastd zmm21, dword ptr [rbx + 76]               // a_3
   vpdpbusd zmm7, zmm18, zmm21                            // acc_3_0
   vpdpbusd zmm8, zmm20, zmm21                            // acc_3_1
-  vpbroadcastd zmm21, dword ptr [r10 + 80]               // a_4
+  vpbroadcastd zmm21, dword ptr [rbx + 80]               // a_4
   vpdpbusd zmm9, zmm18, zmm21                            // acc_4_0
   vpdpbusd zmm10, zmm20, zmm21                           // acc_4_1
-  vpbroadcastd zmm21, dword ptr [r10 + 84]               // a_5
+  vpbroadcastd zmm21, dword ptr [rbx + 84]               // a_5
   vpdpbusd zmm11, zmm18, zmm21                           // acc_5_0
   vpdpbusd zmm12, zmm20, zmm21                           // acc_5_1
-  vpbroadcastd zmm21, dword ptr [r10 + 88]               // a_6
+  vpbroadcastd zmm21, dword ptr [rbx + 88]               // a_6
   vpdpbusd zmm13, zmm18, zmm21                           // acc_6_0
   vpdpbusd zmm14, zmm20, zmm21                           // acc_6_1
-  vpbroadcastd zmm21, dword ptr [r10 + 92]               // a_7
+  vpbroadcastd zmm21, dword ptr [rbx + 92]               // a_7
   vpdpbusd zmm15, zmm18, zmm21                           // acc_7_0
   vpdpbusd zmm16, zmm20, zmm21                           // acc_7_1
-  vpbroadcastd zmm18, dword ptr [r10 + 96]               // a_0
+  vpbroadcastd zmm18, dword ptr [rbx + 96]               // a_0
   vpdpbusd zmm1, zmm17, zmm18                            // acc_0_0
   vpdpbusd zmm2, zmm19, zmm18                            // acc_0_1
-  vpbroadcastd zmm18, dword ptr [r10 + 100]              // a_1
+  vpbroadcastd zmm18, dword ptr [rbx + 100]              // a_1
   vpdpbusd zmm3, zmm17, zmm18                            // acc_1_0
   vpdpbusd zmm4, zmm19, zmm18                            // acc_1_1
-  vpbroadcastd zmm18, dword ptr [r10 + 104]              // a_2
+  vpbroadcastd zmm18, dword ptr [rbx + 104]              // a_2
   vpdpbusd zmm5, zmm17, zmm18                            // acc_2_0
   vpdpbusd zmm6, zmm19, zmm18                            // acc_2_1
-  vpbroadcastd zmm18, dword ptr [r10 + 108]              // a_3
+  vpbroadcastd zmm18, dword ptr [rbx + 108]              // a_3
   vpdpbusd zmm7, zmm17, zmm18                            // acc_3_0
   vpdpbusd zmm8, zmm19, zmm18                            // acc_3_1
-  vpbroadcastd zmm18, dword ptr [r10 + 112]              // a_4
+  vpbroadcastd zmm18, dword ptr [rbx + 112]              // a_4
   vpdpbusd zmm9, zmm17, zmm18                            // acc_4_0
   vpdpbusd zmm10, zmm19, zmm18                           // acc_4_1
-  vpbroadcastd zmm18, dword ptr [r10 + 116]              // a_5
+  vpbroadcastd zmm18, dword ptr [rbx + 116]              // a_5
   vpdpbusd zmm11, zmm17, zmm18                           // acc_5_0
   vpdpbusd zmm12, zmm19, zmm18                           // acc_5_1
-  vpbroadcastd zmm18, dword ptr [r10 + 120]              // a_6
+  vpbroadcastd zmm18, dword ptr [rbx + 120]              // a_6
   vpdpbusd zmm13, zmm17, zmm18                           // acc_6_0
   vpdpbusd zmm14, zmm19, zmm18                           // acc_6_1
-  vpbroadcastd zmm18, dword ptr [r10 + 124]              // a_7
+  vpbroadcastd zmm18, dword ptr [rbx + 124]              // a_7
   vpdpbusd zmm15, zmm17, zmm18                           // acc_7_0
   vpdpbusd zmm16, zmm19, zmm18                           // acc_7_1
-  prefetcht1 byte ptr [r9 + 256]                         // ahead
-  prefetcht1 byte ptr [r9 + 320]                         // ahead
-  vmovdqu64 zmm17, zmmword ptr [r11 + 256]               // raw_0
+  prefetcht1 byte ptr [r10 + 256]                        // ahead
+  prefetcht1 byte ptr [r10 + 320]                        // ahead
+  vmovdqu64 zmm17, zmmword ptr [rbp + 256]               // raw_0
   vpandd zmm18, zmm17, zmm0                              // lo_0
   vpsrlw zmm17, zmm17, 4                                 // hi_0
   vpandd zmm17, zmm17, zmm0                              // hi_0
-  vmovdqu64 zmm19, zmmword ptr [r11 + 320]               // raw_1
+  vmovdqu64 zmm19, zmmword ptr [rbp + 320]               // raw_1
   vpandd zmm20, zmm19, zmm0                              // lo_1
   vpsrlw zmm19, zmm19, 4                                 // hi_1
   vpandd zmm19, zmm19, zmm0                              // hi_1
-  vpbroadcastd zmm21, dword ptr [r10 + 128]              // a_0
+  vpbroadcastd zmm21, dword ptr [rbx + 128]              // a_0
   vpdpbusd zmm1, zmm18, zmm21                            // acc_0_0
   vpdpbusd zmm2, zmm20, zmm21                            // acc_0_1
-  vpbroadcastd zmm21, dword ptr [r10 + 132]              // a_1
+  vpbroadcastd zmm21, dword ptr [rbx + 132]              // a_1
   vpdpbusd zmm3, zmm18, zmm21                            // acc_1_0
   vpdpbusd zmm4, zmm20, zmm21                            // acc_1_1
-  vpbroadcastd zmm21, dword ptr [r10 + 136]              // a_2
+  vpbroadcastd zmm21, dword ptr [rbx + 136]              // a_2
   vpdpbusd zmm5, zmm18, zmm21                            // acc_2_0
   vpdpbusd zmm6, zmm20, zmm21                            // acc_2_1
-  vpbroadcastd zmm21, dword ptr [r10 + 140]              // a_3
+  vpbroadcastd zmm21, dword ptr [rbx + 140]              // a_3
   vpdpbusd zmm7, zmm18, zmm21                            // acc_3_0
   vpdpbusd zmm8, zmm20, zmm21                            // acc_3_1
-  vpbroadcastd zmm21, dword ptr [r10 + 144]              // a_4
+  vpbroadcastd zmm21, dword ptr [rbx + 144]              // a_4
   vpdpbusd zmm9, zmm18, zmm21                            // acc_4_0
   vpdpbusd zmm10, zmm20, zmm21                           // acc_4_1
-  vpbroadcastd zmm21, dword ptr [r10 + 148]              // a_5
+  vpbroadcastd zmm21, dword ptr [rbx + 148]              // a_5
   vpdpbusd zmm11, zmm18, zmm21                           // acc_5_0
   vpdpbusd zmm12, zmm20, zmm21                           // acc_5_1
-  vpbroadcastd zmm21, dword ptr [r10 + 152]              // a_6
+  vpbroadcastd zmm21, dword ptr [rbx + 152]              // a_6
   vpdpbusd zmm13, zmm18, zmm21                           // acc_6_0
   vpdpbusd zmm14, zmm20, zmm21                           // acc_6_1
-  vpbroadcastd zmm21, dword ptr [r10 + 156]              // a_7
+  vpbroadcastd zmm21, dword ptr [rbx + 156]              // a_7
   vpdpbusd zmm15, zmm18, zmm21                           // acc_7_0
   vpdpbusd zmm16, zmm20, zmm21                           // acc_7_1
-  vpbroadcastd zmm18, dword ptr [r10 + 160]              // a_0
+  vpbroadcastd zmm18, dword ptr [rbx + 160]              // a_0
   vpdpbusd zmm1, zmm17, zmm18                            // acc_0_0
   vpdpbusd zmm2, zmm19, zmm18                            // acc_0_1
-  vpbroadcastd zmm18, dword ptr [r10 + 164]              // a_1
+  vpbroadcastd zmm18, dword ptr [rbx + 164]              // a_1
   vpdpbusd zmm3, zmm17, zmm18                            // acc_1_0
   vpdpbusd zmm4, zmm19, zmm18                            // acc_1_1
-  vpbroadcastd zmm18, dword ptr [r10 + 168]              // a_2
+  vpbroadcastd zmm18, dword ptr [rbx + 168]              // a_2
   vpdpbusd zmm5, zmm17, zmm18                            // acc_2_0
   vpdpbusd zmm6, zmm19, zmm18                            // acc_2_1
-  vpbroadcastd zmm18, dword ptr [r10 + 172]              // a_3
+  vpbroadcastd zmm18, dword ptr [rbx + 172]              // a_3
   vpdpbusd zmm7, zmm17, zmm18                            // acc_3_0
   vpdpbusd zmm8, zmm19, zmm18                            // acc_3_1
-  vpbroadcastd zmm18, dword ptr [r10 + 176]              // a_4
+  vpbroadcastd zmm18, dword ptr [rbx + 176]              // a_4
   vpdpbusd zmm9, zmm17, zmm18                            // acc_4_0
   vpdpbusd zmm10, zmm19, zmm18                           // acc_4_1
-  vpbroadcastd zmm18, dword ptr [r10 + 180]              // a_5
+  vpbroadcastd zmm18, dword ptr [rbx + 180]              // a_5
   vpdpbusd zmm11, zmm17, zmm18                           // acc_5_0
   vpdpbusd zmm12, zmm19, zmm18                           // acc_5_1
-  vpbroadcastd zmm18, dword ptr [r10 + 184]              // a_6
+  vpbroadcastd zmm18, dword ptr [rbx + 184]              // a_6
   vpdpbusd zmm13, zmm17, zmm18                           // acc_6_0
   vpdpbusd zmm14, zmm19, zmm18                           // acc_6_1
-  vpbroadcastd zmm18, dword ptr [r10 + 188]              // a_7
+  vpbroadcastd zmm18, dword ptr [rbx + 188]              // a_7
   vpdpbusd zmm15, zmm17, zmm18                           // acc_7_0
   vpdpbusd zmm16, zmm19, zmm18                           // acc_7_1
-  prefetcht1 byte ptr [r9 + 384]                         // ahead
-  prefetcht1 byte ptr [r9 + 448]                         // ahead
-  vmovdqu64 zmm17, zmmword ptr [r11 + 384]               // raw_0
+  prefetcht1 byte ptr [r10 + 384]                        // ahead
+  prefetcht1 byte ptr [r10 + 448]                        // ahead
+  vmovdqu64 zmm17, zmmword ptr [rbp + 384]               // raw_0
   vpandd zmm18, zmm17, zmm0                              // lo_0
   vpsrlw zmm17, zmm17, 4                                 // hi_0
   vpandd zmm17, zmm17, zmm0                              // hi_0
-  vmovdqu64 zmm19, zmmword ptr [r11 + 448]               // raw_1
+  vmovdqu64 zmm19, zmmword ptr [rbp + 448]               // raw_1
   vpandd zmm20, zmm19, zmm0                              // lo_1
   vpsrlw zmm19, zmm19, 4                                 // hi_1
   vpandd zmm19, zmm19, zmm0                              // hi_1
-  vpbroadcastd zmm21, dword ptr [r10 + 192]              // a_0
+  vpbroadcastd zmm21, dword ptr [rbx + 192]              // a_0
   vpdpbusd zmm1, zmm18, zmm21                            // acc_0_0
   vpdpbusd zmm2, zmm20, zmm21                            // acc_0_1
-  vpbroadcastd zmm21, dword ptr [r10 + 196]              // a_1
+  vpbroadcastd zmm21, dword ptr [rbx + 196]              // a_1
   vpdpbusd zmm3, zmm18, zmm21                            // acc_1_0
   vpdpbusd zmm4, zmm20, zmm21                            // acc_1_1
-  vpbroadcastd zmm21, dword ptr [r10 + 200]              // a_2
+  vpbroadcastd zmm21, dword ptr [rbx + 200]              // a_2
   vpdpbusd zmm5, zmm18, zmm21                            // acc_2_0
   vpdpbusd zmm6, zmm20, zmm21                            // acc_2_1
-  vpbroadcastd zmm21, dword ptr [r10 + 204]              // a_3
+  vpbroadcastd zmm21, dword ptr [rbx + 204]              // a_3
   vpdpbusd zmm7, zmm18, zmm21                            // acc_3_0
   vpdpbusd zmm8, zmm20, zmm21                            // acc_3_1
-  vpbroadcastd zmm21, dword ptr [r10 + 208]              // a_4
+  vpbroadcastd zmm21, dword ptr [rbx + 208]              // a_4
   vpdpbusd zmm9, zmm18, zmm21                            // acc_4_0
   vpdpbusd zmm10, zmm20, zmm21                           // acc_4_1
-  vpbroadcastd zmm21, dword ptr [r10 + 212]              // a_5
+  vpbroadcastd zmm21, dword ptr [rbx + 212]              // a_5
   vpdpbusd zmm11, zmm18, zmm21                           // acc_5_0
   vpdpbusd zmm12, zmm20, zmm21                           // acc_5_1
-  vpbroadcastd zmm21, dword ptr [r10 + 216]              // a_6
+  vpbroadcastd zmm21, dword ptr [rbx + 216]              // a_6
   vpdpbusd zmm13, zmm18, zmm21                           // acc_6_0
   vpdpbusd zmm14, zmm20, zmm21                           // acc_6_1
-  vpbroadcastd zmm21, dword ptr [r10 + 220]              // a_7
+  vpbroadcastd zmm21, dword ptr [rbx + 220]              // a_7
   vpdpbusd zmm15, zmm18, zmm21                           // acc_7_0
   vpdpbusd zmm16, zmm20, zmm21                           // acc_7_1
-  vpbroadcastd zmm18, dword ptr [r10 + 224]              // a_0
+  vpbroadcastd zmm18, dword ptr [rbx + 224]              // a_0
   vpdpbusd zmm1, zmm17, zmm18                            // acc_0_0
   vpdpbusd zmm2, zmm19, zmm18                            // acc_0_1
-  vpbroadcastd zmm18, dword ptr [r10 + 228]              // a_1
+  vpbroadcastd zmm18, dword ptr [rbx + 228]              // a_1
   vpdpbusd zmm3, zmm17, zmm18                            // acc_1_0
   vpdpbusd zmm4, zmm19, zmm18                            // acc_1_1
-  vpbroadcastd zmm18, dword ptr [r10 + 232]              // a_2
+  vpbroadcastd zmm18, dword ptr [rbx + 232]              // a_2
   vpdpbusd zmm5, zmm17, zmm18                            // acc_2_0
   vpdpbusd zmm6, zmm19, zmm18                            // acc_2_1
-  vpbroadcastd zmm18, dword ptr [r10 + 236]              // a_3
+  vpbroadcastd zmm18, dword ptr [rbx + 236]              // a_3
   vpdpbusd zmm7, zmm17, zmm18                            // acc_3_0
   vpdpbusd zmm8, zmm19, zmm18                            // acc_3_1
-  vpbroadcastd zmm18, dword ptr [r10 + 240]              // a_4
+  vpbroadcastd zmm18, dword ptr [rbx + 240]              // a_4
   vpdpbusd zmm9, zmm17, zmm18                            // acc_4_0
   vpdpbusd zmm10, zmm19, zmm18                           // acc_4_1
-  vpbroadcastd zmm18, dword ptr [r10 + 244]              // a_5
+  vpbroadcastd zmm18, dword ptr [rbx + 244]              // a_5
   vpdpbusd zmm11, zmm17, zmm18                           // acc_5_0
   vpdpbusd zmm12, zmm19, zmm18                           // acc_5_1
-  vpbroadcastd zmm18, dword ptr [r10 + 248]              // a_6
+  vpbroadcastd zmm18, dword ptr [rbx + 248]              // a_6
   vpdpbusd zmm13, zmm17, zmm18                           // acc_6_0
   vpdpbusd zmm14, zmm19, zmm18                           // acc_6_1
-  vpbroadcastd zmm18, dword ptr [r10 + 252]              // a_7
+  vpbroadcastd zmm18, dword ptr [rbx + 252]              // a_7
   vpdpbusd zmm15, zmm17, zmm18                           // acc_7_0
   vpdpbusd zmm16, zmm19, zmm18                           // acc_7_1
-  lea r10, [r10 + 256]
-  lea r11, [r11 + 512]
-  lea r9, [r9 + rsi]                                     // ahead
-  sub r8, 1                                              // next k
+  lea rbx, [rbx + 256]
+  lea rbp, [rbp + 512]
+  lea r10, [r10 + rsi]                                   // ahead
+  sub r9, 1                                              // next k
   ja L(k)
 L(k_done):
-  mov qword ptr [rsp + 0], r9                            // ahead, kept in the frame
-  imul r8, rdx, 16
-  mov r9, qword ptr [rsp + 16]                           // rhs_panel
-  lea r8, [r9 + r8]                                      // field
-  vmovdqu64 zmm0, zmmword ptr [r8 + 0]                   // colsum_0
-  vmovdqu64 zmm17, zmmword ptr [r8 + 64]                 // colsum_1
-  imul r8, rdx, 8
-  lea r8, [r8 + 32]
-  mov r9, qword ptr [rsp + 8]                            // lhs_panel
-  lea r8, [r9 + r8]                                      // field
-  vpbroadcastd zmm18, dword ptr [r8 + 0]                 // zero_0
+  mov qword ptr [rsp + 16], r10                          // ahead, kept in the frame
+  mov r9, 16
+  mov r10, r8                                            // k_padded
+  imul r10, r9
+  lea r9, [rdx + r10]                                    // field
+  vmovdqu64 zmm0, zmmword ptr [r9 + 0]                   // colsum_0
+  vmovdqu64 zmm17, zmmword ptr [r9 + 64]                 // colsum_1
+  mov r9, 8
+  mov r10, r8                                            // k_padded
+  imul r10, r9
+  lea r9, [r10 + 32]
+  mov r10, qword ptr [rsp + 24]                          // lhs_panel
+  lea r9, [r10 + r9]                                     // field
+  vpbroadcastd zmm18, dword ptr [r9 + 0]                 // zero_0
   vpmulld zmm19, zmm0, zmm18                             // product
   vpaddd zmm1, zmm1, zmm19                               // sum
   vpmulld zmm18, zmm17, zmm18                            // product
   vpaddd zmm2, zmm2, zmm18                               // sum
-  vpbroadcastd zmm18, dword ptr [r8 + 4]                 // zero_1
+  vpbroadcastd zmm18, dword ptr [r9 + 4]                 // zero_1
   vpmulld zmm19, zmm0, zmm18                             // product
   vpaddd zmm3, zmm3, zmm19                               // sum
   vpmulld zmm18, zmm17, zmm18                            // product
   vpaddd zmm4, zmm4, zmm18                               // sum
-  vpbroadcastd zmm18, dword ptr [r8 + 8]                 // zero_2
+  vpbroadcastd zmm18, dword ptr [r9 + 8]                 // zero_2
   vpmulld zmm19, zmm0, zmm18                             // product
   vpaddd zmm5, zmm5, zmm19                               // sum
   vpmulld zmm18, zmm17, zmm18                            // product
   vpaddd zmm6, zmm6, zmm18                               // sum
-  vpbroadcastd zmm18, dword ptr [r8 + 12]                // zero_3
+  vpbroadcastd zmm18, dword ptr [r9 + 12]                // zero_3
   vpmulld zmm19, zmm0, zmm18                             // product
   vpaddd zmm7, zmm7, zmm19                               // sum
   vpmulld zmm18, zmm17, zmm18                            // product
   vpaddd zmm8, zmm8, zmm18                               // sum
-  vpbroadcastd zmm18, dword ptr [r8 + 16]                // zero_4
+  vpbroadcastd zmm18, dword ptr [r9 + 16]                // zero_4
   vpmulld zmm19, zmm0, zmm18                             // product
   vpaddd zmm9, zmm9, zmm19                               // sum
   vpmulld zmm18, zmm17, zmm18                            // product
   vpaddd zmm10, zmm10, zmm18                             // sum
-  vpbroadcastd zmm18, dword ptr [r8 + 20]                // zero_5
+  vpbroadcastd zmm18, dword ptr [r9 + 20]                // zero_5
   vpmulld zmm19, zmm0, zmm18                             // product
   vpaddd zmm11, zmm11, zmm19                             // sum
   vpmulld zmm18, zmm17, zmm18                            // product
   vpaddd zmm12, zmm12, zmm18                             // sum
-  vpbroadcastd zmm18, dword ptr [r8 + 24]                // zero_6
+  vpbroadcastd zmm18, dword ptr [r9 + 24]                // zero_6
   vpmulld zmm19, zmm0, zmm18                             // product
   vpaddd zmm13, zmm13, zmm19                             // sum
   vpmulld zmm18, zmm17, zmm18                            // product
   vpaddd zmm14, zmm14, zmm18                             // sum
-  vpbroadcastd zmm18, dword ptr [r8 + 28]                // zero_7
+  vpbroadcastd zmm18, dword ptr [r9 + 28]                // zero_7
   vpmulld zmm0, zmm0, zmm18                              // product
   vpaddd zmm0, zmm15, zmm0                               // sum
   vpmulld zmm15, zmm17, zmm18                            // product
   vpaddd zmm15, zmm16, zmm15                             // sum
-  imul r8, rdx, 16
-  lea r8, [r8 + 128]
-  mov r9, qword ptr [rsp + 16]                           // rhs_panel
-  lea r8, [r9 + r8]                                      // field
-  vmovdqu64 zmm16, zmmword ptr [r8 + 0]                  // scale_0
-  vmovdqu64 zmm17, zmmword ptr [r8 + 64]                 // scale_1
-  lea r8, [rdi + 8*15]                                   // clamp
-  vpbroadcastd zmm18, dword ptr [r8 + 0]                 // min
-  vpbroadcastd zmm19, dword ptr [r8 + 4]                 // max
-  imul r8, rdx, 8
-  lea r8, [r8 + 64]
-  mov r9, qword ptr [rsp + 8]                            // lhs_panel
-  lea r8, [r9 + r8]                                      // field
-  mov r9, 32
-  mov r10, qword ptr [rdi + 8*13]                        // dst_stride
-  mov r11, qword ptr [rsp + 48]                          // dst_tile
-  lea r11, [r11 + r10]
-  mov rbx, qword ptr [rsp + 40]                          // m_left
-  mov rbp, qword ptr [rsp + 48]                          // dst_tile
-  cmp rbx, 1                                             // dst_1
-  cmovbe r11, rbp
-  lea rbx, [r11 + r10]
-  mov rbp, qword ptr [rsp + 40]                          // m_left
-  cmp rbp, 2                                             // dst_2
-  cmovbe rbx, r11
-  lea rbp, [rbx + r10]
-  mov r12, qword ptr [rsp + 40]                          // m_left
-  cmp r12, 3                                             // dst_3
-  cmovbe rbp, rbx
-  lea r12, [rbp + r10]
-  mov r13, qword ptr [rsp + 40]                          // m_left
-  cmp r13, 4                                             // dst_4
-  cmovbe r12, rbp
-  lea r13, [r12 + r10]
-  mov r14, qword ptr [rsp + 40]                          // m_left
-  cmp r14, 5                                             // dst_5
-  cmovbe r13, r12
-  lea r14, [r13 + r10]
-  mov r15, qword ptr [rsp + 40]                          // m_left
-  cmp r15, 6                                             // dst_6
-  cmovbe r14, r13
-  lea r10, [r14 + r10]
-  mov r15, qword ptr [rsp + 40]                          // m_left
-  cmp r15, 7                                             // dst_7
-  cmovbe r10, r14
-  imul rdx, rdx, 16
-  lea rdx, [rdx + 256]
-  mov r15, qword ptr [rsp + 16]                          // rhs_panel
-  lea rdx, [r15 + rdx]                                   // field
-  mov r15, qword ptr [rsp + 24]                          // n_left
-  cmp r15, r9                                            // unless n_left at_least 
+  mov r9, 16
+  mov r10, r8                                            // k_padded
+  imul r10, r9
+  lea r9, [r10 + 128]
+  lea r9, [rdx + r9]                                     // field
+  vmovdqu64 zmm16, zmmword ptr [r9 + 0]                  // scale_0
+  vmovdqu64 zmm17, zmmword ptr [r9 + 64]                 // scale_1
+  lea r9, [rdi + 8*15]                                   // clamp
+  vpbroadcastd zmm18, dword ptr [r9 + 0]                 // min
+  vpbroadcastd zmm19, dword ptr [r9 + 4]                 // max
+  mov r9, 8
+  mov r10, r8                                            // k_padded
+  imul r10, r9
+  lea r9, [r10 + 64]
+  mov r10, qword ptr [rsp + 24]                          // lhs_panel
+  lea r9, [r10 + r9]                                     // field
+  mov r10, 32
+  mov rbx, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbp, 1
+  mov r12, r11                                           // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  mov rbp, qword ptr [rsp + 32]                          // dst_tile
+  lea rbp, [rbp + rbx]
+  mov r13, qword ptr [rsp + 32]                          // dst_tile
+  test r12, r12                                          // dst_1
+  cmovz rbp, r13
+  mov qword ptr [rsp + 40], rbp                          // dst_1, kept in the frame
+  mov rbp, 2
+  mov r12, r11                                           // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  mov rbp, qword ptr [rsp + 40]                          // dst_1
+  lea rbp, [rbp + rbx]
+  mov r13, qword ptr [rsp + 40]                          // dst_1
+  test r12, r12                                          // dst_2
+  cmovz rbp, r13
+  mov qword ptr [rsp + 48], rbp                          // dst_2, kept in the frame
+  mov rbp, 3
+  mov r12, r11                                           // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  mov rbp, qword ptr [rsp + 48]                          // dst_2
+  lea rbp, [rbp + rbx]
+  mov r13, qword ptr [rsp + 48]                          // dst_2
+  test r12, r12                                          // dst_3
+  cmovz rbp, r13
+  mov qword ptr [rsp + 56], rbp                          // dst_3, kept in the frame
+  mov rbp, 4
+  mov r12, r11                                           // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  mov rbp, qword ptr [rsp + 56]                          // dst_3
+  lea rbp, [rbp + rbx]
+  mov r13, qword ptr [rsp + 56]                          // dst_3
+  test r12, r12                                          // dst_4
+  cmovz rbp, r13
+  mov r12, 5
+  mov r13, r11                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [rbp + rbx]
+  test r13, r13                                          // dst_5
+  cmovz r12, rbp
+  mov r13, 6
+  mov r14, r11                                           // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea r13, [r12 + rbx]
+  test r14, r14                                          // dst_6
+  cmovz r13, r12
+  mov r14, 7
+  mov r15, r11                                           // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea rbx, [r13 + rbx]
+  test r15, r15                                          // dst_7
+  cmovz rbx, r13
+  mov r14, 16
+  imul r8, r14
+  lea r8, [r8 + 256]
+  lea r8, [rdx + r8]                                     // field
+  mov r14, qword ptr [rsp + 0]                           // n_left
+  cmp r14, r10                                           // unless n_left at_least 
   jb L(if_else)
-  mov r9, qword ptr [rdi + 8*14]                         // bias
-  mov r15, qword ptr [rsp + 32]                          // column_bytes
-  lea r15, [r9 + r15]
-  test r9, r9                                            // bias
-  cmovz r15, rdx
-  vmovdqu64 zmm20, zmmword ptr [r15 + 0]                 // bias
-  vmovdqu64 zmm21, zmmword ptr [r15 + 64]                // bias
+  mov r10, qword ptr [rdi + 8*14]                        // bias
+  mov r14, qword ptr [rsp + 8]                           // column_bytes
+  lea r14, [r10 + r14]
+  test r10, r10                                          // bias
+  cmovz r14, r8
+  vmovdqu64 zmm20, zmmword ptr [r14 + 0]                 // bias
+  vmovdqu64 zmm21, zmmword ptr [r14 + 64]                // bias
   vcvtdq2ps zmm0, zmm0                                   // real
-  vmulps zmm22, zmm16, dword ptr [r8 + 28]{1to16}        // scale
+  vmulps zmm22, zmm16, dword ptr [r9 + 28]{1to16}        // scale
   vmovdqa64 zmm23, zmm20                                 // bias
   vfmadd231ps zmm23, zmm0, zmm22                         // out
   vmaxps zmm0, zmm18, zmm23                              // out
   vminps zmm0, zmm19, zmm0                               // out_7_0
-  vmovdqu64 zmmword ptr [r10 + 0], zmm0                  // out_7_0
+  vmovdqu64 zmmword ptr [rbx + 0], zmm0                  // out_7_0
   vcvtdq2ps zmm0, zmm15                                  // real
-  vmulps zmm15, zmm17, dword ptr [r8 + 28]{1to16}        // scale
+  vmulps zmm15, zmm17, dword ptr [r9 + 28]{1to16}        // scale
   vmovdqa64 zmm22, zmm21                                 // bias
   vfmadd231ps zmm22, zmm0, zmm15                         // out
   vmaxps zmm0, zmm18, zmm22                              // out
   vminps zmm0, zmm19, zmm0                               // out_7_1
-  vmovdqu64 zmmword ptr [r10 + 64], zmm0                 // out_7_1
+  vmovdqu64 zmmword ptr [rbx + 64], zmm0                 // out_7_1
   vcvtdq2ps zmm0, zmm13                                  // real
-  vmulps zmm13, zmm16, dword ptr [r8 + 24]{1to16}        // scale
+  vmulps zmm13, zmm16, dword ptr [r9 + 24]{1to16}        // scale
   vmovdqa64 zmm15, zmm20                                 // bias
   vfmadd231ps zmm15, zmm0, zmm13                         // out
   vmaxps zmm0, zmm18, zmm15                              // out
   vminps zmm0, zmm19, zmm0                               // out_6_0
-  vmovdqu64 zmmword ptr [r14 + 0], zmm0                  // out_6_0
+  vmovdqu64 zmmword ptr [r13 + 0], zmm0                  // out_6_0
   vcvtdq2ps zmm0, zmm14                                  // real
-  vmulps zmm13, zmm17, dword ptr [r8 + 24]{1to16}        // scale
+  vmulps zmm13, zmm17, dword ptr [r9 + 24]{1to16}        // scale
   vmovdqa64 zmm14, zmm21                                 // bias
   vfmadd231ps zmm14, zmm0, zmm13                         // out
   vmaxps zmm0, zmm18, zmm14                              // out
   vminps zmm0, zmm19, zmm0                               // out_6_1
-  vmovdqu64 zmmword ptr [r14 + 64], zmm0                 // out_6_1
+  vmovdqu64 zmmword ptr [r13 + 64], zmm0                 // out_6_1
   vcvtdq2ps zmm0, zmm11                                  // real
-  vmulps zmm11, zmm16, dword ptr [r8 + 20]{1to16}        // scale
+  vmulps zmm11, zmm16, dword ptr [r9 + 20]{1to16}        // scale
   vmovdqa64 zmm13, zmm20                                 // bias
   vfmadd231ps zmm13, zmm0, zmm11                         // out
   vmaxps zmm0, zmm18, zmm13                              // out
   vminps zmm0, zmm19, zmm0                               // out_5_0
-  vmovdqu64 zmmword ptr [r13 + 0], zmm0                  // out_5_0
+  vmovdqu64 zmmword ptr [r12 + 0], zmm0                  // out_5_0
   vcvtdq2ps zmm0, zmm12                                  // real
-  vmulps zmm11, zmm17, dword ptr [r8 + 20]{1to16}        // scale
+  vmulps zmm11, zmm17, dword ptr [r9 + 20]{1to16}        // scale
   vmovdqa64 zmm12, zmm21                                 // bias
   vfmadd231ps zmm12, zmm0, zmm11                         // out
   vmaxps zmm0, zmm18, zmm12                              // out
   vminps zmm0, zmm19, zmm0                               // out_5_1
-  vmovdqu64 zmmword ptr [r13 + 64], zmm0                 // out_5_1
+  vmovdqu64 zmmword ptr [r12 + 64], zmm0                 // out_5_1
   vcvtdq2ps zmm0, zmm9                                   // real
-  vmulps zmm9, zmm16, dword ptr [r8 + 16]{1to16}         // scale
+  vmulps zmm9, zmm16, dword ptr [r9 + 16]{1to16}         // scale
   vmovdqa64 zmm11, zmm20                                 // bias
   vfmadd231ps zmm11, zmm0, zmm9                          // out
   vmaxps zmm0, zmm18, zmm11                              // out
   vminps zmm0, zmm19, zmm0                               // out_4_0
-  vmovdqu64 zmmword ptr [r12 + 0], zmm0                  // out_4_0
+  vmovdqu64 zmmword ptr [rbp + 0], zmm0                  // out_4_0
   vcvtdq2ps zmm0, zmm10                                  // real
-  vmulps zmm9, zmm17, dword ptr [r8 + 16]{1to16}         // scale
+  vmulps zmm9, zmm17, dword ptr [r9 + 16]{1to16}         // scale
   vmovdqa64 zmm10, zmm21                                 // bias
   vfmadd231ps zmm10, zmm0, zmm9                          // out
   vmaxps zmm0, zmm18, zmm10                              // out
   vminps zmm0, zmm19, zmm0                               // out_4_1
-  vmovdqu64 zmmword ptr [r12 + 64], zmm0                 // out_4_1
+  vmovdqu64 zmmword ptr [rbp + 64], zmm0                 // out_4_1
   vcvtdq2ps zmm0, zmm7                                   // real
-  vmulps zmm7, zmm16, dword ptr [r8 + 12]{1to16}         // scale
+  vmulps zmm7, zmm16, dword ptr [r9 + 12]{1to16}         // scale
   vmovdqa64 zmm9, zmm20                                  // bias
   vfmadd231ps zmm9, zmm0, zmm7                           // out
   vmaxps zmm0, zmm18, zmm9                               // out
   vminps zmm0, zmm19, zmm0                               // out_3_0
-  vmovdqu64 zmmword ptr [rbp + 0], zmm0                  // out_3_0
+  mov r8, qword ptr [rsp + 56]                           // dst_3
+  vmovdqu64 zmmword ptr [r8 + 0], zmm0                   // out_3_0
   vcvtdq2ps zmm0, zmm8                                   // real
-  vmulps zmm7, zmm17, dword ptr [r8 + 12]{1to16}         // scale
+  vmulps zmm7, zmm17, dword ptr [r9 + 12]{1to16}         // scale
   vmovdqa64 zmm8, zmm21                                  // bias
   vfmadd231ps zmm8, zmm0, zmm7                           // out
   vmaxps zmm0, zmm18, zmm8                               // out
   vminps zmm0, zmm19, zmm0                               // out_3_1
-  vmovdqu64 zmmword ptr [rbp + 64], zmm0                 // out_3_1
+  mov r8, qword ptr [rsp + 56]                           // dst_3
+  vmovdqu64 zmmword ptr [r8 + 64], zmm0                  // out_3_1
   vcvtdq2ps zmm0, zmm5                                   // real
-  vmulps zmm5, zmm16, dword ptr [r8 + 8]{1to16}          // scale
+  vmulps zmm5, zmm16, dword ptr [r9 + 8]{1to16}          // scale
   vmovdqa64 zmm7, zmm20                                  // bias
   vfmadd231ps zmm7, zmm0, zmm5                           // out
   vmaxps zmm0, zmm18, zmm7                               // out
   vminps zmm0, zmm19, zmm0                               // out_2_0
-  vmovdqu64 zmmword ptr [rbx + 0], zmm0                  // out_2_0
+  mov r8, qword ptr [rsp + 48]                           // dst_2
+  vmovdqu64 zmmword ptr [r8 + 0], zmm0                   // out_2_0
   vcvtdq2ps zmm0, zmm6                                   // real
-  vmulps zmm5, zmm17, dword ptr [r8 + 8]{1to16}          // scale
+  vmulps zmm5, zmm17, dword ptr [r9 + 8]{1to16}          // scale
   vmovdqa64 zmm6, zmm21                                  // bias
   vfmadd231ps zmm6, zmm0, zmm5                           // out
   vmaxps zmm0, zmm18, zmm6                               // out
   vminps zmm0, zmm19, zmm0                               // out_2_1
-  vmovdqu64 zmmword ptr [rbx + 64], zmm0                 // out_2_1
+  mov r8, qword ptr [rsp + 48]                           // dst_2
+  vmovdqu64 zmmword ptr [r8 + 64], zmm0                  // out_2_1
   vcvtdq2ps zmm0, zmm3                                   // real
-  vmulps zmm3, zmm16, dword ptr [r8 + 4]{1to16}          // scale
+  vmulps zmm3, zmm16, dword ptr [r9 + 4]{1to16}          // scale
   vmovdqa64 zmm5, zmm20                                  // bias
   vfmadd231ps zmm5, zmm0, zmm3                           // out
   vmaxps zmm0, zmm18, zmm5                               // out
   vminps zmm0, zmm19, zmm0                               // out_1_0
-  vmovdqu64 zmmword ptr [r11 + 0], zmm0                  // out_1_0
+  mov r8, qword ptr [rsp + 40]                           // dst_1
+  vmovdqu64 zmmword ptr [r8 + 0], zmm0                   // out_1_0
   vcvtdq2ps zmm0, zmm4                                   // real
-  vmulps zmm3, zmm17, dword ptr [r8 + 4]{1to16}          // scale
+  vmulps zmm3, zmm17, dword ptr [r9 + 4]{1to16}          // scale
   vmovdqa64 zmm4, zmm21                                  // bias
   vfmadd231ps zmm4, zmm0, zmm3                           // out
   vmaxps zmm0, zmm18, zmm4                               // out
   vminps zmm0, zmm19, zmm0                               // out_1_1
-  vmovdqu64 zmmword ptr [r11 + 64], zmm0                 // out_1_1
+  mov r8, qword ptr [rsp + 40]                           // dst_1
+  vmovdqu64 zmmword ptr [r8 + 64], zmm0                  // out_1_1
   vcvtdq2ps zmm0, zmm1                                   // real
-  vmulps zmm1, zmm16, dword ptr [r8 + 0]{1to16}          // scale
+  vmulps zmm1, zmm16, dword ptr [r9 + 0]{1to16}          // scale
   vfmadd231ps zmm20, zmm0, zmm1                          // out
   vmaxps zmm0, zmm18, zmm20                              // out
   vminps zmm0, zmm19, zmm0                               // out_0_0
-  mov rdx, qword ptr [rsp + 48]                          // dst_tile
-  vmovdqu64 zmmword ptr [rdx + 0], zmm0                  // out_0_0
+  mov r8, qword ptr [rsp + 32]                           // dst_tile
+  vmovdqu64 zmmword ptr [r8 + 0], zmm0                   // out_0_0
   vcvtdq2ps zmm0, zmm2                                   // real
-  vmulps zmm1, zmm17, dword ptr [r8 + 0]{1to16}          // scale
+  vmulps zmm1, zmm17, dword ptr [r9 + 0]{1to16}          // scale
   vfmadd231ps zmm21, zmm0, zmm1                          // out
   vmaxps zmm0, zmm18, zmm21                              // out
   vminps zmm0, zmm19, zmm0                               // out_0_1
-  mov rdx, qword ptr [rsp + 48]                          // dst_tile
-  vmovdqu64 zmmword ptr [rdx + 64], zmm0                 // out_0_1
+  mov r8, qword ptr [rsp + 32]                           // dst_tile
+  vmovdqu64 zmmword ptr [r8 + 64], zmm0                  // out_0_1
   jmp L(if_done)
 L(if_else):
-  mov r9, 16
-  mov r15, qword ptr [rsp + 24]                          // n_left
-  cmp r15, r9
-  cmova r15, r9
-  mov r9, -1
-  bzhi r9, r9, r15
-  kmovw k1, r9d                                          // columns
-  mov r9, 16
-  mov r15, qword ptr [rsp + 24]                          // n_left
-  cmp r15, r9
-  cmovb r15, r9
-  sub r15, r9
-  mov r9, 16
-  cmp r15, r9
-  cmova r15, r9
-  mov r9, -1
-  bzhi r9, r9, r15
-  kmovw k2, r9d                                          // columns
-  mov r9, qword ptr [rdi + 8*14]                         // bias
-  mov r15, qword ptr [rsp + 32]                          // column_bytes
-  lea r15, [r9 + r15]
-  test r9, r9                                            // bias
-  cmovz r15, rdx
-  vmovdqu32 zmm20{k1}{z}, zmmword ptr [r15 + 0]          // bias
-  vmovdqu32 zmm21{k2}{z}, zmmword ptr [r15 + 64]         // bias
+  mov r10, 16
+  mov r14, qword ptr [rsp + 0]                           // n_left
+  cmp r14, r10
+  cmova r14, r10
+  mov r10, -1
+  bzhi r10, r10, r14
+  kmovw k1, r10d                                         // columns
+  mov r10, 16
+  mov r14, qword ptr [rsp + 0]                           // n_left
+  cmp r14, r10
+  cmovb r14, r10
+  sub r14, r10
+  mov r10, 16
+  cmp r14, r10
+  cmova r14, r10
+  mov r10, -1
+  bzhi r10, r10, r14
+  kmovw k2, r10d                                         // columns
+  mov r10, qword ptr [rdi + 8*14]                        // bias
+  mov r14, qword ptr [rsp + 8]                           // column_bytes
+  lea r14, [r10 + r14]
+  test r10, r10                                          // bias
+  cmovz r14, r8
+  vmovdqu32 zmm20{k1}{z}, zmmword ptr [r14 + 0]          // bias
+  vmovdqu32 zmm21{k2}{z}, zmmword ptr [r14 + 64]         // bias
   vcvtdq2ps zmm0, zmm0                                   // real
-  vmulps zmm22, zmm16, dword ptr [r8 + 28]{1to16}        // scale
+  vmulps zmm22, zmm16, dword ptr [r9 + 28]{1to16}        // scale
   vmovdqa64 zmm23, zmm20                                 // bias
   vfmadd231ps zmm23, zmm0, zmm22                         // out
   vmaxps zmm0, zmm18, zmm23                              // out
   vminps zmm0, zmm19, zmm0                               // out_7_0
-  vmovdqu32 zmmword ptr [r10 + 0]{k1}, zmm0              // out_7_0
+  vmovdqu32 zmmword ptr [rbx + 0]{k1}, zmm0              // out_7_0
   vcvtdq2ps zmm0, zmm15                                  // real
-  vmulps zmm15, zmm17, dword ptr [r8 + 28]{1to16}        // scale
+  vmulps zmm15, zmm17, dword ptr [r9 + 28]{1to16}        // scale
   vmovdqa64 zmm22, zmm21                                 // bias
   vfmadd231ps zmm22, zmm0, zmm15                         // out
   vmaxps zmm0, zmm18, zmm22                              // out
   vminps zmm0, zmm19, zmm0                               // out_7_1
-  vmovdqu32 zmmword ptr [r10 + 64]{k2}, zmm0             // out_7_1
+  vmovdqu32 zmmword ptr [rbx + 64]{k2}, zmm0             // out_7_1
   vcvtdq2ps zmm0, zmm13                                  // real
-  vmulps zmm13, zmm16, dword ptr [r8 + 24]{1to16}        // scale
+  vmulps zmm13, zmm16, dword ptr [r9 + 24]{1to16}        // scale
   vmovdqa64 zmm15, zmm20                                 // bias
   vfmadd231ps zmm15, zmm0, zmm13                         // out
   vmaxps zmm0, zmm18, zmm15                              // out
   vminps zmm0, zmm19, zmm0                               // out_6_0
-  vmovdqu32 zmmword ptr [r14 + 0]{k1}, zmm0              // out_6_0
+  vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm0              // out_6_0
   vcvtdq2ps zmm0, zmm14                                  // real
-  vmulps zmm13, zmm17, dword ptr [r8 + 24]{1to16}        // scale
+  vmulps zmm13, zmm17, dword ptr [r9 + 24]{1to16}        // scale
   vmovdqa64 zmm14, zmm21                                 // bias
   vfmadd231ps zmm14, zmm0, zmm13                         // out
   vmaxps zmm0, zmm18, zmm14                              // out
   vminps zmm0, zmm19, zmm0                               // out_6_1
-  vmovdqu32 zmmword ptr [r14 + 64]{k2}, zmm0             // out_6_1
+  vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm0             // out_6_1
   vcvtdq2ps zmm0, zmm11                                  // real
-  vmulps zmm11, zmm16, dword ptr [r8 + 20]{1to16}        // scale
+  vmulps zmm11, zmm16, dword ptr [r9 + 20]{1to16}        // scale
   vmovdqa64 zmm13, zmm20                                 // bias
   vfmadd231ps zmm13, zmm0, zmm11                         // out
   vmaxps zmm0, zmm18, zmm13                              // out
   vminps zmm0, zmm19, zmm0                               // out_5_0
-  vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm0              // out_5_0
+  vmovdqu32 zmmword ptr [r12 + 0]{k1}, zmm0              // out_5_0
   vcvtdq2ps zmm0, zmm12                                  // real
-  vmulps zmm11, zmm17, dword ptr [r8 + 20]{1to16}        // scale
+  vmulps zmm11, zmm17, dword ptr [r9 + 20]{1to16}        // scale
   vmovdqa64 zmm12, zmm21                                 // bias
   vfmadd231ps zmm12, zmm0, zmm11                         // out
   vmaxps zmm0, zmm18, zmm12                              // out
   vminps zmm0, zmm19, zmm0                               // out_5_1
-  vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm0             // out_5_1
+  vmovdqu32 zmmword ptr [r12 + 64]{k2}, zmm0             // out_5_1
   vcvtdq2ps zmm0, zmm9                                   // real
-  vmulps zmm9, zmm16, dword ptr [r8 + 16]{1to16}         // scale
+  vmulps zmm9, zmm16, dword ptr [r9 + 16]{1to16}         // scale
   vmovdqa64 zmm11, zmm20                                 // bias
   vfmadd231ps zmm11, zmm0, zmm9                          // out
   vmaxps zmm0, zmm18, zmm11                              // out
   vminps zmm0, zmm19, zmm0                               // out_4_0
-  vmovdqu32 zmmword ptr [r12 + 0]{k1}, zmm0              // out_4_0
+  vmovdqu32 zmmword ptr [rbp + 0]{k1}, zmm0              // out_4_0
   vcvtdq2ps zmm0, zmm10                                  // real
-  vmulps zmm9, zmm17, dword ptr [r8 + 16]{1to16}         // scale
+  vmulps zmm9, zmm17, dword ptr [r9 + 16]{1to16}         // scale
   vmovdqa64 zmm10, zmm21                                 // bias
   vfmadd231ps zmm10, zmm0, zmm9                          // out
   vmaxps zmm0, zmm18, zmm10                              // out
   vminps zmm0, zmm19, zmm0                               // out_4_1
-  vmovdqu32 zmmword ptr [r12 + 64]{k2}, zmm0             // out_4_1
+  vmovdqu32 zmmword ptr [rbp + 64]{k2}, zmm0             // out_4_1
   vcvtdq2ps zmm0, zmm7                                   // real
-  vmulps zmm7, zmm16, dword ptr [r8 + 12]{1to16}         // scale
+  vmulps zmm7, zmm16, dword ptr [r9 + 12]{1to16}         // scale
   vmovdqa64 zmm9, zmm20                                  // bias
   vfmadd231ps zmm9, zmm0, zmm7                           // out
   vmaxps zmm0, zmm18, zmm9                               // out
   vminps zmm0, zmm19, zmm0                               // out_3_0
-  vmovdqu32 zmmword ptr [rbp + 0]{k1}, zmm0              // out_3_0
+  mov r8, qword ptr [rsp + 56]                           // dst_3
+  vmovdqu32 zmmword ptr [r8 + 0]{k1}, zmm0               // out_3_0
   vcvtdq2ps zmm0, zmm8                                   // real
-  vmulps zmm7, zmm17, dword ptr [r8 + 12]{1to16}         // scale
+  vmulps zmm7, zmm17, dword ptr [r9 + 12]{1to16}         // scale
   vmovdqa64 zmm8, zmm21                                  // bias
   vfmadd231ps zmm8, zmm0, zmm7                           // out
   vmaxps zmm0, zmm18, zmm8                               // out
   vminps zmm0, zmm19, zmm0                               // out_3_1
-  vmovdqu32 zmmword ptr [rbp + 64]{k2}, zmm0             // out_3_1
+  mov r8, qword ptr [rsp + 56]                           // dst_3
+  vmovdqu32 zmmword ptr [r8 + 64]{k2}, zmm0              // out_3_1
   vcvtdq2ps zmm0, zmm5                                   // real
-  vmulps zmm5, zmm16, dword ptr [r8 + 8]{1to16}          // scale
+  vmulps zmm5, zmm16, dword ptr [r9 + 8]{1to16}          // scale
   vmovdqa64 zmm7, zmm20                                  // bias
   vfmadd231ps zmm7, zmm0, zmm5                           // out
   vmaxps zmm0, zmm18, zmm7                               // out
   vminps zmm0, zmm19, zmm0                               // out_2_0
-  vmovdqu32 zmmword ptr [rbx + 0]{k1}, zmm0              // out_2_0
+  mov r8, qword ptr [rsp + 48]                           // dst_2
+  vmovdqu32 zmmword ptr [r8 + 0]{k1}, zmm0               // out_2_0
   vcvtdq2ps zmm0, zmm6                                   // real
-  vmulps zmm5, zmm17, dword ptr [r8 + 8]{1to16}          // scale
+  vmulps zmm5, zmm17, dword ptr [r9 + 8]{1to16}          // scale
   vmovdqa64 zmm6, zmm21                                  // bias
   vfmadd231ps zmm6, zmm0, zmm5                           // out
   vmaxps zmm0, zmm18, zmm6                               // out
   vminps zmm0, zmm19, zmm0                               // out_2_1
-  vmovdqu32 zmmword ptr [rbx + 64]{k2}, zmm0             // out_2_1
+  mov r8, qword ptr [rsp + 48]                           // dst_2
+  vmovdqu32 zmmword ptr [r8 + 64]{k2}, zmm0              // out_2_1
   vcvtdq2ps zmm0, zmm3                                   // real
-  vmulps zmm3, zmm16, dword ptr [r8 + 4]{1to16}          // scale
+  vmulps zmm3, zmm16, dword ptr [r9 + 4]{1to16}          // scale
   vmovdqa64 zmm5, zmm20                                  // bias
   vfmadd231ps zmm5, zmm0, zmm3                           // out
   vmaxps zmm0, zmm18, zmm5                               // out
   vminps zmm0, zmm19, zmm0                               // out_1_0
-  vmovdqu32 zmmword ptr [r11 + 0]{k1}, zmm0              // out_1_0
+  mov r8, qword ptr [rsp + 40]                           // dst_1
+  vmovdqu32 zmmword ptr [r8 + 0]{k1}, zmm0               // out_1_0
   vcvtdq2ps zmm0, zmm4                                   // real
-  vmulps zmm3, zmm17, dword ptr [r8 + 4]{1to16}          // scale
+  vmulps zmm3, zmm17, dword ptr [r9 + 4]{1to16}          // scale
   vmovdqa64 zmm4, zmm21                                  // bias
   vfmadd231ps zmm4, zmm0, zmm3                           // out
   vmaxps zmm0, zmm18, zmm4                               // out
   vminps zmm0, zmm19, zmm0                               // out_1_1
-  vmovdqu32 zmmword ptr [r11 + 64]{k2}, zmm0             // out_1_1
+  mov r8, qword ptr [rsp + 40]                           // dst_1
+  vmovdqu32 zmmword ptr [r8 + 64]{k2}, zmm0              // out_1_1
   vcvtdq2ps zmm0, zmm1                                   // real
-  vmulps zmm1, zmm16, dword ptr [r8 + 0]{1to16}          // scale
+  vmulps zmm1, zmm16, dword ptr [r9 + 0]{1to16}          // scale
   vfmadd231ps zmm20, zmm0, zmm1                          // out
   vmaxps zmm0, zmm18, zmm20                              // out
   vminps zmm0, zmm19, zmm0                               // out_0_0
-  mov rdx, qword ptr [rsp + 48]                          // dst_tile
-  vmovdqu32 zmmword ptr [rdx + 0]{k1}, zmm0              // out_0_0
+  mov r8, qword ptr [rsp + 32]                           // dst_tile
+  vmovdqu32 zmmword ptr [r8 + 0]{k1}, zmm0               // out_0_0
   vcvtdq2ps zmm0, zmm2                                   // real
-  vmulps zmm1, zmm17, dword ptr [r8 + 0]{1to16}          // scale
+  vmulps zmm1, zmm17, dword ptr [r9 + 0]{1to16}          // scale
   vfmadd231ps zmm21, zmm0, zmm1                          // out
   vmaxps zmm0, zmm18, zmm21                              // out
   vminps zmm0, zmm19, zmm0                               // out_0_1
-  mov rdx, qword ptr [rsp + 48]                          // dst_tile
-  vmovdqu32 zmmword ptr [rdx + 64]{k2}, zmm0             // out_0_1
+  mov r8, qword ptr [rsp + 32]                           // dst_tile
+  vmovdqu32 zmmword ptr [r8 + 64]{k2}, zmm0              // out_0_1
 L(if_done):
-  mov rdx, qword ptr [rdi + 8*13]                        // dst_stride
-  mov r8, 8
-  imul rdx, r8
-  mov r8, 8
-  mov r10, qword ptr [rsp + 40]                          // m_left
-  cmp r10, r8
-  cmovb r10, r8
-  sub r10, r8
-  mov r8, qword ptr [rsp + 48]                           // dst_tile
-  lea rdx, [r8 + rdx]
-  mov r8, qword ptr [rdi + 8*6]                          // lhs_stride
-  mov r9, qword ptr [rsp + 8]                            // lhs_panel
+  mov r8, qword ptr [rdi + 8*13]                         // dst_stride
+  mov r9, 8
+  imul r8, r9
+  mov r9, 8
+  cmp r11, r9
+  cmovb r11, r9
+  sub r11, r9
+  mov r9, qword ptr [rsp + 32]                           // dst_tile
   lea r8, [r9 + r8]
-  mov r9, qword ptr [rsp + 0]                            // ahead
+  mov r9, qword ptr [rdi + 8*6]                          // lhs_stride
+  mov r10, qword ptr [rsp + 24]                          // lhs_panel
+  lea r9, [r10 + r9]
+  mov r10, qword ptr [rsp + 16]                          // ahead
   sub rcx, 8                                             // next m
   ja L(m)
 L(m_done):
   mov rcx, 32
-  mov r8, qword ptr [rsp + 24]                           // n_left
+  mov r8, qword ptr [rsp + 0]                            // n_left
   cmp r8, rcx
   cmovb r8, rcx
   sub r8, rcx
-  mov rcx, qword ptr [rsp + 32]                          // column_bytes
+  mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 128]
-  mov rdx, qword ptr [rdi + 8*11]                        // rhs_stride
-  mov r9, qword ptr [rsp + 16]                           // rhs_panel
-  lea rdx, [r9 + rdx]
+  mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
+  lea rdx, [rdx + r9]
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 56]
-  mov rbp, qword ptr [rsp + 64]
-  mov r12, qword ptr [rsp + 72]
-  mov r13, qword ptr [rsp + 80]
-  mov r14, qword ptr [rsp + 88]
-  mov r15, qword ptr [rsp + 96]
-  add rsp, 104
+  mov rbx, qword ptr [rsp + 64]
+  mov rbp, qword ptr [rsp + 72]
+  mov r12, qword ptr [rsp + 80]
+  mov r13, qword ptr [rsp + 88]
+  mov r14, qword ptr [rsp + 96]
+  mov r15, qword ptr [rsp + 104]
+  add rsp, 120
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 56]
-  mov rdi, qword ptr [rsp + 64]
-  mov rbx, qword ptr [rsp + 72]
-  mov rbp, qword ptr [rsp + 80]
-  mov r12, qword ptr [rsp + 88]
-  mov r13, qword ptr [rsp + 96]
-  mov r14, qword ptr [rsp + 104]
-  mov r15, qword ptr [rsp + 112]
+  mov rsi, qword ptr [rsp + 64]
+  mov rdi, qword ptr [rsp + 72]
+  mov rbx, qword ptr [rsp + 80]
+  mov rbp, qword ptr [rsp + 88]
+  mov r12, qword ptr [rsp + 96]
+  mov r13, qword ptr [rsp + 104]
+  mov r14, qword ptr [rsp + 112]
+  mov r15, qword ptr [rsp + 120]
   vmovaps xmm6, xmmword ptr [rsp + 128]
   vmovaps xmm7, xmmword ptr [rsp + 144]
   vmovaps xmm8, xmmword ptr [rsp + 160]

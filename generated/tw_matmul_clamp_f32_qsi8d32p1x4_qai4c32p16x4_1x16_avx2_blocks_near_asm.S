@@ -340,9 +340,11 @@ L(block_done):
   vpbroadcastd ymm0, dword ptr [rax + 0]                 // min
   vpbroadcastd ymm1, dword ptr [rax + 4]                 // max
   mov rax, 16
-  imul rdx, rbx, 8
-  imul rbx, rbp, 64
-  lea rdx, [rdx + rbx]
+  mov rdx, 8
+  imul rbx, rdx
+  mov rdx, 64
+  imul rbp, rdx
+  lea rdx, [rbx + rbp]
   lea rdx, [rdx + 64]
   lea rdx, [r8 + rdx]                                    // field
   cmp r9, rax                                            // unless n_left at_least 

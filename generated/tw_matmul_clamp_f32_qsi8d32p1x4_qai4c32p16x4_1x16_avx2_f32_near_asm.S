@@ -238,7 +238,8 @@ L(k_done):
   vpbroadcastd ymm1, dword ptr [rbp + 4]                 // max
   mov rbp, 16
   shr rbx, 5
-  imul rbx, rbx, 384
+  mov r12, 384
+  imul rbx, r12
   lea rbx, [rbx + 64]
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 

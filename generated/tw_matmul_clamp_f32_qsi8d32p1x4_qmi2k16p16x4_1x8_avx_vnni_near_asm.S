@@ -126,8 +126,10 @@ L(m):
   mov r10, -2
   mov rbx, rsi
   imul rbx, r10                                          // beyond
-  imul r10, rsi, 4
-  lea r10, [rdx + r10]                                   // codes
+  mov r10, 4
+  mov rbp, rsi
+  imul rbp, r10
+  lea r10, [rdx + rbp]                                   // codes
   vpxor xmm1, xmm1, xmm1                                 // f_0
   mov rbp, r9                                            // k_padded
   shr rbp, 8                                             // super_blocks
@@ -201,9 +203,12 @@ L(block_done):
   vpbroadcastd ymm2, dword ptr [r10 + 4]                 // max
   mov r10, 8
   shr r9, 8                                              // super_blocks
-  imul r9, r9, 1600
-  imul r11, rsi, 4
-  lea r9, [r9 + r11]
+  mov r11, 1600
+  imul r9, r11
+  mov r11, 4
+  mov rbx, rsi
+  imul rbx, r11
+  lea r9, [r9 + rbx]
   lea r9, [rdx + r9]                                     // field
   mov r11, qword ptr [rsp + 16]                          // n_left
   cmp r11, r10                                           // unless n_left at_least 

@@ -138,8 +138,10 @@ L(m):
   mov rbx, -3
   mov rbp, rsi
   imul rbp, rbx                                          // beyond
-  imul rbx, rsi, 4
-  lea rbx, [rdx + rbx]                                   // codes
+  mov rbx, 4
+  mov r12, rsi
+  imul r12, rbx
+  lea rbx, [rdx + r12]                                   // codes
   vpxord zmm2, zmm2, zmm2                                // f_0
   vpxord zmm3, zmm3, zmm3                                // f_1
   mov r12, r11                                           // k_padded
@@ -275,9 +277,12 @@ L(k_done):
   vpbroadcastd zmm1, dword ptr [rbx + 4]                 // max
   mov rbx, 32
   shr r11, 5
-  imul r11, r11, 1088
-  imul rbp, rsi, 4
-  lea r11, [r11 + rbp]
+  mov rbp, 1088
+  imul r11, rbp
+  mov rbp, 4
+  mov r12, rsi
+  imul r12, rbp
+  lea r11, [r11 + r12]
   lea r11, [rdx + r11]                                   // field
   cmp r8, rbx                                            // unless n_left at_least 
   jb L(if_else)

@@ -264,7 +264,8 @@ L(block_done):
   vpbroadcastd ymm1, dword ptr [rbx + 4]                 // max
   mov rbx, 16
   shr r11, 8                                             // super_blocks
-  imul r11, r11, 2208
+  mov rbp, 2208
+  imul r11, rbp
   lea r11, [rdx + r11]                                   // field
   cmp rsi, rbx                                           // unless n_left at_least 
   jb L(if_else)

@@ -240,7 +240,8 @@ L(block_done):
   vpbroadcastd zmm1, dword ptr [rbx + 4]                 // max
   mov rbx, 32
   shr r11, 8                                             // super_blocks
-  imul r11, r11, 3648
+  mov rbp, 3648
+  imul r11, rbp
   lea r11, [rdx + r11]                                   // field
   cmp rsi, rbx                                           // unless n_left at_least 
   jb L(if_else)

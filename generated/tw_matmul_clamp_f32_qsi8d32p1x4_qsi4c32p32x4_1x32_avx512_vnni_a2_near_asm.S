@@ -220,7 +220,8 @@ L(k_done):
   vpbroadcastd zmm3, dword ptr [rbp + 4]                 // max
   mov rbp, 32
   shr rbx, 5
-  imul rbx, rbx, 576
+  mov r12, 576
+  imul rbx, r12
   lea rbx, [rbx + 128]
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 

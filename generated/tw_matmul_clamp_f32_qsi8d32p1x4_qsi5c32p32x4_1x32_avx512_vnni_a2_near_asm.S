@@ -282,7 +282,8 @@ L(k_done):
   vpbroadcastd zmm1, dword ptr [rbp + 4]                 // max
   mov rbp, 32
   shr rbx, 5
-  imul rbx, rbx, 704
+  mov r12, 704
+  imul rbx, r12
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 
   jb L(if_else)

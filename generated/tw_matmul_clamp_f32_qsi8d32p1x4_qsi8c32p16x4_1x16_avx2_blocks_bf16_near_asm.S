@@ -129,7 +129,8 @@ L(m):
   jz L(block_done)
 L(block):
   mov r13, qword ptr [rdi + 8*4]                         // block
-  imul r13, r13, 2
+  mov r14, 2
+  imul r13, r14
   lea r13, [rdx + r13]                                   // end
   vpbroadcastd ymm3, dword ptr [r13 + 0]                 // acc_0_0
   vpbroadcastd ymm4, dword ptr [r13 + 0]                 // acc_0_1
@@ -441,9 +442,11 @@ L(block_done):
   vpbroadcastd ymm0, dword ptr [rax + 0]                 // min
   vpbroadcastd ymm3, dword ptr [rax + 4]                 // max
   mov rax, 16
-  imul rdx, rbx, 16
-  imul rbx, rbp, 32
-  lea rdx, [rdx + rbx]
+  mov rdx, 16
+  imul rbx, rdx
+  mov rdx, 32
+  imul rbp, rdx
+  lea rdx, [rbx + rbp]
   lea rdx, [rdx + 64]
   lea rdx, [r8 + rdx]                                    // field
   cmp r9, rax                                            // unless n_left at_least 

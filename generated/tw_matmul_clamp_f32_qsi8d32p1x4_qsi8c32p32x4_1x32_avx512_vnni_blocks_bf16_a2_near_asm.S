@@ -278,9 +278,11 @@ L(block_done):
   vpbroadcastd zmm2, dword ptr [rax + 0]                 // min
   vpbroadcastd zmm3, dword ptr [rax + 4]                 // max
   mov rax, 32
-  imul rdx, rbx, 32
-  imul rbx, rbp, 64
-  lea rdx, [rdx + rbx]
+  mov rdx, 32
+  imul rbx, rdx
+  mov rdx, 64
+  imul rbp, rdx
+  lea rdx, [rbx + rbp]
   lea rdx, [rdx + 128]
   lea rdx, [r8 + rdx]                                    // field
   cmp r9, rax                                            // unless n_left at_least 

@@ -151,9 +151,14 @@ L(m):
   lea r10, [r10 + 31]
   and r10, -32                                           // k_padded
   mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r12, 1
+  mov r13, rbx                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
   lea rbp, [r9 + rbp]
-  cmp rbx, 1                                             // dst_1
-  cmovbe rbp, r9
+  test r13, r13                                          // dst_1
+  cmovz rbp, r9
   prefetchw byte ptr [r9 + 0]                            // dst_tile
   prefetchw byte ptr [rbp + 0]                           // dst_1
   mov rbp, 1059919873
@@ -180,8 +185,10 @@ L(m):
   mov rbp, -2
   mov r12, r8
   imul r12, rbp                                          // beyond
-  imul rbp, r8, 4
-  lea rbp, [rdx + rbp]                                   // codes
+  mov rbp, 4
+  mov r13, r8
+  imul r13, rbp
+  lea rbp, [rdx + r13]                                   // codes
   vpxor xmm3, xmm3, xmm3                                 // f_0
   vpxor xmm4, xmm4, xmm4                                 // f_1
   mov r13, r10                                           // k_padded
@@ -356,13 +363,21 @@ L(k_done):
   vpbroadcastd ymm1, dword ptr [rbp + 4]                 // max
   mov rbp, 8
   mov r12, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r13, 1
+  mov r14, rbx                                           // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
   lea r12, [r9 + r12]
-  cmp rbx, 1                                             // dst_1
-  cmovbe r12, r9
+  test r14, r14                                          // dst_1
+  cmovz r12, r9
   shr r10, 5
-  imul r10, r10, 288
-  imul r13, r8, 4
-  lea r10, [r10 + r13]
+  mov r13, 288
+  imul r10, r13
+  mov r13, 4
+  mov r14, r8
+  imul r14, r13
+  lea r10, [r10 + r14]
   lea r10, [rdx + r10]                                   // field
   mov r13, qword ptr [rsp + 8]                           // n_left
   cmp r13, rbp                                           // unless n_left at_least 

@@ -189,12 +189,16 @@ L(m):
   lea r9, [r9 + 31]
   and r9, -32                                            // k_padded
   mov r10, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbx, 1
+  mov rbp, qword ptr [rsp + 32]                          // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
   mov rbx, qword ptr [rsp + 40]                          // dst_tile
   lea r10, [rbx + r10]
-  mov rbx, qword ptr [rsp + 32]                          // m_left
-  mov rbp, qword ptr [rsp + 40]                          // dst_tile
-  cmp rbx, 1                                             // dst_1
-  cmovbe r10, rbp
+  mov rbx, qword ptr [rsp + 40]                          // dst_tile
+  test rbp, rbp                                          // dst_1
+  cmovz r10, rbx
   mov rbx, qword ptr [rsp + 40]                          // dst_tile
   prefetchw byte ptr [rbx + 0]                           // dst_tile
   prefetchw byte ptr [r10 + 0]                           // dst_1
@@ -225,8 +229,10 @@ L(m):
   mov r10, -2
   mov rbp, r8
   imul rbp, r10                                          // beyond
-  imul r10, r8, 4
-  lea r10, [rdx + r10]                                   // codes
+  mov r10, 4
+  mov r12, r8
+  imul r12, r10
+  lea r10, [rdx + r12]                                   // codes
   vpxor xmm3, xmm3, xmm3                                 // f_0
   vpxor xmm4, xmm4, xmm4                                 // f_1
   mov r12, r9                                            // k_padded
@@ -416,16 +422,23 @@ L(block_done):
   vpbroadcastd ymm1, dword ptr [r10 + 4]                 // max
   mov r10, 8
   mov rbx, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbp, 1
+  mov r12, qword ptr [rsp + 32]                          // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   mov rbp, qword ptr [rsp + 40]                          // dst_tile
   lea rbx, [rbp + rbx]
-  mov rbp, qword ptr [rsp + 32]                          // m_left
-  mov r12, qword ptr [rsp + 40]                          // dst_tile
-  cmp rbp, 1                                             // dst_1
-  cmovbe rbx, r12
+  mov rbp, qword ptr [rsp + 40]                          // dst_tile
+  test r12, r12                                          // dst_1
+  cmovz rbx, rbp
   shr r9, 8                                              // super_blocks
-  imul r9, r9, 2208
-  imul rbp, r8, 4
-  lea r9, [r9 + rbp]
+  mov rbp, 2208
+  imul r9, rbp
+  mov rbp, 4
+  mov r12, r8
+  imul r12, rbp
+  lea r9, [r9 + r12]
   lea r9, [rdx + r9]                                     // field
   mov rbp, qword ptr [rsp + 8]                           // n_left
   cmp rbp, r10                                           // unless n_left at_least 

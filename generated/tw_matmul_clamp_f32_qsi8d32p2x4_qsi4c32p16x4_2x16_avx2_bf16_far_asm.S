@@ -160,9 +160,14 @@ L(m):
   lea r10, [r10 + 31]
   and r10, -32                                           // k_padded
   mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r12, 1
+  mov r13, rbx                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
   lea rbp, [r9 + rbp]
-  cmp rbx, 1                                             // dst_1
-  cmovbe rbp, r9
+  test r13, r13                                          // dst_1
+  cmovz rbp, r9
   prefetchw byte ptr [r9 + 0]                            // dst_tile
   prefetchw byte ptr [rbp + 0]                           // dst_1
   mov rbp, 252645135
@@ -342,11 +347,17 @@ L(k_done):
   vpbroadcastd ymm1, dword ptr [r11 + 4]                 // max
   mov r11, 16
   mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r12, 1
+  mov r13, rbx                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
   lea rbp, [r9 + rbp]
-  cmp rbx, 1                                             // dst_1
-  cmovbe rbp, r9
+  test r13, r13                                          // dst_1
+  cmovz rbp, r9
   shr r10, 5
-  imul r10, r10, 288
+  mov r12, 288
+  imul r10, r12
   lea r10, [r10 + 64]
   mov r12, qword ptr [rsp + 16]                          // rhs_panel
   lea r10, [r12 + r10]                                   // field

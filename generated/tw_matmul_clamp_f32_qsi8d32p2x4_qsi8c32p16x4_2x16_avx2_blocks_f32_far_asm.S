@@ -13,9 +13,9 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax block_left  rcx n_left  rdx lhs_panel  rsi ahead_step  rdi args  r8 ahead_step  r9 rhs_panel
-//  r10 m_left  r11 dst_tile  rbx ahead  rbp m_left  r12 k_padded  r13 blocks  r14 rhs_panel
-//  r15 k_left  ymm0 even_bytes  ymm1 f_0  ymm2 f_1  ymm3 f_2  ymm4 f_3  ymm5 acc_0_0  ymm6 acc_0_1
+//  rax block_left  rcx n_left  rdx lhs_panel  rsi ahead_step  rdi args  r8 rhs_panel  r9 m_left
+//  r10 dst_tile  r11 ahead  rbx m_left  rbp k_padded  r12 blocks  r13 rhs_panel  r14 k_left
+//  ymm0 even_bytes  ymm1 f_0  ymm2 f_1  ymm3 f_2  ymm4 f_3  ymm5 acc_0_0  ymm6 acc_0_1
 //  ymm7 acc_1_0  ymm8 acc_1_1  ymm9 raw_0 ...  ymm10 even_0 ...  ymm11 raw_1 ...  ymm12 even_1 ...
 //  ymm13 a_0 ...  ymm14 product
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
@@ -170,38 +170,44 @@ tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm:
   mov r8, 4
   test rdx, rdx                                          // ahead_step
   cmovz r8, r9
-  mov r9, qword ptr [rdi + 8*10]                         // rhs_panel
+  mov qword ptr [rsp + 24], r8                           // ahead_step, kept in the frame
+  mov r8, qword ptr [rdi + 8*10]                         // rhs_panel
   mov rdx, rcx                                           // n_left
   test rcx, rcx
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 24], rax                          // column_bytes, kept in the frame
-  mov qword ptr [rsp + 16], rdx                          // n_left, kept in the frame
-  mov r10, qword ptr [rdi + 8*1]                         // m_left
+  mov qword ptr [rsp + 16], rax                          // column_bytes, kept in the frame
+  mov qword ptr [rsp + 8], rdx                           // n_left, kept in the frame
+  mov r9, qword ptr [rdi + 8*1]                          // m_left
   mov rax, qword ptr [rdi + 8*12]                        // dst
-  mov rdx, qword ptr [rsp + 24]                          // column_bytes
-  lea r11, [rax + rdx]                                   // dst_tile
+  mov rdx, qword ptr [rsp + 16]                          // column_bytes
+  lea r10, [rax + rdx]                                   // dst_tile
   mov rax, qword ptr [rdi + 8*5]                         // lhs_panel
   mov rdx, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  lea rbx, [r9 + rdx]                                    // ahead
-  mov rbp, r10                                           // m_left
-  test r10, r10
+  lea r11, [r8 + rdx]                                    // ahead
+  mov rbx, r9                                            // m_left
+  test r9, r9
   jz L(m_done)
 L(m):
   mov qword ptr [rsp + 0], rax                           // lhs_panel, kept in the frame
   mov rax, qword ptr [rdi + 8*3]                         // k
-  lea r12, [rax + 31]
-  and r12, -32                                           // k_padded
-  mov r13, qword ptr [rdi + 8*4]                         // block
-  mov rax, r12                                           // blocks
+  lea rbp, [rax + 31]
+  and rbp, -32                                           // k_padded
+  mov r12, qword ptr [rdi + 8*4]                         // block
+  mov rax, rbp                                           // blocks
   xor edx, edx
-  div r13
-  mov r13, rax
+  div r12
+  mov r12, rax
   mov rax, qword ptr [rdi + 8*13]                        // dst_stride
-  lea rax, [r11 + rax]
-  cmp rbp, 1                                             // dst_1
-  cmovbe rax, r11
-  prefetchw byte ptr [r11 + 0]                           // dst_tile
+  mov rdx, 1
+  mov r13, rbx                                           // m_left
+  cmp r13, rdx
+  cmovb r13, rdx
+  sub r13, rdx
+  lea rax, [r10 + rax]
+  test r13, r13                                          // dst_1
+  cmovz rax, r10
+  prefetchw byte ptr [r10 + 0]                           // dst_tile
   prefetchw byte ptr [rax + 0]                           // dst_1
   mov rax, 16711935
   vmovd xmm0, eax                                        // even_bytes
@@ -210,30 +216,31 @@ L(m):
   vpxor xmm2, xmm2, xmm2                                 // f_1
   vpxor xmm3, xmm3, xmm3                                 // f_2
   vpxor xmm4, xmm4, xmm4                                 // f_3
-  mov rax, r13                                           // blocks
+  mov rax, r12                                           // blocks
   mov rdx, qword ptr [rsp + 0]                           // lhs_panel
-  mov r14, r9                                            // rhs_panel
+  mov r13, r8                                            // rhs_panel
   test rax, rax
   jz L(block_done)
 L(block):
-  mov r15, qword ptr [rdi + 8*4]                         // block
-  imul r15, r15, 4
-  lea r15, [rdx + r15]                                   // end
-  vpbroadcastd ymm5, dword ptr [r15 + 0]                 // acc_0_0
-  vpbroadcastd ymm6, dword ptr [r15 + 0]                 // acc_0_1
-  vpbroadcastd ymm7, dword ptr [r15 + 4]                 // acc_1_0
-  vpbroadcastd ymm8, dword ptr [r15 + 4]                 // acc_1_1
-  mov r15, qword ptr [rdi + 8*4]                         // block
-  shr r15, 6                                             // steps
-  test r15, r15
+  mov r14, qword ptr [rdi + 8*4]                         // block
+  mov r15, 4
+  imul r14, r15
+  lea r14, [rdx + r14]                                   // end
+  vpbroadcastd ymm5, dword ptr [r14 + 0]                 // acc_0_0
+  vpbroadcastd ymm6, dword ptr [r14 + 0]                 // acc_0_1
+  vpbroadcastd ymm7, dword ptr [r14 + 4]                 // acc_1_0
+  vpbroadcastd ymm8, dword ptr [r14 + 4]                 // acc_1_1
+  mov r14, qword ptr [rdi + 8*4]                         // block
+  shr r14, 6                                             // steps
+  test r14, r14
   jz L(k_done)
   .balign 64
 L(k):
-  prefetcht1 byte ptr [rbx + 0]                          // ahead
-  vmovdqu ymm9, ymmword ptr [r14 + 0]                    // raw_0
+  prefetcht1 byte ptr [r11 + 0]                          // ahead
+  vmovdqu ymm9, ymmword ptr [r13 + 0]                    // raw_0
   vpand ymm10, ymm9, ymm0                                // even_0
   vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r14 + 32]                  // raw_1
+  vmovdqu ymm11, ymmword ptr [r13 + 32]                  // raw_1
   vpand ymm12, ymm11, ymm0                               // even_1
   vpsrlw ymm11, ymm11, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [rdx + 0]                // a_0
@@ -256,11 +263,11 @@ L(k):
   vpaddd ymm7, ymm7, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
-  prefetcht1 byte ptr [rbx + 64]                         // ahead
-  vmovdqu ymm9, ymmword ptr [r14 + 64]                   // raw_0
+  prefetcht1 byte ptr [r11 + 64]                         // ahead
+  vmovdqu ymm9, ymmword ptr [r13 + 64]                   // raw_0
   vpand ymm10, ymm9, ymm0                                // even_0
   vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r14 + 96]                  // raw_1
+  vmovdqu ymm11, ymmword ptr [r13 + 96]                  // raw_1
   vpand ymm12, ymm11, ymm0                               // even_1
   vpsrlw ymm11, ymm11, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [rdx + 16]               // a_0
@@ -283,11 +290,11 @@ L(k):
   vpaddd ymm7, ymm7, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
-  prefetcht1 byte ptr [rbx + 128]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r14 + 128]                  // raw_0
+  prefetcht1 byte ptr [r11 + 128]                        // ahead
+  vmovdqu ymm9, ymmword ptr [r13 + 128]                  // raw_0
   vpand ymm10, ymm9, ymm0                                // even_0
   vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r14 + 160]                 // raw_1
+  vmovdqu ymm11, ymmword ptr [r13 + 160]                 // raw_1
   vpand ymm12, ymm11, ymm0                               // even_1
   vpsrlw ymm11, ymm11, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [rdx + 32]               // a_0
@@ -310,11 +317,11 @@ L(k):
   vpaddd ymm7, ymm7, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
-  prefetcht1 byte ptr [rbx + 192]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r14 + 192]                  // raw_0
+  prefetcht1 byte ptr [r11 + 192]                        // ahead
+  vmovdqu ymm9, ymmword ptr [r13 + 192]                  // raw_0
   vpand ymm10, ymm9, ymm0                                // even_0
   vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r14 + 224]                 // raw_1
+  vmovdqu ymm11, ymmword ptr [r13 + 224]                 // raw_1
   vpand ymm12, ymm11, ymm0                               // even_1
   vpsrlw ymm11, ymm11, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [rdx + 48]               // a_0
@@ -337,11 +344,11 @@ L(k):
   vpaddd ymm7, ymm7, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
-  prefetcht1 byte ptr [rbx + 256]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r14 + 256]                  // raw_0
+  prefetcht1 byte ptr [r11 + 256]                        // ahead
+  vmovdqu ymm9, ymmword ptr [r13 + 256]                  // raw_0
   vpand ymm10, ymm9, ymm0                                // even_0
   vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r14 + 288]                 // raw_1
+  vmovdqu ymm11, ymmword ptr [r13 + 288]                 // raw_1
   vpand ymm12, ymm11, ymm0                               // even_1
   vpsrlw ymm11, ymm11, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [rdx + 64]               // a_0
@@ -364,11 +371,11 @@ L(k):
   vpaddd ymm7, ymm7, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
-  prefetcht1 byte ptr [rbx + 320]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r14 + 320]                  // raw_0
+  prefetcht1 byte ptr [r11 + 320]                        // ahead
+  vmovdqu ymm9, ymmword ptr [r13 + 320]                  // raw_0
   vpand ymm10, ymm9, ymm0                                // even_0
   vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r14 + 352]                 // raw_1
+  vmovdqu ymm11, ymmword ptr [r13 + 352]                 // raw_1
   vpand ymm12, ymm11, ymm0                               // even_1
   vpsrlw ymm11, ymm11, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [rdx + 80]               // a_0
@@ -391,11 +398,11 @@ L(k):
   vpaddd ymm7, ymm7, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
-  prefetcht1 byte ptr [rbx + 384]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r14 + 384]                  // raw_0
+  prefetcht1 byte ptr [r11 + 384]                        // ahead
+  vmovdqu ymm9, ymmword ptr [r13 + 384]                  // raw_0
   vpand ymm10, ymm9, ymm0                                // even_0
   vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r14 + 416]                 // raw_1
+  vmovdqu ymm11, ymmword ptr [r13 + 416]                 // raw_1
   vpand ymm12, ymm11, ymm0                               // even_1
   vpsrlw ymm11, ymm11, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [rdx + 96]               // a_0
@@ -418,11 +425,11 @@ L(k):
   vpaddd ymm7, ymm7, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
-  prefetcht1 byte ptr [rbx + 448]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r14 + 448]                  // raw_0
+  prefetcht1 byte ptr [r11 + 448]                        // ahead
+  vmovdqu ymm9, ymmword ptr [r13 + 448]                  // raw_0
   vpand ymm10, ymm9, ymm0                                // even_0
   vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r14 + 480]                 // raw_1
+  vmovdqu ymm11, ymmword ptr [r13 + 480]                 // raw_1
   vpand ymm12, ymm11, ymm0                               // even_1
   vpsrlw ymm11, ymm11, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [rdx + 112]              // a_0
@@ -445,11 +452,11 @@ L(k):
   vpaddd ymm7, ymm7, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
-  prefetcht1 byte ptr [rbx + 512]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r14 + 512]                  // raw_0
+  prefetcht1 byte ptr [r11 + 512]                        // ahead
+  vmovdqu ymm9, ymmword ptr [r13 + 512]                  // raw_0
   vpand ymm10, ymm9, ymm0                                // even_0
   vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r14 + 544]                 // raw_1
+  vmovdqu ymm11, ymmword ptr [r13 + 544]                 // raw_1
   vpand ymm12, ymm11, ymm0                               // even_1
   vpsrlw ymm11, ymm11, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [rdx + 128]              // a_0
@@ -472,11 +479,11 @@ L(k):
   vpaddd ymm7, ymm7, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
-  prefetcht1 byte ptr [rbx + 576]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r14 + 576]                  // raw_0
+  prefetcht1 byte ptr [r11 + 576]                        // ahead
+  vmovdqu ymm9, ymmword ptr [r13 + 576]                  // raw_0
   vpand ymm10, ymm9, ymm0                                // even_0
   vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r14 + 608]                 // raw_1
+  vmovdqu ymm11, ymmword ptr [r13 + 608]                 // raw_1
   vpand ymm12, ymm11, ymm0                               // even_1
   vpsrlw ymm11, ymm11, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [rdx + 144]              // a_0
@@ -499,11 +506,11 @@ L(k):
   vpaddd ymm7, ymm7, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
-  prefetcht1 byte ptr [rbx + 640]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r14 + 640]                  // raw_0
+  prefetcht1 byte ptr [r11 + 640]                        // ahead
+  vmovdqu ymm9, ymmword ptr [r13 + 640]                  // raw_0
   vpand ymm10, ymm9, ymm0                                // even_0
   vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r14 + 672]                 // raw_1
+  vmovdqu ymm11, ymmword ptr [r13 + 672]                 // raw_1
   vpand ymm12, ymm11, ymm0                               // even_1
   vpsrlw ymm11, ymm11, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [rdx + 160]              // a_0
@@ -526,11 +533,11 @@ L(k):
   vpaddd ymm7, ymm7, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
-  prefetcht1 byte ptr [rbx + 704]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r14 + 704]                  // raw_0
+  prefetcht1 byte ptr [r11 + 704]                        // ahead
+  vmovdqu ymm9, ymmword ptr [r13 + 704]                  // raw_0
   vpand ymm10, ymm9, ymm0                                // even_0
   vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r14 + 736]                 // raw_1
+  vmovdqu ymm11, ymmword ptr [r13 + 736]                 // raw_1
   vpand ymm12, ymm11, ymm0                               // even_1
   vpsrlw ymm11, ymm11, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [rdx + 176]              // a_0
@@ -553,11 +560,11 @@ L(k):
   vpaddd ymm7, ymm7, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
-  prefetcht1 byte ptr [rbx + 768]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r14 + 768]                  // raw_0
+  prefetcht1 byte ptr [r11 + 768]                        // ahead
+  vmovdqu ymm9, ymmword ptr [r13 + 768]                  // raw_0
   vpand ymm10, ymm9, ymm0                                // even_0
   vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r14 + 800]                 // raw_1
+  vmovdqu ymm11, ymmword ptr [r13 + 800]                 // raw_1
   vpand ymm12, ymm11, ymm0                               // even_1
   vpsrlw ymm11, ymm11, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [rdx + 192]              // a_0
@@ -580,11 +587,11 @@ L(k):
   vpaddd ymm7, ymm7, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
-  prefetcht1 byte ptr [rbx + 832]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r14 + 832]                  // raw_0
+  prefetcht1 byte ptr [r11 + 832]                        // ahead
+  vmovdqu ymm9, ymmword ptr [r13 + 832]                  // raw_0
   vpand ymm10, ymm9, ymm0                                // even_0
   vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r14 + 864]                 // raw_1
+  vmovdqu ymm11, ymmword ptr [r13 + 864]                 // raw_1
   vpand ymm12, ymm11, ymm0                               // even_1
   vpsrlw ymm11, ymm11, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [rdx + 208]              // a_0
@@ -607,11 +614,11 @@ L(k):
   vpaddd ymm7, ymm7, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
-  prefetcht1 byte ptr [rbx + 896]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r14 + 896]                  // raw_0
+  prefetcht1 byte ptr [r11 + 896]                        // ahead
+  vmovdqu ymm9, ymmword ptr [r13 + 896]                  // raw_0
   vpand ymm10, ymm9, ymm0                                // even_0
   vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r14 + 928]                 // raw_1
+  vmovdqu ymm11, ymmword ptr [r13 + 928]                 // raw_1
   vpand ymm12, ymm11, ymm0                               // even_1
   vpsrlw ymm11, ymm11, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [rdx + 224]              // a_0
@@ -634,11 +641,11 @@ L(k):
   vpaddd ymm7, ymm7, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
-  prefetcht1 byte ptr [rbx + 960]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r14 + 960]                  // raw_0
+  prefetcht1 byte ptr [r11 + 960]                        // ahead
+  vmovdqu ymm9, ymmword ptr [r13 + 960]                  // raw_0
   vpand ymm10, ymm9, ymm0                                // even_0
   vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r14 + 992]                 // raw_1
+  vmovdqu ymm11, ymmword ptr [r13 + 992]                 // raw_1
   vpand ymm12, ymm11, ymm0                               // even_1
   vpsrlw ymm11, ymm11, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [rdx + 240]              // a_0
@@ -662,13 +669,13 @@ L(k):
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
   lea rdx, [rdx + 256]
-  lea r14, [r14 + 1024]
-  lea rbx, [rbx + rsi]                                   // ahead
-  sub r15, 1                                             // next k
+  lea r13, [r13 + 1024]
+  lea r11, [r11 + rsi]                                   // ahead
+  sub r14, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu ymm9, ymmword ptr [r14 + 0]                    // scale_0
-  vmovdqu ymm10, ymmword ptr [r14 + 32]                  // scale_1
+  vmovdqu ymm9, ymmword ptr [r13 + 0]                    // scale_0
+  vmovdqu ymm10, ymmword ptr [r13 + 32]                  // scale_1
   vcvtdq2ps ymm5, ymm5                                   // real
   vcvtdq2ps ymm6, ymm6                                   // real
   vcvtdq2ps ymm7, ymm7                                   // real
@@ -685,34 +692,41 @@ L(k_done):
   vfmadd231ps ymm2, ymm6, ymm10                          // f_1
   vfmadd231ps ymm3, ymm7, ymm9                           // f_2
   vfmadd231ps ymm4, ymm8, ymm10                          // f_3
-  lea rbx, [rbx + r8]                                    // ahead
+  mov r14, qword ptr [rsp + 24]                          // ahead_step
+  lea r11, [r11 + r14]                                   // ahead
   lea rdx, [rdx + 16]
-  lea r14, [r14 + 64]
+  lea r13, [r13 + 64]
   sub rax, 1                                             // next block
   ja L(block)
 L(block_done):
-  mov qword ptr [rsp + 8], rbx                           // ahead, kept in the frame
   lea rax, [rdi + 8*15]                                  // clamp
   vpbroadcastd ymm0, dword ptr [rax + 0]                 // min
   vpbroadcastd ymm5, dword ptr [rax + 4]                 // max
   mov rax, 16
   mov rdx, qword ptr [rdi + 8*13]                        // dst_stride
-  lea rdx, [r11 + rdx]
-  cmp rbp, 1                                             // dst_1
-  cmovbe rdx, r11
-  imul rbx, r12, 16
-  imul r12, r13, 64
-  lea rbx, [rbx + r12]
-  lea rbx, [rbx + 64]
-  lea rbx, [r9 + rbx]                                    // field
-  mov r12, qword ptr [rsp + 16]                          // n_left
+  mov r13, 1
+  mov r14, rbx                                           // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea rdx, [r10 + rdx]
+  test r14, r14                                          // dst_1
+  cmovz rdx, r10
+  mov r13, 16
+  imul rbp, r13
+  mov r13, 64
+  imul r12, r13
+  lea rbp, [rbp + r12]
+  lea rbp, [rbp + 64]
+  lea rbp, [r8 + rbp]                                    // field
+  mov r12, qword ptr [rsp + 8]                           // n_left
   cmp r12, rax                                           // unless n_left at_least 
   jb L(if_else)
   mov rax, qword ptr [rdi + 8*14]                        // bias
-  mov r12, qword ptr [rsp + 24]                          // column_bytes
+  mov r12, qword ptr [rsp + 16]                          // column_bytes
   lea r12, [rax + r12]
   test rax, rax                                          // bias
-  cmovz r12, rbx
+  cmovz r12, rbp
   vmovdqu ymm6, ymmword ptr [r12 + 0]                    // bias
   vmovdqu ymm7, ymmword ptr [r12 + 32]                   // bias
   vaddps ymm3, ymm3, ymm6                                // out
@@ -726,27 +740,27 @@ L(block_done):
   vaddps ymm1, ymm1, ymm6                                // out
   vmaxps ymm1, ymm0, ymm1                                // out
   vminps ymm1, ymm5, ymm1                                // out_0_0
-  vmovdqu ymmword ptr [r11 + 0], ymm1                    // out_0_0
+  vmovdqu ymmword ptr [r10 + 0], ymm1                    // out_0_0
   vaddps ymm1, ymm2, ymm7                                // out
   vmaxps ymm0, ymm0, ymm1                                // out
   vminps ymm0, ymm5, ymm0                                // out_0_1
-  vmovdqu ymmword ptr [r11 + 32], ymm0                   // out_0_1
+  vmovdqu ymmword ptr [r10 + 32], ymm0                   // out_0_1
   jmp L(if_done)
 L(if_else):
   mov rax, qword ptr [rdi + 8*14]                        // bias
-  mov r12, qword ptr [rsp + 24]                          // column_bytes
+  mov r12, qword ptr [rsp + 16]                          // column_bytes
   lea r12, [rax + r12]
   test rax, rax                                          // bias
-  cmovz r12, rbx
+  cmovz r12, rbp
   mov rax, 1
-  mov rbx, qword ptr [rsp + 16]                          // n_left
-  sub rbx, rax
+  mov rbp, qword ptr [rsp + 8]                           // n_left
+  sub rbp, rax
   mov rax, 0
-  mov r13, rbx
+  mov r13, rbp
   cmp r13, rax
   cmovb r13, rax
   sub r13, rax
-  mov r14, qword ptr [rsp + 16]                          // n_left
+  mov r14, qword ptr [rsp + 8]                           // n_left
   cmp r14, rax
   cmovb r14, rax
   sub r14, rax
@@ -816,10 +830,10 @@ L(if_else):
   vmaxps ymm1, ymm0, ymm1                                // out
   vminps ymm1, ymm5, ymm1                                // out_0_0
   mov rax, 8
-  cmp rbx, rax
-  cmovb rbx, rax
-  sub rbx, rax
-  mov r13, qword ptr [rsp + 16]                          // n_left
+  cmp rbp, rax
+  cmovb rbp, rax
+  sub rbp, rax
+  mov r13, qword ptr [rsp + 8]                           // n_left
   cmp r13, rax
   cmovb r13, rax
   sub r13, rax
@@ -828,7 +842,7 @@ L(if_else):
   cmovz rax, r12
   vpbroadcastd ymm6, dword ptr [rax + 0]                 // bias
   mov r12, 1
-  mov r13, rbx
+  mov r13, rbp
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
@@ -836,7 +850,7 @@ L(if_else):
   vpbroadcastd ymm7, dword ptr [r12 + 0]                 // one
   vpblendd ymm6, ymm6, ymm7, 2                           // bias
   mov r12, 2
-  mov r13, rbx
+  mov r13, rbp
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
@@ -844,7 +858,7 @@ L(if_else):
   vpbroadcastd ymm7, dword ptr [r12 + 0]                 // one
   vpblendd ymm6, ymm6, ymm7, 4                           // bias
   mov r12, 3
-  mov r13, rbx
+  mov r13, rbp
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
@@ -852,7 +866,7 @@ L(if_else):
   vpbroadcastd ymm7, dword ptr [r12 + 0]                 // one
   vpblendd ymm6, ymm6, ymm7, 8                           // bias
   mov r12, 4
-  mov r13, rbx
+  mov r13, rbp
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
@@ -860,7 +874,7 @@ L(if_else):
   vpbroadcastd ymm7, dword ptr [r12 + 0]                 // one
   vpblendd ymm6, ymm6, ymm7, 16                          // bias
   mov r12, 5
-  mov r13, rbx
+  mov r13, rbp
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
@@ -868,7 +882,7 @@ L(if_else):
   vpbroadcastd ymm7, dword ptr [r12 + 0]                 // one
   vpblendd ymm6, ymm6, ymm7, 32                          // bias
   mov r12, 6
-  mov r13, rbx
+  mov r13, rbp
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
@@ -876,10 +890,10 @@ L(if_else):
   vpbroadcastd ymm7, dword ptr [r12 + 0]                 // one
   vpblendd ymm6, ymm6, ymm7, 64                          // bias
   mov r12, 7
-  cmp rbx, r12
-  cmova rbx, r12
-  shl rbx, 2
-  lea rax, [rax + rbx]
+  cmp rbp, r12
+  cmova rbp, r12
+  shl rbp, 2
+  lea rax, [rax + rbp]
   vpbroadcastd ymm7, dword ptr [rax + 0]                 // one
   vpblendd ymm6, ymm6, ymm7, 128                         // bias
   vaddps ymm4, ymm4, ymm6                                // out
@@ -889,165 +903,165 @@ L(if_else):
   vminps ymm2, ymm5, ymm4                                // out_1_1
   vminps ymm0, ymm5, ymm0                                // out_0_1
   mov rax, 1
-  mov rbx, qword ptr [rsp + 16]                          // n_left
-  cmp rbx, rax                                           // unless n_left at_least 
+  mov rbp, qword ptr [rsp + 8]                           // n_left
+  cmp rbp, rax                                           // unless n_left at_least 
   jb L(if_2_done)
   vextracti128 xmm4, ymm3, 0
   vpextrd dword ptr [rdx + 0], xmm4, 0
   vextracti128 xmm4, ymm1, 0
-  vpextrd dword ptr [r11 + 0], xmm4, 0
+  vpextrd dword ptr [r10 + 0], xmm4, 0
 L(if_2_done):
   mov rax, 2
-  mov rbx, qword ptr [rsp + 16]                          // n_left
-  cmp rbx, rax                                           // unless n_left at_least 
+  mov rbp, qword ptr [rsp + 8]                           // n_left
+  cmp rbp, rax                                           // unless n_left at_least 
   jb L(if_3_done)
   lea rax, [rdx + 4]
   vextracti128 xmm4, ymm3, 0
   vpextrd dword ptr [rax + 0], xmm4, 1
-  lea rax, [r11 + 4]
+  lea rax, [r10 + 4]
   vextracti128 xmm4, ymm1, 0
   vpextrd dword ptr [rax + 0], xmm4, 1
 L(if_3_done):
   mov rax, 3
-  mov rbx, qword ptr [rsp + 16]                          // n_left
-  cmp rbx, rax                                           // unless n_left at_least 
+  mov rbp, qword ptr [rsp + 8]                           // n_left
+  cmp rbp, rax                                           // unless n_left at_least 
   jb L(if_4_done)
   lea rax, [rdx + 8]
   vextracti128 xmm4, ymm3, 0
   vpextrd dword ptr [rax + 0], xmm4, 2
-  lea rax, [r11 + 8]
+  lea rax, [r10 + 8]
   vextracti128 xmm4, ymm1, 0
   vpextrd dword ptr [rax + 0], xmm4, 2
 L(if_4_done):
   mov rax, 4
-  mov rbx, qword ptr [rsp + 16]                          // n_left
-  cmp rbx, rax                                           // unless n_left at_least 
+  mov rbp, qword ptr [rsp + 8]                           // n_left
+  cmp rbp, rax                                           // unless n_left at_least 
   jb L(if_5_done)
   lea rax, [rdx + 12]
   vextracti128 xmm4, ymm3, 0
   vpextrd dword ptr [rax + 0], xmm4, 3
-  lea rax, [r11 + 12]
+  lea rax, [r10 + 12]
   vextracti128 xmm4, ymm1, 0
   vpextrd dword ptr [rax + 0], xmm4, 3
 L(if_5_done):
   mov rax, 5
-  mov rbx, qword ptr [rsp + 16]                          // n_left
-  cmp rbx, rax                                           // unless n_left at_least 
+  mov rbp, qword ptr [rsp + 8]                           // n_left
+  cmp rbp, rax                                           // unless n_left at_least 
   jb L(if_6_done)
   lea rax, [rdx + 16]
   vextracti128 xmm4, ymm3, 1
   vpextrd dword ptr [rax + 0], xmm4, 0
-  lea rax, [r11 + 16]
+  lea rax, [r10 + 16]
   vextracti128 xmm4, ymm1, 1
   vpextrd dword ptr [rax + 0], xmm4, 0
 L(if_6_done):
   mov rax, 6
-  mov rbx, qword ptr [rsp + 16]                          // n_left
-  cmp rbx, rax                                           // unless n_left at_least 
+  mov rbp, qword ptr [rsp + 8]                           // n_left
+  cmp rbp, rax                                           // unless n_left at_least 
   jb L(if_7_done)
   lea rax, [rdx + 20]
   vextracti128 xmm4, ymm3, 1
   vpextrd dword ptr [rax + 0], xmm4, 1
-  lea rax, [r11 + 20]
+  lea rax, [r10 + 20]
   vextracti128 xmm4, ymm1, 1
   vpextrd dword ptr [rax + 0], xmm4, 1
 L(if_7_done):
   mov rax, 7
-  mov rbx, qword ptr [rsp + 16]                          // n_left
-  cmp rbx, rax                                           // unless n_left at_least 
+  mov rbp, qword ptr [rsp + 8]                           // n_left
+  cmp rbp, rax                                           // unless n_left at_least 
   jb L(if_8_done)
   lea rax, [rdx + 24]
   vextracti128 xmm4, ymm3, 1
   vpextrd dword ptr [rax + 0], xmm4, 2
-  lea rax, [r11 + 24]
+  lea rax, [r10 + 24]
   vextracti128 xmm4, ymm1, 1
   vpextrd dword ptr [rax + 0], xmm4, 2
 L(if_8_done):
   mov rax, 8
-  mov rbx, qword ptr [rsp + 16]                          // n_left
-  cmp rbx, rax                                           // unless n_left at_least 
+  mov rbp, qword ptr [rsp + 8]                           // n_left
+  cmp rbp, rax                                           // unless n_left at_least 
   jb L(if_9_done)
   lea rax, [rdx + 28]
   vextracti128 xmm3, ymm3, 1
   vpextrd dword ptr [rax + 0], xmm3, 3
-  lea rax, [r11 + 28]
+  lea rax, [r10 + 28]
   vextracti128 xmm1, ymm1, 1
   vpextrd dword ptr [rax + 0], xmm1, 3
 L(if_9_done):
   mov rax, 9
-  mov rbx, qword ptr [rsp + 16]                          // n_left
-  cmp rbx, rax                                           // unless n_left at_least 
+  mov rbp, qword ptr [rsp + 8]                           // n_left
+  cmp rbp, rax                                           // unless n_left at_least 
   jb L(if_10_done)
   lea rax, [rdx + 32]
   vextracti128 xmm1, ymm2, 0
   vpextrd dword ptr [rax + 0], xmm1, 0
-  lea rax, [r11 + 32]
+  lea rax, [r10 + 32]
   vextracti128 xmm1, ymm0, 0
   vpextrd dword ptr [rax + 0], xmm1, 0
 L(if_10_done):
   mov rax, 10
-  mov rbx, qword ptr [rsp + 16]                          // n_left
-  cmp rbx, rax                                           // unless n_left at_least 
+  mov rbp, qword ptr [rsp + 8]                           // n_left
+  cmp rbp, rax                                           // unless n_left at_least 
   jb L(if_11_done)
   lea rax, [rdx + 36]
   vextracti128 xmm1, ymm2, 0
   vpextrd dword ptr [rax + 0], xmm1, 1
-  lea rax, [r11 + 36]
+  lea rax, [r10 + 36]
   vextracti128 xmm1, ymm0, 0
   vpextrd dword ptr [rax + 0], xmm1, 1
 L(if_11_done):
   mov rax, 11
-  mov rbx, qword ptr [rsp + 16]                          // n_left
-  cmp rbx, rax                                           // unless n_left at_least 
+  mov rbp, qword ptr [rsp + 8]                           // n_left
+  cmp rbp, rax                                           // unless n_left at_least 
   jb L(if_12_done)
   lea rax, [rdx + 40]
   vextracti128 xmm1, ymm2, 0
   vpextrd dword ptr [rax + 0], xmm1, 2
-  lea rax, [r11 + 40]
+  lea rax, [r10 + 40]
   vextracti128 xmm1, ymm0, 0
   vpextrd dword ptr [rax + 0], xmm1, 2
 L(if_12_done):
   mov rax, 12
-  mov rbx, qword ptr [rsp + 16]                          // n_left
-  cmp rbx, rax                                           // unless n_left at_least 
+  mov rbp, qword ptr [rsp + 8]                           // n_left
+  cmp rbp, rax                                           // unless n_left at_least 
   jb L(if_13_done)
   lea rax, [rdx + 44]
   vextracti128 xmm1, ymm2, 0
   vpextrd dword ptr [rax + 0], xmm1, 3
-  lea rax, [r11 + 44]
+  lea rax, [r10 + 44]
   vextracti128 xmm1, ymm0, 0
   vpextrd dword ptr [rax + 0], xmm1, 3
 L(if_13_done):
   mov rax, 13
-  mov rbx, qword ptr [rsp + 16]                          // n_left
-  cmp rbx, rax                                           // unless n_left at_least 
+  mov rbp, qword ptr [rsp + 8]                           // n_left
+  cmp rbp, rax                                           // unless n_left at_least 
   jb L(if_14_done)
   lea rax, [rdx + 48]
   vextracti128 xmm1, ymm2, 1
   vpextrd dword ptr [rax + 0], xmm1, 0
-  lea rax, [r11 + 48]
+  lea rax, [r10 + 48]
   vextracti128 xmm1, ymm0, 1
   vpextrd dword ptr [rax + 0], xmm1, 0
 L(if_14_done):
   mov rax, 14
-  mov rbx, qword ptr [rsp + 16]                          // n_left
-  cmp rbx, rax                                           // unless n_left at_least 
+  mov rbp, qword ptr [rsp + 8]                           // n_left
+  cmp rbp, rax                                           // unless n_left at_least 
   jb L(if_15_done)
   lea rax, [rdx + 52]
   vextracti128 xmm1, ymm2, 1
   vpextrd dword ptr [rax + 0], xmm1, 1
-  lea rax, [r11 + 52]
+  lea rax, [r10 + 52]
   vextracti128 xmm1, ymm0, 1
   vpextrd dword ptr [rax + 0], xmm1, 1
 L(if_15_done):
   mov rax, 15
-  mov rbx, qword ptr [rsp + 16]                          // n_left
-  cmp rbx, rax                                           // unless n_left at_least 
+  mov rbp, qword ptr [rsp + 8]                           // n_left
+  cmp rbp, rax                                           // unless n_left at_least 
   jb L(if_16_done)
   lea rax, [rdx + 56]
   vextracti128 xmm1, ymm2, 1
   vpextrd dword ptr [rax + 0], xmm1, 2
-  lea rax, [r11 + 56]
+  lea rax, [r10 + 56]
   vextracti128 xmm0, ymm0, 1
   vpextrd dword ptr [rax + 0], xmm0, 2
 L(if_16_done):
@@ -1056,26 +1070,25 @@ L(if_done):
   mov rdx, 2
   imul rax, rdx
   mov rdx, 2
-  cmp rbp, rdx
-  cmovb rbp, rdx
-  sub rbp, rdx
-  lea r11, [r11 + rax]
+  cmp rbx, rdx
+  cmovb rbx, rdx
+  sub rbx, rdx
+  lea r10, [r10 + rax]
   mov rax, qword ptr [rdi + 8*6]                         // lhs_stride
   mov rdx, qword ptr [rsp + 0]                           // lhs_panel
   lea rax, [rdx + rax]
-  mov rbx, qword ptr [rsp + 8]                           // ahead
-  sub r10, 2                                             // next m
+  sub r9, 2                                              // next m
   ja L(m)
 L(m_done):
   mov rax, 16
-  mov rdx, qword ptr [rsp + 16]                          // n_left
+  mov rdx, qword ptr [rsp + 8]                           // n_left
   cmp rdx, rax
   cmovb rdx, rax
   sub rdx, rax
-  mov rax, qword ptr [rsp + 24]                          // column_bytes
+  mov rax, qword ptr [rsp + 16]                          // column_bytes
   lea rax, [rax + 64]
-  mov r10, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea r9, [r9 + r10]
+  mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
+  lea r8, [r8 + r9]
   sub rcx, 16                                            // next n
   ja L(n)
 L(n_done):

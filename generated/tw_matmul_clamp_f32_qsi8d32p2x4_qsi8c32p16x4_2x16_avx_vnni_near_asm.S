@@ -119,9 +119,14 @@ L(m):
   lea r10, [r10 + 31]
   and r10, -32                                           // k_padded
   mov rbx, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbp, 1
+  mov r12, r11                                           // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   lea rbx, [r9 + rbx]
-  cmp r11, 1                                             // dst_1
-  cmovbe rbx, r9
+  test r12, r12                                          // dst_1
+  cmovz rbx, r9
   prefetchw byte ptr [r9 + 0]                            // dst_tile
   prefetchw byte ptr [rbx + 0]                           // dst_1
   vpxor xmm0, xmm0, xmm0                                 // f_0
@@ -245,11 +250,17 @@ L(k_done):
   vpbroadcastd ymm5, dword ptr [rbx + 4]                 // max
   mov rbx, 16
   mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r12, 1
+  mov r13, r11                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
   lea rbp, [r9 + rbp]
-  cmp r11, 1                                             // dst_1
-  cmovbe rbp, r9
+  test r13, r13                                          // dst_1
+  cmovz rbp, r9
   shr r10, 5
-  imul r10, r10, 544
+  mov r12, 544
+  imul r10, r12
   lea r10, [r10 + 64]
   lea r10, [rdx + r10]                                   // field
   cmp rsi, rbx                                           // unless n_left at_least 

@@ -12,11 +12,11 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi -  r8 dst_tile  r9 k_padded
-//  r10 ahead  r11 -  rbx beyond  rbp beyond  r12 block_left  r13 lhs_panel  r14 k_left  r15 scales
-//  ymm0 mask  ymm1 ones  ymm2 f_0  ymm3 f_1  ymm4 f_2  ymm5 f_3  ymm6 zero_0  ymm7 zero_0
-//  ymm8 negated_half  ymm9 raw_0 ...  ymm10 lo_0 ...  ymm11 a_0 ...  ymm12 a_1 ...  ymm13 a_2 ...
-//  ymm14 a_3 ...  ymm15 a_0 ...
+//  rax n_left  rcx m_left  rdx dst_tile  rsi ahead_step  rdi -  r8 k_padded  r9 ahead  r10 m_left
+//  r11 -  rbx beyond  rbp beyond  r12 block_left  r13 lhs_panel  r14 k_left  r15 scales  ymm0 mask
+//  ymm1 ones  ymm2 f_0  ymm3 f_1  ymm4 f_2  ymm5 f_3  ymm6 zero_0  ymm7 zero_0  ymm8 negated_half
+//  ymm9 raw_0 ...  ymm10 lo_0 ...  ymm11 a_0 ...  ymm12 a_1 ...  ymm13 a_2 ...  ymm14 a_3 ...
+//  ymm15 a_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -183,44 +183,57 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p16x4_4x8_avx2_far_asm:
   test rax, rax
   jz L(n_done)
 L(n):
+  mov qword ptr [rsp + 40], rdx                          // rhs_panel, kept in the frame
   mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
   mov qword ptr [rsp + 8], r8                            // n_left, kept in the frame
   mov rcx, qword ptr [rsp + 32]                          // args
   mov rcx, qword ptr [rcx + 8*1]                         // m_left
+  mov rdx, qword ptr [rsp + 32]                          // args
+  mov rdx, qword ptr [rdx + 8*12]                        // dst
+  mov r8, qword ptr [rsp + 16]                           // column_bytes
+  lea rdx, [rdx + r8]                                    // dst_tile
   mov r8, qword ptr [rsp + 32]                           // args
-  mov r8, qword ptr [r8 + 8*12]                          // dst
-  mov r9, qword ptr [rsp + 16]                           // column_bytes
-  lea r8, [r8 + r9]                                      // dst_tile
+  mov r8, qword ptr [r8 + 8*5]                           // lhs_panel
   mov r9, qword ptr [rsp + 32]                           // args
-  mov r9, qword ptr [r9 + 8*5]                           // lhs_panel
-  mov r10, qword ptr [rsp + 32]                          // args
-  mov r10, qword ptr [r10 + 8*19]                        // rhs_prefetch
-  lea r10, [rdx + r10]                                   // ahead
-  mov r11, rcx                                           // m_left
+  mov r9, qword ptr [r9 + 8*19]                          // rhs_prefetch
+  mov r10, qword ptr [rsp + 40]                          // rhs_panel
+  lea r9, [r10 + r9]                                     // ahead
+  mov r10, rcx                                           // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 40], r11                          // m_left, kept in the frame
-  mov qword ptr [rsp + 0], r9                            // lhs_panel, kept in the frame
-  mov r9, qword ptr [rsp + 32]                           // args
-  mov r9, qword ptr [r9 + 8*3]                           // k
-  lea r9, [r9 + 15]
-  and r9, -16                                            // k_padded
+  mov qword ptr [rsp + 0], r8                            // lhs_panel, kept in the frame
+  mov r8, qword ptr [rsp + 32]                           // args
+  mov r8, qword ptr [r8 + 8*3]                           // k
+  lea r8, [r8 + 15]
+  and r8, -16                                            // k_padded
   mov r11, qword ptr [rsp + 32]                          // args
   mov r11, qword ptr [r11 + 8*13]                        // dst_stride
-  lea rbx, [r8 + r11]
-  mov rbp, qword ptr [rsp + 40]                          // m_left
-  cmp rbp, 1                                             // dst_1
-  cmovbe rbx, r8
+  mov rbx, 1
+  mov rbp, r10                                           // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [rdx + r11]
+  test rbp, rbp                                          // dst_1
+  cmovz rbx, rdx
+  mov rbp, 2
+  mov r12, r10                                           // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   lea rbp, [rbx + r11]
-  mov r12, qword ptr [rsp + 40]                          // m_left
-  cmp r12, 2                                             // dst_2
-  cmovbe rbp, rbx
+  test r12, r12                                          // dst_2
+  cmovz rbp, rbx
+  mov r12, 3
+  mov r13, r10                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
   lea r11, [rbp + r11]
-  mov r12, qword ptr [rsp + 40]                          // m_left
-  cmp r12, 3                                             // dst_3
-  cmovbe r11, rbp
-  prefetchw byte ptr [r8 + 0]                            // dst_tile
+  test r13, r13                                          // dst_3
+  cmovz r11, rbp
+  prefetchw byte ptr [rdx + 0]                           // dst_tile
   prefetchw byte ptr [rbx + 0]                           // dst_1
   prefetchw byte ptr [rbp + 0]                           // dst_2
   prefetchw byte ptr [r11 + 0]                           // dst_3
@@ -236,13 +249,16 @@ L(m):
   mov r11, -2
   mov rbp, rdi
   imul rbp, r11                                          // beyond
-  imul r11, rdi, 4
-  lea r11, [rdx + r11]                                   // codes
+  mov r11, 4
+  mov r12, rdi
+  imul r12, r11
+  mov r11, qword ptr [rsp + 40]                          // rhs_panel
+  lea r11, [r11 + r12]                                   // codes
   vpxor xmm2, xmm2, xmm2                                 // f_0
   vpxor xmm3, xmm3, xmm3                                 // f_1
   vpxor xmm4, xmm4, xmm4                                 // f_2
   vpxor xmm5, xmm5, xmm5                                 // f_3
-  mov r12, r9                                            // k_padded
+  mov r12, r8                                            // k_padded
   shr r12, 8                                             // super_blocks
   mov r13, qword ptr [rsp + 0]                           // lhs_panel
   test r12, r12
@@ -262,9 +278,9 @@ L(block):
   jz L(k_done)
   .balign 64
 L(k):
-  prefetcht1 byte ptr [r10 + 0]                          // ahead
-  prefetcht1 byte ptr [r10 + 64]                         // ahead
-  lea r10, [r10 + rsi]                                   // ahead
+  prefetcht1 byte ptr [r9 + 0]                           // ahead
+  prefetcht1 byte ptr [r9 + 64]                          // ahead
+  lea r9, [r9 + rsi]                                     // ahead
   vmovdqu ymm9, ymmword ptr [r11 + 0]                    // raw_0
   vpand ymm10, ymm9, ymm0                                // lo_0
   vpbroadcastd ymm11, dword ptr [r13 + 0]                // a_0
@@ -377,33 +393,49 @@ L(k):
   ja L(k)
 L(k_done):
   mov r14, qword ptr [rsp + 24]                          // ahead_step
-  lea r10, [r10 + r14]                                   // ahead
+  lea r9, [r9 + r14]                                     // ahead
   sub r12, 1                                             // next block
   ja L(block)
 L(block_done):
+  mov r11, 1
+  mov rbx, r10                                           // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
   mov r11, qword ptr [rsp + 32]                          // args
   mov r11, qword ptr [r11 + 8*13]                        // dst_stride
-  lea rbx, [r8 + r11]
-  mov rbp, qword ptr [rsp + 40]                          // m_left
-  cmp rbp, 1                                             // dst_1
-  cmovbe rbx, r8
-  lea rbp, [rbx + r11]
-  mov r12, qword ptr [rsp + 40]                          // m_left
-  cmp r12, 2                                             // dst_2
-  cmovbe rbp, rbx
-  lea r11, [rbp + r11]
-  mov r12, qword ptr [rsp + 40]                          // m_left
-  cmp r12, 3                                             // dst_3
-  cmovbe r11, rbp
-  shr r9, 8                                              // super_blocks
-  imul r9, r9, 1600
-  imul r12, rdi, 4
-  lea r9, [r9 + r12]
+  lea rbp, [rdx + r11]
+  test rbx, rbx                                          // dst_1
+  cmovz rbp, rdx
+  mov rbx, 2
+  mov r12, r10                                           // m_left
+  cmp r12, rbx
+  cmovb r12, rbx
+  sub r12, rbx
+  lea rbx, [rbp + r11]
+  test r12, r12                                          // dst_2
+  cmovz rbx, rbp
+  mov r12, 3
+  mov r13, r10                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r11, [rbx + r11]
+  test r13, r13                                          // dst_3
+  cmovz r11, rbx
+  shr r8, 8                                              // super_blocks
+  mov r12, 1600
+  imul r8, r12
+  mov r12, 4
+  mov r13, rdi
+  imul r13, r12
+  lea r8, [r8 + r13]
   mov r12, qword ptr [rsp + 32]                          // args
   lea r12, [r12 + 8*15]                                  // clamp
   vpbroadcastd ymm0, dword ptr [r12 + 0]                 // min
   vpbroadcastd ymm1, dword ptr [r12 + 4]                 // max
-  lea r9, [rdx + r9]                                     // field
+  mov r12, qword ptr [rsp + 40]                          // rhs_panel
+  lea r8, [r12 + r8]                                     // field
   mov r12, 8
   mov r13, qword ptr [rsp + 8]                           // n_left
   cmp r13, r12                                           // unless n_left at_least 
@@ -413,7 +445,7 @@ L(block_done):
   mov r13, qword ptr [rsp + 16]                          // column_bytes
   lea r13, [r12 + r13]
   test r12, r12                                          // bias
-  cmovz r13, r9
+  cmovz r13, r8
   vmovdqu ymm6, ymmword ptr [r13 + 0]                    // bias
   vaddps ymm5, ymm5, ymm6                                // out
   vmaxps ymm5, ymm0, ymm5                                // out
@@ -422,15 +454,15 @@ L(block_done):
   vaddps ymm4, ymm4, ymm6                                // out
   vmaxps ymm4, ymm0, ymm4                                // out
   vminps ymm4, ymm1, ymm4                                // out_2_0
-  vmovdqu ymmword ptr [rbp + 0], ymm4                    // out_2_0
+  vmovdqu ymmword ptr [rbx + 0], ymm4                    // out_2_0
   vaddps ymm3, ymm3, ymm6                                // out
   vmaxps ymm3, ymm0, ymm3                                // out
   vminps ymm3, ymm1, ymm3                                // out_1_0
-  vmovdqu ymmword ptr [rbx + 0], ymm3                    // out_1_0
+  vmovdqu ymmword ptr [rbp + 0], ymm3                    // out_1_0
   vaddps ymm2, ymm2, ymm6                                // out
   vmaxps ymm0, ymm0, ymm2                                // out
   vminps ymm0, ymm1, ymm0                                // out_0_0
-  vmovdqu ymmword ptr [r8 + 0], ymm0                     // out_0_0
+  vmovdqu ymmword ptr [rdx + 0], ymm0                    // out_0_0
   jmp L(if_done)
 L(if_else):
   mov r12, qword ptr [rsp + 32]                          // args
@@ -438,75 +470,75 @@ L(if_else):
   mov r13, qword ptr [rsp + 16]                          // column_bytes
   lea r13, [r12 + r13]
   test r12, r12                                          // bias
-  cmovz r13, r9
-  mov r9, 1
+  cmovz r13, r8
+  mov r8, 1
   mov r12, qword ptr [rsp + 8]                           // n_left
-  sub r12, r9
-  mov r9, 0
-  cmp r12, r9
-  cmovb r12, r9
-  sub r12, r9
+  sub r12, r8
+  mov r8, 0
+  cmp r12, r8
+  cmovb r12, r8
+  sub r12, r8
   mov r14, qword ptr [rsp + 8]                           // n_left
-  cmp r14, r9
-  cmovb r14, r9
-  sub r14, r9
+  cmp r14, r8
+  cmovb r14, r8
+  sub r14, r8
   test r14, r14
   cmovz r13, r13
   vpbroadcastd ymm6, dword ptr [r13 + 0]                 // bias
-  mov r9, 1
+  mov r8, 1
   mov r14, r12
-  cmp r14, r9
-  cmova r14, r9
+  cmp r14, r8
+  cmova r14, r8
   shl r14, 2
-  lea r9, [r13 + r14]
-  vpbroadcastd ymm7, dword ptr [r9 + 0]                  // one
+  lea r8, [r13 + r14]
+  vpbroadcastd ymm7, dword ptr [r8 + 0]                  // one
   vpblendd ymm6, ymm6, ymm7, 2                           // bias
-  mov r9, 2
+  mov r8, 2
   mov r14, r12
-  cmp r14, r9
-  cmova r14, r9
+  cmp r14, r8
+  cmova r14, r8
   shl r14, 2
-  lea r9, [r13 + r14]
-  vpbroadcastd ymm7, dword ptr [r9 + 0]                  // one
+  lea r8, [r13 + r14]
+  vpbroadcastd ymm7, dword ptr [r8 + 0]                  // one
   vpblendd ymm6, ymm6, ymm7, 4                           // bias
-  mov r9, 3
+  mov r8, 3
   mov r14, r12
-  cmp r14, r9
-  cmova r14, r9
+  cmp r14, r8
+  cmova r14, r8
   shl r14, 2
-  lea r9, [r13 + r14]
-  vpbroadcastd ymm7, dword ptr [r9 + 0]                  // one
+  lea r8, [r13 + r14]
+  vpbroadcastd ymm7, dword ptr [r8 + 0]                  // one
   vpblendd ymm6, ymm6, ymm7, 8                           // bias
-  mov r9, 4
+  mov r8, 4
   mov r14, r12
-  cmp r14, r9
-  cmova r14, r9
+  cmp r14, r8
+  cmova r14, r8
   shl r14, 2
-  lea r9, [r13 + r14]
-  vpbroadcastd ymm7, dword ptr [r9 + 0]                  // one
+  lea r8, [r13 + r14]
+  vpbroadcastd ymm7, dword ptr [r8 + 0]                  // one
   vpblendd ymm6, ymm6, ymm7, 16                          // bias
-  mov r9, 5
+  mov r8, 5
   mov r14, r12
-  cmp r14, r9
-  cmova r14, r9
+  cmp r14, r8
+  cmova r14, r8
   shl r14, 2
-  lea r9, [r13 + r14]
-  vpbroadcastd ymm7, dword ptr [r9 + 0]                  // one
+  lea r8, [r13 + r14]
+  vpbroadcastd ymm7, dword ptr [r8 + 0]                  // one
   vpblendd ymm6, ymm6, ymm7, 32                          // bias
-  mov r9, 6
+  mov r8, 6
   mov r14, r12
-  cmp r14, r9
-  cmova r14, r9
+  cmp r14, r8
+  cmova r14, r8
   shl r14, 2
-  lea r9, [r13 + r14]
-  vpbroadcastd ymm7, dword ptr [r9 + 0]                  // one
+  lea r8, [r13 + r14]
+  vpbroadcastd ymm7, dword ptr [r8 + 0]                  // one
   vpblendd ymm6, ymm6, ymm7, 64                          // bias
-  mov r9, 7
-  cmp r12, r9
-  cmova r12, r9
+  mov r8, 7
+  cmp r12, r8
+  cmova r12, r8
   shl r12, 2
-  lea r9, [r13 + r12]
-  vpbroadcastd ymm7, dword ptr [r9 + 0]                  // one
+  lea r8, [r13 + r12]
+  vpbroadcastd ymm7, dword ptr [r8 + 0]                  // one
   vpblendd ymm6, ymm6, ymm7, 128                         // bias
   vaddps ymm5, ymm5, ymm6                                // out
   vmaxps ymm5, ymm0, ymm5                                // out
@@ -520,136 +552,135 @@ L(if_else):
   vaddps ymm2, ymm2, ymm6                                // out
   vmaxps ymm0, ymm0, ymm2                                // out
   vminps ymm0, ymm1, ymm0                                // out_0_0
-  mov r9, 1
+  mov r8, 1
   mov r12, qword ptr [rsp + 8]                           // n_left
-  cmp r12, r9                                            // unless n_left at_least 
+  cmp r12, r8                                            // unless n_left at_least 
   jb L(if_2_done)
   vextracti128 xmm1, ymm5, 0
   vpextrd dword ptr [r11 + 0], xmm1, 0
   vextracti128 xmm1, ymm4, 0
-  vpextrd dword ptr [rbp + 0], xmm1, 0
-  vextracti128 xmm1, ymm3, 0
   vpextrd dword ptr [rbx + 0], xmm1, 0
+  vextracti128 xmm1, ymm3, 0
+  vpextrd dword ptr [rbp + 0], xmm1, 0
   vextracti128 xmm1, ymm0, 0
-  vpextrd dword ptr [r8 + 0], xmm1, 0
+  vpextrd dword ptr [rdx + 0], xmm1, 0
 L(if_2_done):
-  mov r9, 2
+  mov r8, 2
   mov r12, qword ptr [rsp + 8]                           // n_left
-  cmp r12, r9                                            // unless n_left at_least 
+  cmp r12, r8                                            // unless n_left at_least 
   jb L(if_3_done)
-  lea r9, [r11 + 4]
+  lea r8, [r11 + 4]
   vextracti128 xmm1, ymm5, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 1
-  lea r9, [rbp + 4]
+  vpextrd dword ptr [r8 + 0], xmm1, 1
+  lea r8, [rbx + 4]
   vextracti128 xmm1, ymm4, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 1
-  lea r9, [rbx + 4]
+  vpextrd dword ptr [r8 + 0], xmm1, 1
+  lea r8, [rbp + 4]
   vextracti128 xmm1, ymm3, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 1
-  lea r9, [r8 + 4]
+  vpextrd dword ptr [r8 + 0], xmm1, 1
+  lea r8, [rdx + 4]
   vextracti128 xmm1, ymm0, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 1
+  vpextrd dword ptr [r8 + 0], xmm1, 1
 L(if_3_done):
-  mov r9, 3
+  mov r8, 3
   mov r12, qword ptr [rsp + 8]                           // n_left
-  cmp r12, r9                                            // unless n_left at_least 
+  cmp r12, r8                                            // unless n_left at_least 
   jb L(if_4_done)
-  lea r9, [r11 + 8]
+  lea r8, [r11 + 8]
   vextracti128 xmm1, ymm5, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 2
-  lea r9, [rbp + 8]
+  vpextrd dword ptr [r8 + 0], xmm1, 2
+  lea r8, [rbx + 8]
   vextracti128 xmm1, ymm4, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 2
-  lea r9, [rbx + 8]
+  vpextrd dword ptr [r8 + 0], xmm1, 2
+  lea r8, [rbp + 8]
   vextracti128 xmm1, ymm3, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 2
-  lea r9, [r8 + 8]
+  vpextrd dword ptr [r8 + 0], xmm1, 2
+  lea r8, [rdx + 8]
   vextracti128 xmm1, ymm0, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 2
+  vpextrd dword ptr [r8 + 0], xmm1, 2
 L(if_4_done):
-  mov r9, 4
+  mov r8, 4
   mov r12, qword ptr [rsp + 8]                           // n_left
-  cmp r12, r9                                            // unless n_left at_least 
+  cmp r12, r8                                            // unless n_left at_least 
   jb L(if_5_done)
-  lea r9, [r11 + 12]
+  lea r8, [r11 + 12]
   vextracti128 xmm1, ymm5, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 3
-  lea r9, [rbp + 12]
+  vpextrd dword ptr [r8 + 0], xmm1, 3
+  lea r8, [rbx + 12]
   vextracti128 xmm1, ymm4, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 3
-  lea r9, [rbx + 12]
+  vpextrd dword ptr [r8 + 0], xmm1, 3
+  lea r8, [rbp + 12]
   vextracti128 xmm1, ymm3, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 3
-  lea r9, [r8 + 12]
+  vpextrd dword ptr [r8 + 0], xmm1, 3
+  lea r8, [rdx + 12]
   vextracti128 xmm1, ymm0, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 3
+  vpextrd dword ptr [r8 + 0], xmm1, 3
 L(if_5_done):
-  mov r9, 5
+  mov r8, 5
   mov r12, qword ptr [rsp + 8]                           // n_left
-  cmp r12, r9                                            // unless n_left at_least 
+  cmp r12, r8                                            // unless n_left at_least 
   jb L(if_6_done)
-  lea r9, [r11 + 16]
+  lea r8, [r11 + 16]
   vextracti128 xmm1, ymm5, 1
-  vpextrd dword ptr [r9 + 0], xmm1, 0
-  lea r9, [rbp + 16]
+  vpextrd dword ptr [r8 + 0], xmm1, 0
+  lea r8, [rbx + 16]
   vextracti128 xmm1, ymm4, 1
-  vpextrd dword ptr [r9 + 0], xmm1, 0
-  lea r9, [rbx + 16]
+  vpextrd dword ptr [r8 + 0], xmm1, 0
+  lea r8, [rbp + 16]
   vextracti128 xmm1, ymm3, 1
-  vpextrd dword ptr [r9 + 0], xmm1, 0
-  lea r9, [r8 + 16]
+  vpextrd dword ptr [r8 + 0], xmm1, 0
+  lea r8, [rdx + 16]
   vextracti128 xmm1, ymm0, 1
-  vpextrd dword ptr [r9 + 0], xmm1, 0
+  vpextrd dword ptr [r8 + 0], xmm1, 0
 L(if_6_done):
-  mov r9, 6
+  mov r8, 6
   mov r12, qword ptr [rsp + 8]                           // n_left
-  cmp r12, r9                                            // unless n_left at_least 
+  cmp r12, r8                                            // unless n_left at_least 
   jb L(if_7_done)
-  lea r9, [r11 + 20]
+  lea r8, [r11 + 20]
   vextracti128 xmm1, ymm5, 1
-  vpextrd dword ptr [r9 + 0], xmm1, 1
-  lea r9, [rbp + 20]
+  vpextrd dword ptr [r8 + 0], xmm1, 1
+  lea r8, [rbx + 20]
   vextracti128 xmm1, ymm4, 1
-  vpextrd dword ptr [r9 + 0], xmm1, 1
-  lea r9, [rbx + 20]
+  vpextrd dword ptr [r8 + 0], xmm1, 1
+  lea r8, [rbp + 20]
   vextracti128 xmm1, ymm3, 1
-  vpextrd dword ptr [r9 + 0], xmm1, 1
-  lea r9, [r8 + 20]
+  vpextrd dword ptr [r8 + 0], xmm1, 1
+  lea r8, [rdx + 20]
   vextracti128 xmm1, ymm0, 1
-  vpextrd dword ptr [r9 + 0], xmm1, 1
+  vpextrd dword ptr [r8 + 0], xmm1, 1
 L(if_7_done):
-  mov r9, 7
+  mov r8, 7
   mov r12, qword ptr [rsp + 8]                           // n_left
-  cmp r12, r9                                            // unless n_left at_least 
+  cmp r12, r8                                            // unless n_left at_least 
   jb L(if_8_done)
-  lea r9, [r11 + 24]
+  lea r8, [r11 + 24]
   vextracti128 xmm1, ymm5, 1
-  vpextrd dword ptr [r9 + 0], xmm1, 2
-  lea r9, [rbp + 24]
+  vpextrd dword ptr [r8 + 0], xmm1, 2
+  lea r8, [rbx + 24]
   vextracti128 xmm1, ymm4, 1
-  vpextrd dword ptr [r9 + 0], xmm1, 2
-  lea r9, [rbx + 24]
+  vpextrd dword ptr [r8 + 0], xmm1, 2
+  lea r8, [rbp + 24]
   vextracti128 xmm1, ymm3, 1
-  vpextrd dword ptr [r9 + 0], xmm1, 2
-  lea r9, [r8 + 24]
+  vpextrd dword ptr [r8 + 0], xmm1, 2
+  lea r8, [rdx + 24]
   vextracti128 xmm0, ymm0, 1
-  vpextrd dword ptr [r9 + 0], xmm0, 2
+  vpextrd dword ptr [r8 + 0], xmm0, 2
 L(if_8_done):
 L(if_done):
-  mov r9, qword ptr [rsp + 32]                           // args
-  mov r9, qword ptr [r9 + 8*13]                          // dst_stride
+  mov r8, qword ptr [rsp + 32]                           // args
+  mov r8, qword ptr [r8 + 8*13]                          // dst_stride
   mov r11, 4
-  imul r9, r11
-  mov rbx, 4
-  mov r11, qword ptr [rsp + 40]                          // m_left
-  cmp r11, rbx
-  cmovb r11, rbx
-  sub r11, rbx
-  lea r8, [r8 + r9]
-  mov r9, qword ptr [rsp + 32]                           // args
-  mov r9, qword ptr [r9 + 8*6]                           // lhs_stride
-  mov rbx, qword ptr [rsp + 0]                           // lhs_panel
-  lea r9, [rbx + r9]
+  imul r8, r11
+  mov r11, 4
+  cmp r10, r11
+  cmovb r10, r11
+  sub r10, r11
+  lea rdx, [rdx + r8]
+  mov r8, qword ptr [rsp + 32]                           // args
+  mov r8, qword ptr [r8 + 8*6]                           // lhs_stride
+  mov r11, qword ptr [rsp + 0]                           // lhs_panel
+  lea r8, [r11 + r8]
   sub rcx, 4                                             // next m
   ja L(m)
 L(m_done):
@@ -660,20 +691,22 @@ L(m_done):
   sub r8, rcx
   mov rcx, qword ptr [rsp + 16]                          // column_bytes
   lea rcx, [rcx + 32]
-  mov r9, qword ptr [rsp + 32]                           // args
-  mov r9, qword ptr [r9 + 8*11]                          // rhs_stride
+  mov rdx, qword ptr [rsp + 32]                          // args
+  mov rdx, qword ptr [rdx + 8*11]                        // rhs_stride
   lea rdi, [rdi + 8]
-  mov r10, 8
-  lea r10, [r10 + 1]
-  cmp r10, rdi
-  cmovb r10, rdi
-  sub r10, rdi
-  lea r9, [rdx + r9]
-  test r10, r10
-  cmovz rdx, r9
-  mov r9, 0
-  test r10, r10
-  cmovz rdi, r9
+  mov r9, 8
+  lea r9, [r9 + 1]
+  cmp r9, rdi
+  cmovb r9, rdi
+  sub r9, rdi
+  mov r10, qword ptr [rsp + 40]                          // rhs_panel
+  lea r10, [r10 + rdx]
+  mov rdx, qword ptr [rsp + 40]                          // rhs_panel
+  test r9, r9
+  cmovz rdx, r10
+  mov r10, 0
+  test r9, r9
+  cmovz rdi, r10
   sub rax, 8                                             // next n
   ja L(n)
 L(n_done):

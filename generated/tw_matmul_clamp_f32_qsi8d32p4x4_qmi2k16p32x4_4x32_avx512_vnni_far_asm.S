@@ -12,8 +12,8 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 ahead_step  r9 dst_tile
-//  r10 k_padded  r11 ahead  rbx m_left  rbp block_left  r12 lhs_panel  r13 -  r14 k_left  zmm0 mask
+//  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 dst_tile  r9 lhs_panel
+//  r10 ahead  r11 m_left  rbx k_padded  rbp block_left  r12 lhs_panel  r13 -  r14 k_left  zmm0 mask
 //  zmm1 f_0  zmm2 f_1  zmm3 f_2  zmm4 f_3  zmm5 f_4  zmm6 f_5  zmm7 f_6  zmm8 f_7  zmm9 zero_0
 //  zmm10 zero_1  zmm11 zero_0  zmm12 zero_1  zmm13 negated_half  zmm14 acc_0_0 ...  zmm15 raw_0 ...
 //  zmm16 acc_3_1 ...  zmm17 acc_1_0 ...  zmm18 acc_0_1 ...  zmm19 raw_1 ...  zmm20 mid_0 ...
@@ -173,40 +173,55 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p32x4_4x32_avx512_vnni_far_asm:
   mov r8, 8
   test rdx, rdx                                          // ahead_step
   cmovz r8, r9
+  mov qword ptr [rsp + 16], r8                           // ahead_step, kept in the frame
   mov rdx, qword ptr [rdi + 8*10]                        // rhs_panel
-  mov r9, rax                                            // n_left
+  mov r8, rax                                            // n_left
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
-  mov qword ptr [rsp + 8], r9                            // n_left, kept in the frame
+  mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
+  mov qword ptr [rsp + 0], r8                            // n_left, kept in the frame
   mov rcx, qword ptr [rdi + 8*1]                         // m_left
-  mov r9, qword ptr [rdi + 8*12]                         // dst
-  mov r10, qword ptr [rsp + 16]                          // column_bytes
-  lea r9, [r9 + r10]                                     // dst_tile
-  mov r10, qword ptr [rdi + 8*5]                         // lhs_panel
-  mov r11, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  lea r11, [rdx + r11]                                   // ahead
-  mov rbx, rcx                                           // m_left
+  mov r8, qword ptr [rdi + 8*12]                         // dst
+  mov r9, qword ptr [rsp + 8]                            // column_bytes
+  lea r8, [r8 + r9]                                      // dst_tile
+  mov r9, qword ptr [rdi + 8*5]                          // lhs_panel
+  mov r10, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  lea r10, [rdx + r10]                                   // ahead
+  mov r11, rcx                                           // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 0], r10                           // lhs_panel, kept in the frame
-  mov r10, qword ptr [rdi + 8*3]                         // k
-  lea r10, [r10 + 15]
-  and r10, -16                                           // k_padded
+  mov rbx, qword ptr [rdi + 8*3]                         // k
+  lea rbx, [rbx + 15]
+  and rbx, -16                                           // k_padded
   mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r12, [r9 + rbp]
-  cmp rbx, 1                                             // dst_1
-  cmovbe r12, r9
+  mov r12, 1
+  mov r13, r11                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [r8 + rbp]
+  test r13, r13                                          // dst_1
+  cmovz r12, r8
+  mov r13, 2
+  mov r14, r11                                           // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
   lea r13, [r12 + rbp]
-  cmp rbx, 2                                             // dst_2
-  cmovbe r13, r12
+  test r14, r14                                          // dst_2
+  cmovz r13, r12
+  mov r14, 3
+  mov r15, r11                                           // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
   lea rbp, [r13 + rbp]
-  cmp rbx, 3                                             // dst_3
-  cmovbe rbp, r13
-  prefetchw byte ptr [r9 + 0]                            // dst_tile
-  prefetchw byte ptr [r9 + 64]                           // dst_tile
+  test r15, r15                                          // dst_3
+  cmovz rbp, r13
+  prefetchw byte ptr [r8 + 0]                            // dst_tile
+  prefetchw byte ptr [r8 + 64]                           // dst_tile
   prefetchw byte ptr [r12 + 0]                           // dst_1
   prefetchw byte ptr [r12 + 64]                          // dst_1
   prefetchw byte ptr [r13 + 0]                           // dst_2
@@ -223,9 +238,9 @@ L(m):
   vpxord zmm6, zmm6, zmm6                                // f_5
   vpxord zmm7, zmm7, zmm7                                // f_6
   vpxord zmm8, zmm8, zmm8                                // f_7
-  mov rbp, r10                                           // k_padded
+  mov rbp, rbx                                           // k_padded
   shr rbp, 8                                             // super_blocks
-  mov r12, qword ptr [rsp + 0]                           // lhs_panel
+  mov r12, r9                                            // lhs_panel
   mov r13, rdx                                           // rhs_panel
   test rbp, rbp
   jz L(block_done)
@@ -380,44 +395,61 @@ L(k):
   vmulps zmm14, zmm15, zmm14                             // real
   vfmadd231ps zmm14, zmm17, zmm26                        // real
   vfmadd231ps zmm8, zmm14, dword ptr [r12 + 92]{1to16}   // f_7
-  prefetcht1 byte ptr [r11 + 0]                          // ahead
-  prefetcht1 byte ptr [r11 + 64]                         // ahead
-  prefetcht1 byte ptr [r11 + 128]                        // ahead
+  prefetcht1 byte ptr [r10 + 0]                          // ahead
+  prefetcht1 byte ptr [r10 + 64]                         // ahead
+  prefetcht1 byte ptr [r10 + 128]                        // ahead
   lea r12, [r12 + 96]
   lea r13, [r13 + 192]
-  lea r11, [r11 + rsi]                                   // ahead
+  lea r10, [r10 + rsi]                                   // ahead
   sub r14, 1                                             // next k
   ja L(k)
 L(k_done):
-  lea r11, [r11 + r8]                                    // ahead
+  mov r14, qword ptr [rsp + 16]                          // ahead_step
+  lea r10, [r10 + r14]                                   // ahead
   sub rbp, 1                                             // next block
   ja L(block)
 L(block_done):
+  mov rbp, 1
+  mov r12, r11                                           // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r12, [r9 + rbp]
-  cmp rbx, 1                                             // dst_1
-  cmovbe r12, r9
-  lea r13, [r12 + rbp]
-  cmp rbx, 2                                             // dst_2
-  cmovbe r13, r12
-  lea rbp, [r13 + rbp]
-  cmp rbx, 3                                             // dst_3
-  cmovbe rbp, r13
-  shr r10, 8                                             // super_blocks
-  imul r10, r10, 3200
+  lea r13, [r8 + rbp]
+  test r12, r12                                          // dst_1
+  cmovz r13, r8
+  mov r12, 2
+  mov r14, r11                                           // m_left
+  cmp r14, r12
+  cmovb r14, r12
+  sub r14, r12
+  lea r12, [r13 + rbp]
+  test r14, r14                                          // dst_2
+  cmovz r12, r13
+  mov r14, 3
+  mov r15, r11                                           // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea rbp, [r12 + rbp]
+  test r15, r15                                          // dst_3
+  cmovz rbp, r12
+  shr rbx, 8                                             // super_blocks
+  mov r14, 3200
+  imul rbx, r14
   lea r14, [rdi + 8*15]                                  // clamp
   vpbroadcastd zmm0, dword ptr [r14 + 0]                 // min
   vpbroadcastd zmm9, dword ptr [r14 + 4]                 // max
-  lea r10, [rdx + r10]                                   // field
+  lea rbx, [rdx + rbx]                                   // field
   mov r14, 32
-  mov r15, qword ptr [rsp + 8]                           // n_left
+  mov r15, qword ptr [rsp + 0]                           // n_left
   cmp r15, r14                                           // unless n_left at_least 
   jb L(if_else)
   mov r14, qword ptr [rdi + 8*14]                        // bias
-  mov r15, qword ptr [rsp + 16]                          // column_bytes
+  mov r15, qword ptr [rsp + 8]                           // column_bytes
   lea r15, [r14 + r15]
   test r14, r14                                          // bias
-  cmovz r15, r10
+  cmovz r15, rbx
   vmovdqu64 zmm10, zmmword ptr [r15 + 0]                 // bias
   vmovdqu64 zmm11, zmmword ptr [r15 + 64]                // bias
   vaddps zmm7, zmm7, zmm10                               // out
@@ -431,38 +463,38 @@ L(block_done):
   vaddps zmm5, zmm5, zmm10                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm9, zmm5                                // out_2_0
-  vmovdqu64 zmmword ptr [r13 + 0], zmm5                  // out_2_0
+  vmovdqu64 zmmword ptr [r12 + 0], zmm5                  // out_2_0
   vaddps zmm5, zmm6, zmm11                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm9, zmm5                                // out_2_1
-  vmovdqu64 zmmword ptr [r13 + 64], zmm5                 // out_2_1
+  vmovdqu64 zmmword ptr [r12 + 64], zmm5                 // out_2_1
   vaddps zmm3, zmm3, zmm10                               // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm9, zmm3                                // out_1_0
-  vmovdqu64 zmmword ptr [r12 + 0], zmm3                  // out_1_0
+  vmovdqu64 zmmword ptr [r13 + 0], zmm3                  // out_1_0
   vaddps zmm3, zmm4, zmm11                               // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm9, zmm3                                // out_1_1
-  vmovdqu64 zmmword ptr [r12 + 64], zmm3                 // out_1_1
+  vmovdqu64 zmmword ptr [r13 + 64], zmm3                 // out_1_1
   vaddps zmm1, zmm1, zmm10                               // out
   vmaxps zmm1, zmm0, zmm1                                // out
   vminps zmm1, zmm9, zmm1                                // out_0_0
-  vmovdqu64 zmmword ptr [r9 + 0], zmm1                   // out_0_0
+  vmovdqu64 zmmword ptr [r8 + 0], zmm1                   // out_0_0
   vaddps zmm1, zmm2, zmm11                               // out
   vmaxps zmm0, zmm0, zmm1                                // out
   vminps zmm0, zmm9, zmm0                                // out_0_1
-  vmovdqu64 zmmword ptr [r9 + 64], zmm0                  // out_0_1
+  vmovdqu64 zmmword ptr [r8 + 64], zmm0                  // out_0_1
   jmp L(if_done)
 L(if_else):
   mov r14, 16
-  mov r15, qword ptr [rsp + 8]                           // n_left
+  mov r15, qword ptr [rsp + 0]                           // n_left
   cmp r15, r14
   cmova r15, r14
   mov r14, -1
   bzhi r14, r14, r15
   kmovw k1, r14d                                         // columns
   mov r14, 16
-  mov r15, qword ptr [rsp + 8]                           // n_left
+  mov r15, qword ptr [rsp + 0]                           // n_left
   cmp r15, r14
   cmovb r15, r14
   sub r15, r14
@@ -473,10 +505,10 @@ L(if_else):
   bzhi r14, r14, r15
   kmovw k2, r14d                                         // columns
   mov r14, qword ptr [rdi + 8*14]                        // bias
-  mov r15, qword ptr [rsp + 16]                          // column_bytes
+  mov r15, qword ptr [rsp + 8]                           // column_bytes
   lea r15, [r14 + r15]
   test r14, r14                                          // bias
-  cmovz r15, r10
+  cmovz r15, rbx
   vmovdqu32 zmm10{k1}{z}, zmmword ptr [r15 + 0]          // bias
   vmovdqu32 zmm11{k2}{z}, zmmword ptr [r15 + 64]         // bias
   vaddps zmm7, zmm7, zmm10                               // out
@@ -490,51 +522,50 @@ L(if_else):
   vaddps zmm5, zmm5, zmm10                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm9, zmm5                                // out_2_0
-  vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm5              // out_2_0
+  vmovdqu32 zmmword ptr [r12 + 0]{k1}, zmm5              // out_2_0
   vaddps zmm5, zmm6, zmm11                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm9, zmm5                                // out_2_1
-  vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm5             // out_2_1
+  vmovdqu32 zmmword ptr [r12 + 64]{k2}, zmm5             // out_2_1
   vaddps zmm3, zmm3, zmm10                               // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm9, zmm3                                // out_1_0
-  vmovdqu32 zmmword ptr [r12 + 0]{k1}, zmm3              // out_1_0
+  vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm3              // out_1_0
   vaddps zmm3, zmm4, zmm11                               // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm9, zmm3                                // out_1_1
-  vmovdqu32 zmmword ptr [r12 + 64]{k2}, zmm3             // out_1_1
+  vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm3             // out_1_1
   vaddps zmm1, zmm1, zmm10                               // out
   vmaxps zmm1, zmm0, zmm1                                // out
   vminps zmm1, zmm9, zmm1                                // out_0_0
-  vmovdqu32 zmmword ptr [r9 + 0]{k1}, zmm1               // out_0_0
+  vmovdqu32 zmmword ptr [r8 + 0]{k1}, zmm1               // out_0_0
   vaddps zmm1, zmm2, zmm11                               // out
   vmaxps zmm0, zmm0, zmm1                                // out
   vminps zmm0, zmm9, zmm0                                // out_0_1
-  vmovdqu32 zmmword ptr [r9 + 64]{k2}, zmm0              // out_0_1
+  vmovdqu32 zmmword ptr [r8 + 64]{k2}, zmm0              // out_0_1
 L(if_done):
-  mov r10, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbx, qword ptr [rdi + 8*13]                        // dst_stride
   mov rbp, 4
-  imul r10, rbp
+  imul rbx, rbp
   mov rbp, 4
-  cmp rbx, rbp
-  cmovb rbx, rbp
-  sub rbx, rbp
-  lea r9, [r9 + r10]
-  mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov rbp, qword ptr [rsp + 0]                           // lhs_panel
-  lea r10, [rbp + r10]
+  cmp r11, rbp
+  cmovb r11, rbp
+  sub r11, rbp
+  lea r8, [r8 + rbx]
+  mov rbx, qword ptr [rdi + 8*6]                         // lhs_stride
+  lea r9, [r9 + rbx]
   sub rcx, 4                                             // next m
   ja L(m)
 L(m_done):
   mov rcx, 32
-  mov r9, qword ptr [rsp + 8]                            // n_left
-  cmp r9, rcx
-  cmovb r9, rcx
-  sub r9, rcx
-  mov rcx, qword ptr [rsp + 16]                          // column_bytes
+  mov r8, qword ptr [rsp + 0]                            // n_left
+  cmp r8, rcx
+  cmovb r8, rcx
+  sub r8, rcx
+  mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 128]
-  mov r10, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea rdx, [rdx + r10]
+  mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
+  lea rdx, [rdx + r9]
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):

@@ -12,11 +12,11 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx rhs_panel  rsi -  rdi args  r8 dst_tile  r9 k_padded  r10 -
-//  r11 beyond  rbx beyond  rbp block_left  r12 lhs_panel  r13 k_left  r14 rhs_prefetch
-//  r15 ahead ...  ymm0 mask  ymm1 f_0  ymm2 f_1  ymm3 f_2  ymm4 f_3  ymm5 zero_0  ymm6 zero_0
-//  ymm7 negated_half  ymm8 acc_0_0 ...  ymm9 acc_1_0 ...  ymm10 acc_2_0 ...  ymm11 acc_3_0 ...
-//  ymm12 raw_0 ...  ymm13 lo_0 ...  ymm14 a_0 ...
+//  rax n_left  rcx m_left  rdx dst_tile  rsi -  rdi args  r8 k_padded  r9 m_left  r10 -  r11 beyond
+//  rbx beyond  rbp block_left  r12 lhs_panel  r13 k_left  r14 rhs_prefetch  r15 ahead ...
+//  ymm0 mask  ymm1 f_0  ymm2 f_1  ymm3 f_2  ymm4 f_3  ymm5 zero_0  ymm6 zero_0  ymm7 negated_half
+//  ymm8 acc_0_0 ...  ymm9 acc_1_0 ...  ymm10 acc_2_0 ...  ymm11 acc_3_0 ...  ymm12 raw_0 ...
+//  ymm13 lo_0 ...  ymm14 a_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -109,36 +109,48 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_avx_vnni_near_asm:
   test rax, rax
   jz L(n_done)
 L(n):
+  mov qword ptr [rsp + 24], rdx                          // rhs_panel, kept in the frame
   mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
   mov qword ptr [rsp + 8], r8                            // n_left, kept in the frame
   mov rcx, qword ptr [rdi + 8*1]                         // m_left
-  mov r8, qword ptr [rdi + 8*12]                         // dst
-  mov r9, qword ptr [rsp + 16]                           // column_bytes
-  lea r8, [r8 + r9]                                      // dst_tile
-  mov r9, qword ptr [rdi + 8*5]                          // lhs_panel
-  mov r10, rcx                                           // m_left
+  mov rdx, qword ptr [rdi + 8*12]                        // dst
+  mov r8, qword ptr [rsp + 16]                           // column_bytes
+  lea rdx, [rdx + r8]                                    // dst_tile
+  mov r8, qword ptr [rdi + 8*5]                          // lhs_panel
+  mov r9, rcx                                            // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 24], r10                          // m_left, kept in the frame
-  mov qword ptr [rsp + 0], r9                            // lhs_panel, kept in the frame
-  mov r9, qword ptr [rdi + 8*3]                          // k
-  lea r9, [r9 + 31]
-  and r9, -32                                            // k_padded
+  mov qword ptr [rsp + 0], r8                            // lhs_panel, kept in the frame
+  mov r8, qword ptr [rdi + 8*3]                          // k
+  lea r8, [r8 + 31]
+  and r8, -32                                            // k_padded
   mov r10, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r11, [r8 + r10]
-  mov rbx, qword ptr [rsp + 24]                          // m_left
-  cmp rbx, 1                                             // dst_1
-  cmovbe r11, r8
+  mov r11, 1
+  mov rbx, r9                                            // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [rdx + r10]
+  test rbx, rbx                                          // dst_1
+  cmovz r11, rdx
+  mov rbx, 2
+  mov rbp, r9                                            // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
   lea rbx, [r11 + r10]
-  mov rbp, qword ptr [rsp + 24]                          // m_left
-  cmp rbp, 2                                             // dst_2
-  cmovbe rbx, r11
+  test rbp, rbp                                          // dst_2
+  cmovz rbx, r11
+  mov rbp, 3
+  mov r12, r9                                            // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   lea r10, [rbx + r10]
-  mov rbp, qword ptr [rsp + 24]                          // m_left
-  cmp rbp, 3                                             // dst_3
-  cmovbe r10, rbx
-  prefetchw byte ptr [r8 + 0]                            // dst_tile
+  test r12, r12                                          // dst_3
+  cmovz r10, rbx
+  prefetchw byte ptr [rdx + 0]                           // dst_tile
   prefetchw byte ptr [r11 + 0]                           // dst_1
   prefetchw byte ptr [rbx + 0]                           // dst_2
   prefetchw byte ptr [r10 + 0]                           // dst_3
@@ -151,13 +163,16 @@ L(m):
   mov r10, -2
   mov rbx, rsi
   imul rbx, r10                                          // beyond
-  imul r10, rsi, 4
-  lea r10, [rdx + r10]                                   // codes
+  mov r10, 4
+  mov rbp, rsi
+  imul rbp, r10
+  mov r10, qword ptr [rsp + 24]                          // rhs_panel
+  lea r10, [r10 + rbp]                                   // codes
   vpxor xmm1, xmm1, xmm1                                 // f_0
   vpxor xmm2, xmm2, xmm2                                 // f_1
   vpxor xmm3, xmm3, xmm3                                 // f_2
   vpxor xmm4, xmm4, xmm4                                 // f_3
-  mov rbp, r9                                            // k_padded
+  mov rbp, r8                                            // k_padded
   shr rbp, 8                                             // super_blocks
   mov r12, qword ptr [rsp + 0]                           // lhs_panel
   test rbp, rbp
@@ -323,23 +338,39 @@ L(block_done):
   vpbroadcastd ymm5, dword ptr [r10 + 4]                 // max
   mov r10, 8
   mov r11, qword ptr [rdi + 8*13]                        // dst_stride
-  lea rbx, [r8 + r11]
-  mov rbp, qword ptr [rsp + 24]                          // m_left
-  cmp rbp, 1                                             // dst_1
-  cmovbe rbx, r8
+  mov rbx, 1
+  mov rbp, r9                                            // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [rdx + r11]
+  test rbp, rbp                                          // dst_1
+  cmovz rbx, rdx
+  mov rbp, 2
+  mov r12, r9                                            // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   lea rbp, [rbx + r11]
-  mov r12, qword ptr [rsp + 24]                          // m_left
-  cmp r12, 2                                             // dst_2
-  cmovbe rbp, rbx
+  test r12, r12                                          // dst_2
+  cmovz rbp, rbx
+  mov r12, 3
+  mov r13, r9                                            // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
   lea r11, [rbp + r11]
-  mov r12, qword ptr [rsp + 24]                          // m_left
-  cmp r12, 3                                             // dst_3
-  cmovbe r11, rbp
-  shr r9, 8                                              // super_blocks
-  imul r9, r9, 2368
-  imul r12, rsi, 4
-  lea r9, [r9 + r12]
-  lea r9, [rdx + r9]                                     // field
+  test r13, r13                                          // dst_3
+  cmovz r11, rbp
+  shr r8, 8                                              // super_blocks
+  mov r12, 2368
+  imul r8, r12
+  mov r12, 4
+  mov r13, rsi
+  imul r13, r12
+  lea r8, [r8 + r13]
+  mov r12, qword ptr [rsp + 24]                          // rhs_panel
+  lea r8, [r12 + r8]                                     // field
   mov r12, qword ptr [rsp + 8]                           // n_left
   cmp r12, r10                                           // unless n_left at_least 
   jb L(if_else)
@@ -347,7 +378,7 @@ L(block_done):
   mov r12, qword ptr [rsp + 16]                          // column_bytes
   lea r12, [r10 + r12]
   test r10, r10                                          // bias
-  cmovz r12, r9
+  cmovz r12, r8
   vmovdqu ymm6, ymmword ptr [r12 + 0]                    // bias
   vaddps ymm4, ymm4, ymm6                                // out
   vmaxps ymm4, ymm0, ymm4                                // out
@@ -364,82 +395,82 @@ L(block_done):
   vaddps ymm1, ymm1, ymm6                                // out
   vmaxps ymm0, ymm0, ymm1                                // out
   vminps ymm0, ymm5, ymm0                                // out_0_0
-  vmovdqu ymmword ptr [r8 + 0], ymm0                     // out_0_0
+  vmovdqu ymmword ptr [rdx + 0], ymm0                    // out_0_0
   jmp L(if_done)
 L(if_else):
   mov r10, qword ptr [rdi + 8*14]                        // bias
   mov r12, qword ptr [rsp + 16]                          // column_bytes
   lea r12, [r10 + r12]
   test r10, r10                                          // bias
-  cmovz r12, r9
-  mov r9, 1
+  cmovz r12, r8
+  mov r8, 1
   mov r10, qword ptr [rsp + 8]                           // n_left
-  sub r10, r9
-  mov r9, 0
-  cmp r10, r9
-  cmovb r10, r9
-  sub r10, r9
+  sub r10, r8
+  mov r8, 0
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
   mov r13, qword ptr [rsp + 8]                           // n_left
-  cmp r13, r9
-  cmovb r13, r9
-  sub r13, r9
+  cmp r13, r8
+  cmovb r13, r8
+  sub r13, r8
   test r13, r13
   cmovz r12, r12
   vpbroadcastd ymm6, dword ptr [r12 + 0]                 // bias
-  mov r9, 1
+  mov r8, 1
   mov r13, r10
-  cmp r13, r9
-  cmova r13, r9
+  cmp r13, r8
+  cmova r13, r8
   shl r13, 2
-  lea r9, [r12 + r13]
-  vpbroadcastd ymm7, dword ptr [r9 + 0]                  // one
+  lea r8, [r12 + r13]
+  vpbroadcastd ymm7, dword ptr [r8 + 0]                  // one
   vpblendd ymm6, ymm6, ymm7, 2                           // bias
-  mov r9, 2
+  mov r8, 2
   mov r13, r10
-  cmp r13, r9
-  cmova r13, r9
+  cmp r13, r8
+  cmova r13, r8
   shl r13, 2
-  lea r9, [r12 + r13]
-  vpbroadcastd ymm7, dword ptr [r9 + 0]                  // one
+  lea r8, [r12 + r13]
+  vpbroadcastd ymm7, dword ptr [r8 + 0]                  // one
   vpblendd ymm6, ymm6, ymm7, 4                           // bias
-  mov r9, 3
+  mov r8, 3
   mov r13, r10
-  cmp r13, r9
-  cmova r13, r9
+  cmp r13, r8
+  cmova r13, r8
   shl r13, 2
-  lea r9, [r12 + r13]
-  vpbroadcastd ymm7, dword ptr [r9 + 0]                  // one
+  lea r8, [r12 + r13]
+  vpbroadcastd ymm7, dword ptr [r8 + 0]                  // one
   vpblendd ymm6, ymm6, ymm7, 8                           // bias
-  mov r9, 4
+  mov r8, 4
   mov r13, r10
-  cmp r13, r9
-  cmova r13, r9
+  cmp r13, r8
+  cmova r13, r8
   shl r13, 2
-  lea r9, [r12 + r13]
-  vpbroadcastd ymm7, dword ptr [r9 + 0]                  // one
+  lea r8, [r12 + r13]
+  vpbroadcastd ymm7, dword ptr [r8 + 0]                  // one
   vpblendd ymm6, ymm6, ymm7, 16                          // bias
-  mov r9, 5
+  mov r8, 5
   mov r13, r10
-  cmp r13, r9
-  cmova r13, r9
+  cmp r13, r8
+  cmova r13, r8
   shl r13, 2
-  lea r9, [r12 + r13]
-  vpbroadcastd ymm7, dword ptr [r9 + 0]                  // one
+  lea r8, [r12 + r13]
+  vpbroadcastd ymm7, dword ptr [r8 + 0]                  // one
   vpblendd ymm6, ymm6, ymm7, 32                          // bias
-  mov r9, 6
+  mov r8, 6
   mov r13, r10
-  cmp r13, r9
-  cmova r13, r9
+  cmp r13, r8
+  cmova r13, r8
   shl r13, 2
-  lea r9, [r12 + r13]
-  vpbroadcastd ymm7, dword ptr [r9 + 0]                  // one
+  lea r8, [r12 + r13]
+  vpbroadcastd ymm7, dword ptr [r8 + 0]                  // one
   vpblendd ymm6, ymm6, ymm7, 64                          // bias
-  mov r9, 7
-  cmp r10, r9
-  cmova r10, r9
+  mov r8, 7
+  cmp r10, r8
+  cmova r10, r8
   shl r10, 2
-  lea r9, [r12 + r10]
-  vpbroadcastd ymm7, dword ptr [r9 + 0]                  // one
+  lea r8, [r12 + r10]
+  vpbroadcastd ymm7, dword ptr [r8 + 0]                  // one
   vpblendd ymm6, ymm6, ymm7, 128                         // bias
   vaddps ymm4, ymm4, ymm6                                // out
   vmaxps ymm4, ymm0, ymm4                                // out
@@ -453,9 +484,9 @@ L(if_else):
   vaddps ymm1, ymm1, ymm6                                // out
   vmaxps ymm0, ymm0, ymm1                                // out
   vminps ymm0, ymm5, ymm0                                // out_0_0
-  mov r9, 1
+  mov r8, 1
   mov r10, qword ptr [rsp + 8]                           // n_left
-  cmp r10, r9                                            // unless n_left at_least 
+  cmp r10, r8                                            // unless n_left at_least 
   jb L(if_2_done)
   vextracti128 xmm1, ymm4, 0
   vpextrd dword ptr [r11 + 0], xmm1, 0
@@ -464,123 +495,122 @@ L(if_else):
   vextracti128 xmm1, ymm2, 0
   vpextrd dword ptr [rbx + 0], xmm1, 0
   vextracti128 xmm1, ymm0, 0
-  vpextrd dword ptr [r8 + 0], xmm1, 0
+  vpextrd dword ptr [rdx + 0], xmm1, 0
 L(if_2_done):
-  mov r9, 2
+  mov r8, 2
   mov r10, qword ptr [rsp + 8]                           // n_left
-  cmp r10, r9                                            // unless n_left at_least 
+  cmp r10, r8                                            // unless n_left at_least 
   jb L(if_3_done)
-  lea r9, [r11 + 4]
+  lea r8, [r11 + 4]
   vextracti128 xmm1, ymm4, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 1
-  lea r9, [rbp + 4]
+  vpextrd dword ptr [r8 + 0], xmm1, 1
+  lea r8, [rbp + 4]
   vextracti128 xmm1, ymm3, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 1
-  lea r9, [rbx + 4]
+  vpextrd dword ptr [r8 + 0], xmm1, 1
+  lea r8, [rbx + 4]
   vextracti128 xmm1, ymm2, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 1
-  lea r9, [r8 + 4]
+  vpextrd dword ptr [r8 + 0], xmm1, 1
+  lea r8, [rdx + 4]
   vextracti128 xmm1, ymm0, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 1
+  vpextrd dword ptr [r8 + 0], xmm1, 1
 L(if_3_done):
-  mov r9, 3
+  mov r8, 3
   mov r10, qword ptr [rsp + 8]                           // n_left
-  cmp r10, r9                                            // unless n_left at_least 
+  cmp r10, r8                                            // unless n_left at_least 
   jb L(if_4_done)
-  lea r9, [r11 + 8]
+  lea r8, [r11 + 8]
   vextracti128 xmm1, ymm4, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 2
-  lea r9, [rbp + 8]
+  vpextrd dword ptr [r8 + 0], xmm1, 2
+  lea r8, [rbp + 8]
   vextracti128 xmm1, ymm3, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 2
-  lea r9, [rbx + 8]
+  vpextrd dword ptr [r8 + 0], xmm1, 2
+  lea r8, [rbx + 8]
   vextracti128 xmm1, ymm2, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 2
-  lea r9, [r8 + 8]
+  vpextrd dword ptr [r8 + 0], xmm1, 2
+  lea r8, [rdx + 8]
   vextracti128 xmm1, ymm0, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 2
+  vpextrd dword ptr [r8 + 0], xmm1, 2
 L(if_4_done):
-  mov r9, 4
+  mov r8, 4
   mov r10, qword ptr [rsp + 8]                           // n_left
-  cmp r10, r9                                            // unless n_left at_least 
+  cmp r10, r8                                            // unless n_left at_least 
   jb L(if_5_done)
-  lea r9, [r11 + 12]
+  lea r8, [r11 + 12]
   vextracti128 xmm1, ymm4, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 3
-  lea r9, [rbp + 12]
+  vpextrd dword ptr [r8 + 0], xmm1, 3
+  lea r8, [rbp + 12]
   vextracti128 xmm1, ymm3, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 3
-  lea r9, [rbx + 12]
+  vpextrd dword ptr [r8 + 0], xmm1, 3
+  lea r8, [rbx + 12]
   vextracti128 xmm1, ymm2, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 3
-  lea r9, [r8 + 12]
+  vpextrd dword ptr [r8 + 0], xmm1, 3
+  lea r8, [rdx + 12]
   vextracti128 xmm1, ymm0, 0
-  vpextrd dword ptr [r9 + 0], xmm1, 3
+  vpextrd dword ptr [r8 + 0], xmm1, 3
 L(if_5_done):
-  mov r9, 5
+  mov r8, 5
   mov r10, qword ptr [rsp + 8]                           // n_left
-  cmp r10, r9                                            // unless n_left at_least 
+  cmp r10, r8                                            // unless n_left at_least 
   jb L(if_6_done)
-  lea r9, [r11 + 16]
+  lea r8, [r11 + 16]
   vextracti128 xmm1, ymm4, 1
-  vpextrd dword ptr [r9 + 0], xmm1, 0
-  lea r9, [rbp + 16]
+  vpextrd dword ptr [r8 + 0], xmm1, 0
+  lea r8, [rbp + 16]
   vextracti128 xmm1, ymm3, 1
-  vpextrd dword ptr [r9 + 0], xmm1, 0
-  lea r9, [rbx + 16]
+  vpextrd dword ptr [r8 + 0], xmm1, 0
+  lea r8, [rbx + 16]
   vextracti128 xmm1, ymm2, 1
-  vpextrd dword ptr [r9 + 0], xmm1, 0
-  lea r9, [r8 + 16]
+  vpextrd dword ptr [r8 + 0], xmm1, 0
+  lea r8, [rdx + 16]
   vextracti128 xmm1, ymm0, 1
-  vpextrd dword ptr [r9 + 0], xmm1, 0
+  vpextrd dword ptr [r8 + 0], xmm1, 0
 L(if_6_done):
-  mov r9, 6
+  mov r8, 6
   mov r10, qword ptr [rsp + 8]                           // n_left
-  cmp r10, r9                                            // unless n_left at_least 
+  cmp r10, r8                                            // unless n_left at_least 
   jb L(if_7_done)
-  lea r9, [r11 + 20]
+  lea r8, [r11 + 20]
   vextracti128 xmm1, ymm4, 1
-  vpextrd dword ptr [r9 + 0], xmm1, 1
-  lea r9, [rbp + 20]
+  vpextrd dword ptr [r8 + 0], xmm1, 1
+  lea r8, [rbp + 20]
   vextracti128 xmm1, ymm3, 1
-  vpextrd dword ptr [r9 + 0], xmm1, 1
-  lea r9, [rbx + 20]
+  vpextrd dword ptr [r8 + 0], xmm1, 1
+  lea r8, [rbx + 20]
   vextracti128 xmm1, ymm2, 1
-  vpextrd dword ptr [r9 + 0], xmm1, 1
-  lea r9, [r8 + 20]
+  vpextrd dword ptr [r8 + 0], xmm1, 1
+  lea r8, [rdx + 20]
   vextracti128 xmm1, ymm0, 1
-  vpextrd dword ptr [r9 + 0], xmm1, 1
+  vpextrd dword ptr [r8 + 0], xmm1, 1
 L(if_7_done):
-  mov r9, 7
+  mov r8, 7
   mov r10, qword ptr [rsp + 8]                           // n_left
-  cmp r10, r9                                            // unless n_left at_least 
+  cmp r10, r8                                            // unless n_left at_least 
   jb L(if_8_done)
-  lea r9, [r11 + 24]
+  lea r8, [r11 + 24]
   vextracti128 xmm1, ymm4, 1
-  vpextrd dword ptr [r9 + 0], xmm1, 2
-  lea r9, [rbp + 24]
+  vpextrd dword ptr [r8 + 0], xmm1, 2
+  lea r8, [rbp + 24]
   vextracti128 xmm1, ymm3, 1
-  vpextrd dword ptr [r9 + 0], xmm1, 2
-  lea r9, [rbx + 24]
+  vpextrd dword ptr [r8 + 0], xmm1, 2
+  lea r8, [rbx + 24]
   vextracti128 xmm1, ymm2, 1
-  vpextrd dword ptr [r9 + 0], xmm1, 2
-  lea r9, [r8 + 24]
+  vpextrd dword ptr [r8 + 0], xmm1, 2
+  lea r8, [rdx + 24]
   vextracti128 xmm0, ymm0, 1
-  vpextrd dword ptr [r9 + 0], xmm0, 2
+  vpextrd dword ptr [r8 + 0], xmm0, 2
 L(if_8_done):
 L(if_done):
-  mov r9, qword ptr [rdi + 8*13]                         // dst_stride
+  mov r8, qword ptr [rdi + 8*13]                         // dst_stride
   mov r10, 4
-  imul r9, r10
-  mov r11, 4
-  mov r10, qword ptr [rsp + 24]                          // m_left
-  cmp r10, r11
-  cmovb r10, r11
-  sub r10, r11
-  lea r8, [r8 + r9]
-  mov r9, qword ptr [rdi + 8*6]                          // lhs_stride
-  mov r11, qword ptr [rsp + 0]                           // lhs_panel
-  lea r9, [r11 + r9]
+  imul r8, r10
+  mov r10, 4
+  cmp r9, r10
+  cmovb r9, r10
+  sub r9, r10
+  lea rdx, [rdx + r8]
+  mov r8, qword ptr [rdi + 8*6]                          // lhs_stride
+  mov r10, qword ptr [rsp + 0]                           // lhs_panel
+  lea r8, [r10 + r8]
   sub rcx, 4                                             // next m
   ja L(m)
 L(m_done):
@@ -591,19 +621,21 @@ L(m_done):
   sub r8, rcx
   mov rcx, qword ptr [rsp + 16]                          // column_bytes
   lea rcx, [rcx + 32]
-  mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
+  mov rdx, qword ptr [rdi + 8*11]                        // rhs_stride
   lea rsi, [rsi + 8]
-  mov r10, 8
-  lea r10, [r10 + 1]
-  cmp r10, rsi
-  cmovb r10, rsi
-  sub r10, rsi
-  lea r9, [rdx + r9]
-  test r10, r10
-  cmovz rdx, r9
-  mov r9, 0
-  test r10, r10
-  cmovz rsi, r9
+  mov r9, 8
+  lea r9, [r9 + 1]
+  cmp r9, rsi
+  cmovb r9, rsi
+  sub r9, rsi
+  mov r10, qword ptr [rsp + 24]                          // rhs_panel
+  lea r10, [r10 + rdx]
+  mov rdx, qword ptr [rsp + 24]                          // rhs_panel
+  test r9, r9
+  cmovz rdx, r10
+  mov r10, 0
+  test r9, r9
+  cmovz rsi, r10
   sub rax, 8                                             // next n
   ja L(n)
 L(n_done):

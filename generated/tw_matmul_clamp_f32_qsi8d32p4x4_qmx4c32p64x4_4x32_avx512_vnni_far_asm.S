@@ -12,12 +12,12 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 -  r9 dst_tile  r10 k_padded
-//  r11 ahead  rbx m_left  rbp codes  r12 beyond  r13 k_left  r14 lhs_panel  r15 scales  zmm0 values
-//  zmm1 mask  zmm2 f_0  zmm3 f_1  zmm4 f_2  zmm5 f_3  zmm6 f_4  zmm7 f_5  zmm8 f_6  zmm9 f_7
-//  zmm10 unit  zmm11 acc_0_0 ...  zmm12 acc_0_1 ...  zmm13 acc_1_0 ...  zmm14 acc_1_1 ...
-//  zmm15 acc_2_0 ...  zmm16 acc_2_1 ...  zmm17 acc_3_0 ...  zmm18 acc_3_1 ...  zmm19 raw_0 ...
-//  zmm20 lo_0 ...  zmm21 raw_1 ...  zmm22 lo_1 ...  zmm23 a_0 ...
+//  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi -  r8 dst_tile  r9 lhs_panel
+//  r10 ahead  r11 m_left  rbx k_padded  rbp codes  r12 beyond  r13 k_left  r14 lhs_panel
+//  r15 scales  zmm0 values  zmm1 mask  zmm2 f_0  zmm3 f_1  zmm4 f_2  zmm5 f_3  zmm6 f_4  zmm7 f_5
+//  zmm8 f_6  zmm9 f_7  zmm10 unit  zmm11 acc_0_0 ...  zmm12 acc_0_1 ...  zmm13 acc_1_0 ...
+//  zmm14 acc_1_1 ...  zmm15 acc_2_0 ...  zmm16 acc_2_1 ...  zmm17 acc_3_0 ...  zmm18 acc_3_1 ...
+//  zmm19 raw_0 ...  zmm20 lo_0 ...  zmm21 raw_1 ...  zmm22 lo_1 ...  zmm23 a_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -104,76 +104,100 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmx4c32p64x4_4x32_avx512_vnni_far_asm:
   .seh_endprologue
   mov rdi, rcx
 #endif
-  mov rax, qword ptr [rdi + 8*2]                         // n_left
+  mov qword ptr [rsp + 16], rdi                          // args, kept in the frame
+  mov rax, qword ptr [rsp + 16]                          // args
+  mov rax, qword ptr [rax + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
-  mov rdx, qword ptr [rdi + 8*1]                         // m
+  mov rdx, qword ptr [rsp + 16]                          // args
+  mov rdx, qword ptr [rdx + 8*1]                         // m
   mov rsi, 1088
-  mov r8, 4
-  mov r9, rdx                                            // m
-  cmp r9, r8
-  cmovb r9, r8
-  sub r9, r8
-  mov r8, 544
-  test r9, r9                                            // ahead_step
-  cmovz r8, rsi
+  mov rdi, 4
+  mov r8, rdx                                            // m
+  cmp r8, rdi
+  cmovb r8, rdi
+  sub r8, rdi
+  mov rdi, 544
+  test r8, r8                                            // ahead_step
+  cmovz rdi, rsi
   mov rsi, 12
-  mov r9, rdx                                            // m
-  cmp r9, rsi
-  cmovb r9, rsi
-  sub r9, rsi
+  mov r8, rdx                                            // m
+  cmp r8, rsi
+  cmovb r8, rsi
+  sub r8, rsi
   mov rsi, 272
-  test r9, r9                                            // ahead_step
-  cmovz rsi, r8
-  mov r8, 28
-  mov r9, rdx                                            // m
-  cmp r9, r8
-  cmovb r9, r8
-  sub r9, r8
-  mov r8, 136
-  test r9, r9                                            // ahead_step
-  cmovz r8, rsi
+  test r8, r8                                            // ahead_step
+  cmovz rsi, rdi
+  mov rdi, 28
+  mov r8, rdx                                            // m
+  cmp r8, rdi
+  cmovb r8, rdi
+  sub r8, rdi
+  mov rdi, 136
+  test r8, r8                                            // ahead_step
+  cmovz rdi, rsi
   mov rsi, 60
   cmp rdx, rsi
   cmovb rdx, rsi
   sub rdx, rsi
   mov rsi, 68
   test rdx, rdx                                          // ahead_step
-  cmovz rsi, r8
-  mov rdx, qword ptr [rdi + 8*10]                        // rhs_panel
-  mov r8, 0
-  mov r9, rax                                            // n_left
+  cmovz rsi, rdi
+  mov rdx, qword ptr [rsp + 16]                          // args
+  mov rdx, qword ptr [rdx + 8*10]                        // rhs_panel
+  mov rdi, 0
+  mov r8, rax                                            // n_left
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
-  mov qword ptr [rsp + 8], r9                            // n_left, kept in the frame
-  mov rcx, qword ptr [rdi + 8*1]                         // m_left
-  mov r9, qword ptr [rdi + 8*12]                         // dst
-  mov r10, qword ptr [rsp + 16]                          // column_bytes
-  lea r9, [r9 + r10]                                     // dst_tile
-  mov r10, qword ptr [rdi + 8*5]                         // lhs_panel
-  mov r11, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  lea r11, [rdx + r11]                                   // ahead
-  mov rbx, rcx                                           // m_left
+  mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
+  mov qword ptr [rsp + 0], r8                            // n_left, kept in the frame
+  mov rcx, qword ptr [rsp + 16]                          // args
+  mov rcx, qword ptr [rcx + 8*1]                         // m_left
+  mov r8, qword ptr [rsp + 16]                           // args
+  mov r8, qword ptr [r8 + 8*12]                          // dst
+  mov r9, qword ptr [rsp + 8]                            // column_bytes
+  lea r8, [r8 + r9]                                      // dst_tile
+  mov r9, qword ptr [rsp + 16]                           // args
+  mov r9, qword ptr [r9 + 8*5]                           // lhs_panel
+  mov r10, qword ptr [rsp + 16]                          // args
+  mov r10, qword ptr [r10 + 8*19]                        // rhs_prefetch
+  lea r10, [rdx + r10]                                   // ahead
+  mov r11, rcx                                           // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 0], r10                           // lhs_panel, kept in the frame
-  mov r10, qword ptr [rdi + 8*3]                         // k
-  lea r10, [r10 + 31]
-  and r10, -32                                           // k_padded
-  mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r12, [r9 + rbp]
-  cmp rbx, 1                                             // dst_1
-  cmovbe r12, r9
+  mov rbx, qword ptr [rsp + 16]                          // args
+  mov rbx, qword ptr [rbx + 8*3]                         // k
+  lea rbx, [rbx + 31]
+  and rbx, -32                                           // k_padded
+  mov rbp, qword ptr [rsp + 16]                          // args
+  mov rbp, qword ptr [rbp + 8*13]                        // dst_stride
+  mov r12, 1
+  mov r13, r11                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [r8 + rbp]
+  test r13, r13                                          // dst_1
+  cmovz r12, r8
+  mov r13, 2
+  mov r14, r11                                           // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
   lea r13, [r12 + rbp]
-  cmp rbx, 2                                             // dst_2
-  cmovbe r13, r12
+  test r14, r14                                          // dst_2
+  cmovz r13, r12
+  mov r14, 3
+  mov r15, r11                                           // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
   lea rbp, [r13 + rbp]
-  cmp rbx, 3                                             // dst_3
-  cmovbe rbp, r13
-  prefetchw byte ptr [r9 + 0]                            // dst_tile
-  prefetchw byte ptr [r9 + 64]                           // dst_tile
+  test r15, r15                                          // dst_3
+  cmovz rbp, r13
+  prefetchw byte ptr [r8 + 0]                            // dst_tile
+  prefetchw byte ptr [r8 + 64]                           // dst_tile
   prefetchw byte ptr [r12 + 0]                           // dst_1
   prefetchw byte ptr [r12 + 64]                          // dst_1
   prefetchw byte ptr [r13 + 0]                           // dst_2
@@ -194,10 +218,12 @@ L(m):
   mov rbp, 252645135
   vpbroadcastd zmm1, ebp                                 // mask
   mov rbp, -3
-  mov r12, r8
+  mov r12, rdi
   imul r12, rbp                                          // beyond
-  imul rbp, r8, 4
-  lea rbp, [rdx + rbp]                                   // codes
+  mov rbp, 4
+  mov r13, rdi
+  imul r13, rbp
+  lea rbp, [rdx + r13]                                   // codes
   vpxord zmm2, zmm2, zmm2                                // f_0
   vpxord zmm3, zmm3, zmm3                                // f_1
   vpxord zmm4, zmm4, zmm4                                // f_2
@@ -206,19 +232,19 @@ L(m):
   vpxord zmm7, zmm7, zmm7                                // f_5
   vpxord zmm8, zmm8, zmm8                                // f_6
   vpxord zmm9, zmm9, zmm9                                // f_7
-  mov r13, r10                                           // k_padded
+  mov r13, rbx                                           // k_padded
   shr r13, 5                                             // blocks
   mov r14, 1056964608                                    // number
   vpbroadcastd zmm10, r14d                               // unit
-  mov r14, qword ptr [rsp + 0]                           // lhs_panel
+  mov r14, r9                                            // lhs_panel
   test r13, r13
   jz L(k_done)
   .balign 64
 L(k):
-  prefetcht1 byte ptr [r11 + 0]                          // ahead
-  prefetcht1 byte ptr [r11 + 64]                         // ahead
-  prefetcht1 byte ptr [r11 + 128]                        // ahead
-  prefetcht1 byte ptr [r11 + 192]                        // ahead
+  prefetcht1 byte ptr [r10 + 0]                          // ahead
+  prefetcht1 byte ptr [r10 + 64]                         // ahead
+  prefetcht1 byte ptr [r10 + 128]                        // ahead
+  prefetcht1 byte ptr [r10 + 192]                        // ahead
   vpbroadcastd zmm11, dword ptr [r14 + 128]              // acc_0_0
   vpbroadcastd zmm12, dword ptr [r14 + 128]              // acc_0_1
   vpbroadcastd zmm13, dword ptr [r14 + 132]              // acc_1_0
@@ -263,10 +289,10 @@ L(k):
   vpbroadcastd zmm20, dword ptr [r14 + 76]               // a_3
   vpdpbusd zmm17, zmm19, zmm20                           // acc_3_0
   vpdpbusd zmm18, zmm21, zmm20                           // acc_3_1
-  prefetcht1 byte ptr [r11 + 256]                        // ahead
-  prefetcht1 byte ptr [r11 + 320]                        // ahead
-  prefetcht1 byte ptr [r11 + 384]                        // ahead
-  prefetcht1 byte ptr [r11 + 448]                        // ahead
+  prefetcht1 byte ptr [r10 + 256]                        // ahead
+  prefetcht1 byte ptr [r10 + 320]                        // ahead
+  prefetcht1 byte ptr [r10 + 384]                        // ahead
+  prefetcht1 byte ptr [r10 + 448]                        // ahead
   vmovdqu64 zmm19, zmmword ptr [rbp + 256]               // raw_0
   vpandd zmm20, zmm19, zmm1                              // lo_0
   vpsrlw zmm19, zmm19, 4                                 // hi_0
@@ -303,10 +329,10 @@ L(k):
   vpbroadcastd zmm20, dword ptr [r14 + 92]               // a_3
   vpdpbusd zmm17, zmm19, zmm20                           // acc_3_0
   vpdpbusd zmm18, zmm21, zmm20                           // acc_3_1
-  prefetcht1 byte ptr [r11 + 512]                        // ahead
-  prefetcht1 byte ptr [r11 + 576]                        // ahead
-  prefetcht1 byte ptr [r11 + 640]                        // ahead
-  prefetcht1 byte ptr [r11 + 704]                        // ahead
+  prefetcht1 byte ptr [r10 + 512]                        // ahead
+  prefetcht1 byte ptr [r10 + 576]                        // ahead
+  prefetcht1 byte ptr [r10 + 640]                        // ahead
+  prefetcht1 byte ptr [r10 + 704]                        // ahead
   vmovdqu64 zmm19, zmmword ptr [rbp + 512]               // raw_0
   vpandd zmm20, zmm19, zmm1                              // lo_0
   vpsrlw zmm19, zmm19, 4                                 // hi_0
@@ -343,11 +369,11 @@ L(k):
   vpbroadcastd zmm20, dword ptr [r14 + 108]              // a_3
   vpdpbusd zmm17, zmm19, zmm20                           // acc_3_0
   vpdpbusd zmm18, zmm21, zmm20                           // acc_3_1
-  prefetcht1 byte ptr [r11 + 768]                        // ahead
-  prefetcht1 byte ptr [r11 + 832]                        // ahead
-  prefetcht1 byte ptr [r11 + 896]                        // ahead
-  prefetcht1 byte ptr [r11 + 960]                        // ahead
-  prefetcht1 byte ptr [r11 + 1024]                       // ahead
+  prefetcht1 byte ptr [r10 + 768]                        // ahead
+  prefetcht1 byte ptr [r10 + 832]                        // ahead
+  prefetcht1 byte ptr [r10 + 896]                        // ahead
+  prefetcht1 byte ptr [r10 + 960]                        // ahead
+  prefetcht1 byte ptr [r10 + 1024]                       // ahead
   vmovdqu64 zmm19, zmmword ptr [rbp + 768]               // raw_0
   vpandd zmm20, zmm19, zmm1                              // lo_0
   vpsrlw zmm19, zmm19, 4                                 // hi_0
@@ -421,37 +447,58 @@ L(k):
   vfmadd231ps zmm9, zmm18, zmm20                         // f_7
   lea r14, [r14 + 160]
   lea rbp, [rbp + 1088]
-  lea r11, [r11 + rsi]                                   // ahead
+  lea r10, [r10 + rsi]                                   // ahead
   sub r13, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r12, [r9 + rbp]
-  cmp rbx, 1                                             // dst_1
-  cmovbe r12, r9
-  lea r13, [r12 + rbp]
-  cmp rbx, 2                                             // dst_2
-  cmovbe r13, r12
-  lea rbp, [r13 + rbp]
-  cmp rbx, 3                                             // dst_3
-  cmovbe rbp, r13
-  shr r10, 5
-  imul r10, r10, 1088
-  imul r14, r8, 4
-  lea r10, [r10 + r14]
-  lea r14, [rdi + 8*15]                                  // clamp
+  mov rbp, 1
+  mov r12, r11                                           // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  mov rbp, qword ptr [rsp + 16]                          // args
+  mov rbp, qword ptr [rbp + 8*13]                        // dst_stride
+  lea r13, [r8 + rbp]
+  test r12, r12                                          // dst_1
+  cmovz r13, r8
+  mov r12, 2
+  mov r14, r11                                           // m_left
+  cmp r14, r12
+  cmovb r14, r12
+  sub r14, r12
+  lea r12, [r13 + rbp]
+  test r14, r14                                          // dst_2
+  cmovz r12, r13
+  mov r14, 3
+  mov r15, r11                                           // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea rbp, [r12 + rbp]
+  test r15, r15                                          // dst_3
+  cmovz rbp, r12
+  shr rbx, 5
+  mov r14, 1088
+  imul rbx, r14
+  mov r14, 4
+  mov r15, rdi
+  imul r15, r14
+  lea rbx, [rbx + r15]
+  mov r14, qword ptr [rsp + 16]                          // args
+  lea r14, [r14 + 8*15]                                  // clamp
   vpbroadcastd zmm0, dword ptr [r14 + 0]                 // min
   vpbroadcastd zmm1, dword ptr [r14 + 4]                 // max
-  lea r10, [rdx + r10]                                   // field
+  lea rbx, [rdx + rbx]                                   // field
   mov r14, 32
-  mov r15, qword ptr [rsp + 8]                           // n_left
+  mov r15, qword ptr [rsp + 0]                           // n_left
   cmp r15, r14                                           // unless n_left at_least 
   jb L(if_else)
-  mov r14, qword ptr [rdi + 8*14]                        // bias
-  mov r15, qword ptr [rsp + 16]                          // column_bytes
+  mov r14, qword ptr [rsp + 16]                          // args
+  mov r14, qword ptr [r14 + 8*14]                        // bias
+  mov r15, qword ptr [rsp + 8]                           // column_bytes
   lea r15, [r14 + r15]
   test r14, r14                                          // bias
-  cmovz r15, r10
+  cmovz r15, rbx
   vmovdqu64 zmm10, zmmword ptr [r15 + 0]                 // bias
   vmovdqu64 zmm11, zmmword ptr [r15 + 64]                // bias
   vaddps zmm8, zmm8, zmm10                               // out
@@ -465,38 +512,38 @@ L(k_done):
   vaddps zmm6, zmm6, zmm10                               // out
   vmaxps zmm6, zmm0, zmm6                                // out
   vminps zmm6, zmm1, zmm6                                // out_2_0
-  vmovdqu64 zmmword ptr [r13 + 0], zmm6                  // out_2_0
+  vmovdqu64 zmmword ptr [r12 + 0], zmm6                  // out_2_0
   vaddps zmm6, zmm7, zmm11                               // out
   vmaxps zmm6, zmm0, zmm6                                // out
   vminps zmm6, zmm1, zmm6                                // out_2_1
-  vmovdqu64 zmmword ptr [r13 + 64], zmm6                 // out_2_1
+  vmovdqu64 zmmword ptr [r12 + 64], zmm6                 // out_2_1
   vaddps zmm4, zmm4, zmm10                               // out
   vmaxps zmm4, zmm0, zmm4                                // out
   vminps zmm4, zmm1, zmm4                                // out_1_0
-  vmovdqu64 zmmword ptr [r12 + 0], zmm4                  // out_1_0
+  vmovdqu64 zmmword ptr [r13 + 0], zmm4                  // out_1_0
   vaddps zmm4, zmm5, zmm11                               // out
   vmaxps zmm4, zmm0, zmm4                                // out
   vminps zmm4, zmm1, zmm4                                // out_1_1
-  vmovdqu64 zmmword ptr [r12 + 64], zmm4                 // out_1_1
+  vmovdqu64 zmmword ptr [r13 + 64], zmm4                 // out_1_1
   vaddps zmm2, zmm2, zmm10                               // out
   vmaxps zmm2, zmm0, zmm2                                // out
   vminps zmm2, zmm1, zmm2                                // out_0_0
-  vmovdqu64 zmmword ptr [r9 + 0], zmm2                   // out_0_0
+  vmovdqu64 zmmword ptr [r8 + 0], zmm2                   // out_0_0
   vaddps zmm2, zmm3, zmm11                               // out
   vmaxps zmm0, zmm0, zmm2                                // out
   vminps zmm0, zmm1, zmm0                                // out_0_1
-  vmovdqu64 zmmword ptr [r9 + 64], zmm0                  // out_0_1
+  vmovdqu64 zmmword ptr [r8 + 64], zmm0                  // out_0_1
   jmp L(if_done)
 L(if_else):
   mov r14, 16
-  mov r15, qword ptr [rsp + 8]                           // n_left
+  mov r15, qword ptr [rsp + 0]                           // n_left
   cmp r15, r14
   cmova r15, r14
   mov r14, -1
   bzhi r14, r14, r15
   kmovw k1, r14d                                         // columns
   mov r14, 16
-  mov r15, qword ptr [rsp + 8]                           // n_left
+  mov r15, qword ptr [rsp + 0]                           // n_left
   cmp r15, r14
   cmovb r15, r14
   sub r15, r14
@@ -506,11 +553,12 @@ L(if_else):
   mov r14, -1
   bzhi r14, r14, r15
   kmovw k2, r14d                                         // columns
-  mov r14, qword ptr [rdi + 8*14]                        // bias
-  mov r15, qword ptr [rsp + 16]                          // column_bytes
+  mov r14, qword ptr [rsp + 16]                          // args
+  mov r14, qword ptr [r14 + 8*14]                        // bias
+  mov r15, qword ptr [rsp + 8]                           // column_bytes
   lea r15, [r14 + r15]
   test r14, r14                                          // bias
-  cmovz r15, r10
+  cmovz r15, rbx
   vmovdqu32 zmm10{k1}{z}, zmmword ptr [r15 + 0]          // bias
   vmovdqu32 zmm11{k2}{z}, zmmword ptr [r15 + 64]         // bias
   vaddps zmm8, zmm8, zmm10                               // out
@@ -524,62 +572,64 @@ L(if_else):
   vaddps zmm6, zmm6, zmm10                               // out
   vmaxps zmm6, zmm0, zmm6                                // out
   vminps zmm6, zmm1, zmm6                                // out_2_0
-  vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm6              // out_2_0
+  vmovdqu32 zmmword ptr [r12 + 0]{k1}, zmm6              // out_2_0
   vaddps zmm6, zmm7, zmm11                               // out
   vmaxps zmm6, zmm0, zmm6                                // out
   vminps zmm6, zmm1, zmm6                                // out_2_1
-  vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm6             // out_2_1
+  vmovdqu32 zmmword ptr [r12 + 64]{k2}, zmm6             // out_2_1
   vaddps zmm4, zmm4, zmm10                               // out
   vmaxps zmm4, zmm0, zmm4                                // out
   vminps zmm4, zmm1, zmm4                                // out_1_0
-  vmovdqu32 zmmword ptr [r12 + 0]{k1}, zmm4              // out_1_0
+  vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm4              // out_1_0
   vaddps zmm4, zmm5, zmm11                               // out
   vmaxps zmm4, zmm0, zmm4                                // out
   vminps zmm4, zmm1, zmm4                                // out_1_1
-  vmovdqu32 zmmword ptr [r12 + 64]{k2}, zmm4             // out_1_1
+  vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm4             // out_1_1
   vaddps zmm2, zmm2, zmm10                               // out
   vmaxps zmm2, zmm0, zmm2                                // out
   vminps zmm2, zmm1, zmm2                                // out_0_0
-  vmovdqu32 zmmword ptr [r9 + 0]{k1}, zmm2               // out_0_0
+  vmovdqu32 zmmword ptr [r8 + 0]{k1}, zmm2               // out_0_0
   vaddps zmm2, zmm3, zmm11                               // out
   vmaxps zmm0, zmm0, zmm2                                // out
   vminps zmm0, zmm1, zmm0                                // out_0_1
-  vmovdqu32 zmmword ptr [r9 + 64]{k2}, zmm0              // out_0_1
+  vmovdqu32 zmmword ptr [r8 + 64]{k2}, zmm0              // out_0_1
 L(if_done):
-  mov r10, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbx, qword ptr [rsp + 16]                          // args
+  mov rbx, qword ptr [rbx + 8*13]                        // dst_stride
   mov rbp, 4
-  imul r10, rbp
+  imul rbx, rbp
   mov rbp, 4
-  cmp rbx, rbp
-  cmovb rbx, rbp
-  sub rbx, rbp
-  lea r9, [r9 + r10]
-  mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov rbp, qword ptr [rsp + 0]                           // lhs_panel
-  lea r10, [rbp + r10]
+  cmp r11, rbp
+  cmovb r11, rbp
+  sub r11, rbp
+  lea r8, [r8 + rbx]
+  mov rbx, qword ptr [rsp + 16]                          // args
+  mov rbx, qword ptr [rbx + 8*6]                         // lhs_stride
+  lea r9, [r9 + rbx]
   sub rcx, 4                                             // next m
   ja L(m)
 L(m_done):
   mov rcx, 32
-  mov r9, qword ptr [rsp + 8]                            // n_left
-  cmp r9, rcx
-  cmovb r9, rcx
-  sub r9, rcx
-  mov rcx, qword ptr [rsp + 16]                          // column_bytes
+  mov r8, qword ptr [rsp + 0]                            // n_left
+  cmp r8, rcx
+  cmovb r8, rcx
+  sub r8, rcx
+  mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 128]
-  mov r10, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea r8, [r8 + 32]
-  mov r11, 32
-  lea r11, [r11 + 1]
-  cmp r11, r8
-  cmovb r11, r8
-  sub r11, r8
-  lea r10, [rdx + r10]
-  test r11, r11
-  cmovz rdx, r10
-  mov r10, 0
-  test r11, r11
-  cmovz r8, r10
+  mov r9, qword ptr [rsp + 16]                           // args
+  mov r9, qword ptr [r9 + 8*11]                          // rhs_stride
+  lea rdi, [rdi + 32]
+  mov r10, 32
+  lea r10, [r10 + 1]
+  cmp r10, rdi
+  cmovb r10, rdi
+  sub r10, rdi
+  lea r9, [rdx + r9]
+  test r10, r10
+  cmovz rdx, r9
+  mov r9, 0
+  test r10, r10
+  cmovz rdi, r9
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):

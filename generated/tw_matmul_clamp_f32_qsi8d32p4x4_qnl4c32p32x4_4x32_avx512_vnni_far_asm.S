@@ -12,12 +12,12 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx column_bytes  rdx rhs_panel  rsi ahead_step  rdi args  r8 n_left  r9 m_left
-//  r10 dst_tile  r11 k_padded  rbx ahead  rbp m_left  r12 k_left  r13 lhs_panel  r14 rhs_panel
-//  zmm0 values  zmm1 mask  zmm2 f_0  zmm3 f_1  zmm4 f_2  zmm5 f_3  zmm6 f_4  zmm7 f_5  zmm8 f_6
-//  zmm9 f_7  zmm10 acc_0_0 ...  zmm11 acc_0_1 ...  zmm12 acc_1_0 ...  zmm13 acc_1_1 ...
-//  zmm14 acc_2_0 ...  zmm15 acc_2_1 ...  zmm16 acc_3_0 ...  zmm17 acc_3_1 ...  zmm18 raw_0 ...
-//  zmm19 lo_0 ...  zmm20 raw_1 ...  zmm21 lo_1 ...  zmm22 a_0 ...
+//  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 dst_tile  r9 k_padded
+//  r10 ahead  r11 m_left  rbx k_left  rbp lhs_panel  r12 rhs_panel  zmm0 values  zmm1 mask
+//  zmm2 f_0  zmm3 f_1  zmm4 f_2  zmm5 f_3  zmm6 f_4  zmm7 f_5  zmm8 f_6  zmm9 f_7
+//  zmm10 acc_0_0 ...  zmm11 acc_0_1 ...  zmm12 acc_1_0 ...  zmm13 acc_1_1 ...  zmm14 acc_2_0 ...
+//  zmm15 acc_2_1 ...  zmm16 acc_3_0 ...  zmm17 acc_3_1 ...  zmm18 raw_0 ...  zmm19 lo_0 ...
+//  zmm20 raw_1 ...  zmm21 lo_1 ...  zmm22 a_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -49,58 +49,58 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qnl4c32p32x4_4x32_avx512_vnni_far_asm:
   endbr64
   sub rsp, 72
   .cfi_def_cfa_offset 80
-  mov qword ptr [rsp + 16], rbx
-  .cfi_offset rbx, -64
-  mov qword ptr [rsp + 24], rbp
-  .cfi_offset rbp, -56
-  mov qword ptr [rsp + 32], r12
-  .cfi_offset r12, -48
-  mov qword ptr [rsp + 40], r13
-  .cfi_offset r13, -40
-  mov qword ptr [rsp + 48], r14
-  .cfi_offset r14, -32
-  mov qword ptr [rsp + 56], r15
-  .cfi_offset r15, -24
+  mov qword ptr [rsp + 24], rbx
+  .cfi_offset rbx, -56
+  mov qword ptr [rsp + 32], rbp
+  .cfi_offset rbp, -48
+  mov qword ptr [rsp + 40], r12
+  .cfi_offset r12, -40
+  mov qword ptr [rsp + 48], r13
+  .cfi_offset r13, -32
+  mov qword ptr [rsp + 56], r14
+  .cfi_offset r14, -24
+  mov qword ptr [rsp + 64], r15
+  .cfi_offset r15, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qnl4c32p32x4_4x32_avx512_vnni_far_asm
-  sub rsp, 248
-  .seh_stackalloc 248
-  mov qword ptr [rsp + 16], rsi
-  .seh_savereg rsi, 16
-  mov qword ptr [rsp + 24], rdi
-  .seh_savereg rdi, 24
-  mov qword ptr [rsp + 32], rbx
-  .seh_savereg rbx, 32
-  mov qword ptr [rsp + 40], rbp
-  .seh_savereg rbp, 40
-  mov qword ptr [rsp + 48], r12
-  .seh_savereg r12, 48
-  mov qword ptr [rsp + 56], r13
-  .seh_savereg r13, 56
-  mov qword ptr [rsp + 64], r14
-  .seh_savereg r14, 64
-  mov qword ptr [rsp + 72], r15
-  .seh_savereg r15, 72
-  vmovaps xmmword ptr [rsp + 80], xmm6
-  .seh_savexmm xmm6, 80
-  vmovaps xmmword ptr [rsp + 96], xmm7
-  .seh_savexmm xmm7, 96
-  vmovaps xmmword ptr [rsp + 112], xmm8
-  .seh_savexmm xmm8, 112
-  vmovaps xmmword ptr [rsp + 128], xmm9
-  .seh_savexmm xmm9, 128
-  vmovaps xmmword ptr [rsp + 144], xmm10
-  .seh_savexmm xmm10, 144
-  vmovaps xmmword ptr [rsp + 160], xmm11
-  .seh_savexmm xmm11, 160
-  vmovaps xmmword ptr [rsp + 176], xmm12
-  .seh_savexmm xmm12, 176
-  vmovaps xmmword ptr [rsp + 192], xmm13
-  .seh_savexmm xmm13, 192
-  vmovaps xmmword ptr [rsp + 208], xmm14
-  .seh_savexmm xmm14, 208
-  vmovaps xmmword ptr [rsp + 224], xmm15
-  .seh_savexmm xmm15, 224
+  sub rsp, 264
+  .seh_stackalloc 264
+  mov qword ptr [rsp + 24], rsi
+  .seh_savereg rsi, 24
+  mov qword ptr [rsp + 32], rdi
+  .seh_savereg rdi, 32
+  mov qword ptr [rsp + 40], rbx
+  .seh_savereg rbx, 40
+  mov qword ptr [rsp + 48], rbp
+  .seh_savereg rbp, 48
+  mov qword ptr [rsp + 56], r12
+  .seh_savereg r12, 56
+  mov qword ptr [rsp + 64], r13
+  .seh_savereg r13, 64
+  mov qword ptr [rsp + 72], r14
+  .seh_savereg r14, 72
+  mov qword ptr [rsp + 80], r15
+  .seh_savereg r15, 80
+  vmovaps xmmword ptr [rsp + 96], xmm6
+  .seh_savexmm xmm6, 96
+  vmovaps xmmword ptr [rsp + 112], xmm7
+  .seh_savexmm xmm7, 112
+  vmovaps xmmword ptr [rsp + 128], xmm8
+  .seh_savexmm xmm8, 128
+  vmovaps xmmword ptr [rsp + 144], xmm9
+  .seh_savexmm xmm9, 144
+  vmovaps xmmword ptr [rsp + 160], xmm10
+  .seh_savexmm xmm10, 160
+  vmovaps xmmword ptr [rsp + 176], xmm11
+  .seh_savexmm xmm11, 176
+  vmovaps xmmword ptr [rsp + 192], xmm12
+  .seh_savexmm xmm12, 192
+  vmovaps xmmword ptr [rsp + 208], xmm13
+  .seh_savexmm xmm13, 208
+  vmovaps xmmword ptr [rsp + 224], xmm14
+  .seh_savexmm xmm14, 224
+  vmovaps xmmword ptr [rsp + 240], xmm15
+  .seh_savexmm xmm15, 240
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -144,51 +144,69 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qnl4c32p32x4_4x32_avx512_vnni_far_asm:
   test rax, rax
   jz L(n_done)
 L(n):
-  mov r9, qword ptr [rdi + 8*1]                          // m_left
-  mov r10, qword ptr [rdi + 8*12]                        // dst
-  lea r10, [r10 + rcx]                                   // dst_tile
-  mov r11, qword ptr [rdi + 8*5]                         // lhs_panel
-  mov rbx, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  lea rbx, [rdx + rbx]                                   // ahead
-  mov rbp, r9                                            // m_left
-  test r9, r9
+  mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
+  mov qword ptr [rsp + 8], r8                            // n_left, kept in the frame
+  mov rcx, qword ptr [rdi + 8*1]                         // m_left
+  mov r8, qword ptr [rdi + 8*12]                         // dst
+  mov r9, qword ptr [rsp + 16]                           // column_bytes
+  lea r8, [r8 + r9]                                      // dst_tile
+  mov r9, qword ptr [rdi + 8*5]                          // lhs_panel
+  mov r10, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  lea r10, [rdx + r10]                                   // ahead
+  mov r11, rcx                                           // m_left
+  test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 0], r11                           // lhs_panel, kept in the frame
-  mov r11, qword ptr [rdi + 8*3]                         // k
-  lea r11, [r11 + 31]
-  and r11, -32                                           // k_padded
-  mov r12, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r13, [r10 + r12]
-  cmp rbp, 1                                             // dst_1
-  cmovbe r13, r10
-  lea r14, [r13 + r12]
-  cmp rbp, 2                                             // dst_2
-  cmovbe r14, r13
-  lea r12, [r14 + r12]
-  cmp rbp, 3                                             // dst_3
-  cmovbe r12, r14
-  prefetchw byte ptr [r10 + 0]                           // dst_tile
-  prefetchw byte ptr [r10 + 64]                          // dst_tile
-  prefetchw byte ptr [r13 + 0]                           // dst_1
-  prefetchw byte ptr [r13 + 64]                          // dst_1
-  prefetchw byte ptr [r14 + 0]                           // dst_2
-  prefetchw byte ptr [r14 + 64]                          // dst_2
-  prefetchw byte ptr [r12 + 0]                           // dst_3
-  prefetchw byte ptr [r12 + 64]                          // dst_3
-  mov r12, 1059919873
-  vpbroadcastd zmm0, r12d                                // values
-  mov r12, 1986682191
-  vpbroadcastd zmm1, r12d                                // values
-  mov r12, 2795081089
-  vpbroadcastd zmm2, r12d                                // values
-  mov r12, 4057580981
-  vpbroadcastd zmm3, r12d                                // values
+  mov qword ptr [rsp + 0], r9                            // lhs_panel, kept in the frame
+  mov r9, qword ptr [rdi + 8*3]                          // k
+  lea r9, [r9 + 31]
+  and r9, -32                                            // k_padded
+  mov rbx, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbp, 1
+  mov r12, r11                                           // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  lea rbp, [r8 + rbx]
+  test r12, r12                                          // dst_1
+  cmovz rbp, r8
+  mov r12, 2
+  mov r13, r11                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [rbp + rbx]
+  test r13, r13                                          // dst_2
+  cmovz r12, rbp
+  mov r13, 3
+  mov r14, r11                                           // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea rbx, [r12 + rbx]
+  test r14, r14                                          // dst_3
+  cmovz rbx, r12
+  prefetchw byte ptr [r8 + 0]                            // dst_tile
+  prefetchw byte ptr [r8 + 64]                           // dst_tile
+  prefetchw byte ptr [rbp + 0]                           // dst_1
+  prefetchw byte ptr [rbp + 64]                          // dst_1
+  prefetchw byte ptr [r12 + 0]                           // dst_2
+  prefetchw byte ptr [r12 + 64]                          // dst_2
+  prefetchw byte ptr [rbx + 0]                           // dst_3
+  prefetchw byte ptr [rbx + 64]                          // dst_3
+  mov rbx, 1059919873
+  vpbroadcastd zmm0, ebx                                 // values
+  mov rbx, 1986682191
+  vpbroadcastd zmm1, ebx                                 // values
+  mov rbx, 2795081089
+  vpbroadcastd zmm2, ebx                                 // values
+  mov rbx, 4057580981
+  vpbroadcastd zmm3, ebx                                 // values
   vpunpckldq zmm2, zmm2, zmm3                            // values
   vpunpckldq zmm0, zmm0, zmm1                            // values
   vpunpcklqdq zmm0, zmm0, zmm2                           // values
-  mov r12, 252645135
-  vpbroadcastd zmm1, r12d                                // mask
+  mov rbx, 252645135
+  vpbroadcastd zmm1, ebx                                 // mask
   vpxord zmm2, zmm2, zmm2                                // f_0
   vpxord zmm3, zmm3, zmm3                                // f_1
   vpxord zmm4, zmm4, zmm4                                // f_2
@@ -197,178 +215,178 @@ L(m):
   vpxord zmm7, zmm7, zmm7                                // f_5
   vpxord zmm8, zmm8, zmm8                                // f_6
   vpxord zmm9, zmm9, zmm9                                // f_7
-  mov r12, r11                                           // k_padded
-  shr r12, 5                                             // blocks
-  mov r13, qword ptr [rsp + 0]                           // lhs_panel
-  mov r14, rdx                                           // rhs_panel
-  test r12, r12
+  mov rbx, r9                                            // k_padded
+  shr rbx, 5                                             // blocks
+  mov rbp, qword ptr [rsp + 0]                           // lhs_panel
+  mov r12, rdx                                           // rhs_panel
+  test rbx, rbx
   jz L(k_done)
   .balign 64
 L(k):
-  prefetcht1 byte ptr [rbx + 0]                          // ahead
-  prefetcht1 byte ptr [rbx + 64]                         // ahead
-  vpbroadcastd zmm10, dword ptr [r13 + 128]              // acc_0_0
-  vpbroadcastd zmm11, dword ptr [r13 + 128]              // acc_0_1
-  vpbroadcastd zmm12, dword ptr [r13 + 132]              // acc_1_0
-  vpbroadcastd zmm13, dword ptr [r13 + 132]              // acc_1_1
-  vpbroadcastd zmm14, dword ptr [r13 + 136]              // acc_2_0
-  vpbroadcastd zmm15, dword ptr [r13 + 136]              // acc_2_1
-  vpbroadcastd zmm16, dword ptr [r13 + 140]              // acc_3_0
-  vpbroadcastd zmm17, dword ptr [r13 + 140]              // acc_3_1
-  vmovdqu64 zmm18, zmmword ptr [r14 + 0]                 // raw_0
+  prefetcht1 byte ptr [r10 + 0]                          // ahead
+  prefetcht1 byte ptr [r10 + 64]                         // ahead
+  vpbroadcastd zmm10, dword ptr [rbp + 128]              // acc_0_0
+  vpbroadcastd zmm11, dword ptr [rbp + 128]              // acc_0_1
+  vpbroadcastd zmm12, dword ptr [rbp + 132]              // acc_1_0
+  vpbroadcastd zmm13, dword ptr [rbp + 132]              // acc_1_1
+  vpbroadcastd zmm14, dword ptr [rbp + 136]              // acc_2_0
+  vpbroadcastd zmm15, dword ptr [rbp + 136]              // acc_2_1
+  vpbroadcastd zmm16, dword ptr [rbp + 140]              // acc_3_0
+  vpbroadcastd zmm17, dword ptr [rbp + 140]              // acc_3_1
+  vmovdqu64 zmm18, zmmword ptr [r12 + 0]                 // raw_0
   vpandd zmm19, zmm18, zmm1                              // lo_0
   vpsrlw zmm18, zmm18, 4                                 // hi_0
   vpandd zmm18, zmm18, zmm1                              // hi_0
   vpshufb zmm19, zmm0, zmm19                             // value_0
   vpshufb zmm18, zmm0, zmm18                             // value_0
-  vmovdqu64 zmm20, zmmword ptr [r14 + 64]                // raw_1
+  vmovdqu64 zmm20, zmmword ptr [r12 + 64]                // raw_1
   vpandd zmm21, zmm20, zmm1                              // lo_1
   vpsrlw zmm20, zmm20, 4                                 // hi_1
   vpandd zmm20, zmm20, zmm1                              // hi_1
   vpshufb zmm21, zmm0, zmm21                             // value_1
   vpshufb zmm20, zmm0, zmm20                             // value_1
-  vpbroadcastd zmm22, dword ptr [r13 + 0]                // a_0
+  vpbroadcastd zmm22, dword ptr [rbp + 0]                // a_0
   vpdpbusd zmm10, zmm19, zmm22                           // acc_0_0
   vpdpbusd zmm11, zmm21, zmm22                           // acc_0_1
-  vpbroadcastd zmm22, dword ptr [r13 + 4]                // a_1
+  vpbroadcastd zmm22, dword ptr [rbp + 4]                // a_1
   vpdpbusd zmm12, zmm19, zmm22                           // acc_1_0
   vpdpbusd zmm13, zmm21, zmm22                           // acc_1_1
-  vpbroadcastd zmm22, dword ptr [r13 + 8]                // a_2
+  vpbroadcastd zmm22, dword ptr [rbp + 8]                // a_2
   vpdpbusd zmm14, zmm19, zmm22                           // acc_2_0
   vpdpbusd zmm15, zmm21, zmm22                           // acc_2_1
-  vpbroadcastd zmm22, dword ptr [r13 + 12]               // a_3
+  vpbroadcastd zmm22, dword ptr [rbp + 12]               // a_3
   vpdpbusd zmm16, zmm19, zmm22                           // acc_3_0
   vpdpbusd zmm17, zmm21, zmm22                           // acc_3_1
-  vpbroadcastd zmm19, dword ptr [r13 + 64]               // a_0
+  vpbroadcastd zmm19, dword ptr [rbp + 64]               // a_0
   vpdpbusd zmm10, zmm18, zmm19                           // acc_0_0
   vpdpbusd zmm11, zmm20, zmm19                           // acc_0_1
-  vpbroadcastd zmm19, dword ptr [r13 + 68]               // a_1
+  vpbroadcastd zmm19, dword ptr [rbp + 68]               // a_1
   vpdpbusd zmm12, zmm18, zmm19                           // acc_1_0
   vpdpbusd zmm13, zmm20, zmm19                           // acc_1_1
-  vpbroadcastd zmm19, dword ptr [r13 + 72]               // a_2
+  vpbroadcastd zmm19, dword ptr [rbp + 72]               // a_2
   vpdpbusd zmm14, zmm18, zmm19                           // acc_2_0
   vpdpbusd zmm15, zmm20, zmm19                           // acc_2_1
-  vpbroadcastd zmm19, dword ptr [r13 + 76]               // a_3
+  vpbroadcastd zmm19, dword ptr [rbp + 76]               // a_3
   vpdpbusd zmm16, zmm18, zmm19                           // acc_3_0
   vpdpbusd zmm17, zmm20, zmm19                           // acc_3_1
-  prefetcht1 byte ptr [rbx + 128]                        // ahead
-  prefetcht1 byte ptr [rbx + 192]                        // ahead
-  vmovdqu64 zmm18, zmmword ptr [r14 + 128]               // raw_0
+  prefetcht1 byte ptr [r10 + 128]                        // ahead
+  prefetcht1 byte ptr [r10 + 192]                        // ahead
+  vmovdqu64 zmm18, zmmword ptr [r12 + 128]               // raw_0
   vpandd zmm19, zmm18, zmm1                              // lo_0
   vpsrlw zmm18, zmm18, 4                                 // hi_0
   vpandd zmm18, zmm18, zmm1                              // hi_0
   vpshufb zmm19, zmm0, zmm19                             // value_0
   vpshufb zmm18, zmm0, zmm18                             // value_0
-  vmovdqu64 zmm20, zmmword ptr [r14 + 192]               // raw_1
+  vmovdqu64 zmm20, zmmword ptr [r12 + 192]               // raw_1
   vpandd zmm21, zmm20, zmm1                              // lo_1
   vpsrlw zmm20, zmm20, 4                                 // hi_1
   vpandd zmm20, zmm20, zmm1                              // hi_1
   vpshufb zmm21, zmm0, zmm21                             // value_1
   vpshufb zmm20, zmm0, zmm20                             // value_1
-  vpbroadcastd zmm22, dword ptr [r13 + 16]               // a_0
+  vpbroadcastd zmm22, dword ptr [rbp + 16]               // a_0
   vpdpbusd zmm10, zmm19, zmm22                           // acc_0_0
   vpdpbusd zmm11, zmm21, zmm22                           // acc_0_1
-  vpbroadcastd zmm22, dword ptr [r13 + 20]               // a_1
+  vpbroadcastd zmm22, dword ptr [rbp + 20]               // a_1
   vpdpbusd zmm12, zmm19, zmm22                           // acc_1_0
   vpdpbusd zmm13, zmm21, zmm22                           // acc_1_1
-  vpbroadcastd zmm22, dword ptr [r13 + 24]               // a_2
+  vpbroadcastd zmm22, dword ptr [rbp + 24]               // a_2
   vpdpbusd zmm14, zmm19, zmm22                           // acc_2_0
   vpdpbusd zmm15, zmm21, zmm22                           // acc_2_1
-  vpbroadcastd zmm22, dword ptr [r13 + 28]               // a_3
+  vpbroadcastd zmm22, dword ptr [rbp + 28]               // a_3
   vpdpbusd zmm16, zmm19, zmm22                           // acc_3_0
   vpdpbusd zmm17, zmm21, zmm22                           // acc_3_1
-  vpbroadcastd zmm19, dword ptr [r13 + 80]               // a_0
+  vpbroadcastd zmm19, dword ptr [rbp + 80]               // a_0
   vpdpbusd zmm10, zmm18, zmm19                           // acc_0_0
   vpdpbusd zmm11, zmm20, zmm19                           // acc_0_1
-  vpbroadcastd zmm19, dword ptr [r13 + 84]               // a_1
+  vpbroadcastd zmm19, dword ptr [rbp + 84]               // a_1
   vpdpbusd zmm12, zmm18, zmm19                           // acc_1_0
   vpdpbusd zmm13, zmm20, zmm19                           // acc_1_1
-  vpbroadcastd zmm19, dword ptr [r13 + 88]               // a_2
+  vpbroadcastd zmm19, dword ptr [rbp + 88]               // a_2
   vpdpbusd zmm14, zmm18, zmm19                           // acc_2_0
   vpdpbusd zmm15, zmm20, zmm19                           // acc_2_1
-  vpbroadcastd zmm19, dword ptr [r13 + 92]               // a_3
+  vpbroadcastd zmm19, dword ptr [rbp + 92]               // a_3
   vpdpbusd zmm16, zmm18, zmm19                           // acc_3_0
   vpdpbusd zmm17, zmm20, zmm19                           // acc_3_1
-  prefetcht1 byte ptr [rbx + 256]                        // ahead
-  prefetcht1 byte ptr [rbx + 320]                        // ahead
-  vmovdqu64 zmm18, zmmword ptr [r14 + 256]               // raw_0
+  prefetcht1 byte ptr [r10 + 256]                        // ahead
+  prefetcht1 byte ptr [r10 + 320]                        // ahead
+  vmovdqu64 zmm18, zmmword ptr [r12 + 256]               // raw_0
   vpandd zmm19, zmm18, zmm1                              // lo_0
   vpsrlw zmm18, zmm18, 4                                 // hi_0
   vpandd zmm18, zmm18, zmm1                              // hi_0
   vpshufb zmm19, zmm0, zmm19                             // value_0
   vpshufb zmm18, zmm0, zmm18                             // value_0
-  vmovdqu64 zmm20, zmmword ptr [r14 + 320]               // raw_1
+  vmovdqu64 zmm20, zmmword ptr [r12 + 320]               // raw_1
   vpandd zmm21, zmm20, zmm1                              // lo_1
   vpsrlw zmm20, zmm20, 4                                 // hi_1
   vpandd zmm20, zmm20, zmm1                              // hi_1
   vpshufb zmm21, zmm0, zmm21                             // value_1
   vpshufb zmm20, zmm0, zmm20                             // value_1
-  vpbroadcastd zmm22, dword ptr [r13 + 32]               // a_0
+  vpbroadcastd zmm22, dword ptr [rbp + 32]               // a_0
   vpdpbusd zmm10, zmm19, zmm22                           // acc_0_0
   vpdpbusd zmm11, zmm21, zmm22                           // acc_0_1
-  vpbroadcastd zmm22, dword ptr [r13 + 36]               // a_1
+  vpbroadcastd zmm22, dword ptr [rbp + 36]               // a_1
   vpdpbusd zmm12, zmm19, zmm22                           // acc_1_0
   vpdpbusd zmm13, zmm21, zmm22                           // acc_1_1
-  vpbroadcastd zmm22, dword ptr [r13 + 40]               // a_2
+  vpbroadcastd zmm22, dword ptr [rbp + 40]               // a_2
   vpdpbusd zmm14, zmm19, zmm22                           // acc_2_0
   vpdpbusd zmm15, zmm21, zmm22                           // acc_2_1
-  vpbroadcastd zmm22, dword ptr [r13 + 44]               // a_3
+  vpbroadcastd zmm22, dword ptr [rbp + 44]               // a_3
   vpdpbusd zmm16, zmm19, zmm22                           // acc_3_0
   vpdpbusd zmm17, zmm21, zmm22                           // acc_3_1
-  vpbroadcastd zmm19, dword ptr [r13 + 96]               // a_0
+  vpbroadcastd zmm19, dword ptr [rbp + 96]               // a_0
   vpdpbusd zmm10, zmm18, zmm19                           // acc_0_0
   vpdpbusd zmm11, zmm20, zmm19                           // acc_0_1
-  vpbroadcastd zmm19, dword ptr [r13 + 100]              // a_1
+  vpbroadcastd zmm19, dword ptr [rbp + 100]              // a_1
   vpdpbusd zmm12, zmm18, zmm19                           // acc_1_0
   vpdpbusd zmm13, zmm20, zmm19                           // acc_1_1
-  vpbroadcastd zmm19, dword ptr [r13 + 104]              // a_2
+  vpbroadcastd zmm19, dword ptr [rbp + 104]              // a_2
   vpdpbusd zmm14, zmm18, zmm19                           // acc_2_0
   vpdpbusd zmm15, zmm20, zmm19                           // acc_2_1
-  vpbroadcastd zmm19, dword ptr [r13 + 108]              // a_3
+  vpbroadcastd zmm19, dword ptr [rbp + 108]              // a_3
   vpdpbusd zmm16, zmm18, zmm19                           // acc_3_0
   vpdpbusd zmm17, zmm20, zmm19                           // acc_3_1
-  prefetcht1 byte ptr [rbx + 384]                        // ahead
-  prefetcht1 byte ptr [rbx + 448]                        // ahead
-  prefetcht1 byte ptr [rbx + 512]                        // ahead
-  vmovdqu64 zmm18, zmmword ptr [r14 + 384]               // raw_0
+  prefetcht1 byte ptr [r10 + 384]                        // ahead
+  prefetcht1 byte ptr [r10 + 448]                        // ahead
+  prefetcht1 byte ptr [r10 + 512]                        // ahead
+  vmovdqu64 zmm18, zmmword ptr [r12 + 384]               // raw_0
   vpandd zmm19, zmm18, zmm1                              // lo_0
   vpsrlw zmm18, zmm18, 4                                 // hi_0
   vpandd zmm18, zmm18, zmm1                              // hi_0
   vpshufb zmm19, zmm0, zmm19                             // value_0
   vpshufb zmm18, zmm0, zmm18                             // value_0
-  vmovdqu64 zmm20, zmmword ptr [r14 + 448]               // raw_1
+  vmovdqu64 zmm20, zmmword ptr [r12 + 448]               // raw_1
   vpandd zmm21, zmm20, zmm1                              // lo_1
   vpsrlw zmm20, zmm20, 4                                 // hi_1
   vpandd zmm20, zmm20, zmm1                              // hi_1
   vpshufb zmm21, zmm0, zmm21                             // value_1
   vpshufb zmm20, zmm0, zmm20                             // value_1
-  vpbroadcastd zmm22, dword ptr [r13 + 48]               // a_0
+  vpbroadcastd zmm22, dword ptr [rbp + 48]               // a_0
   vpdpbusd zmm10, zmm19, zmm22                           // acc_0_0
   vpdpbusd zmm11, zmm21, zmm22                           // acc_0_1
-  vpbroadcastd zmm22, dword ptr [r13 + 52]               // a_1
+  vpbroadcastd zmm22, dword ptr [rbp + 52]               // a_1
   vpdpbusd zmm12, zmm19, zmm22                           // acc_1_0
   vpdpbusd zmm13, zmm21, zmm22                           // acc_1_1
-  vpbroadcastd zmm22, dword ptr [r13 + 56]               // a_2
+  vpbroadcastd zmm22, dword ptr [rbp + 56]               // a_2
   vpdpbusd zmm14, zmm19, zmm22                           // acc_2_0
   vpdpbusd zmm15, zmm21, zmm22                           // acc_2_1
-  vpbroadcastd zmm22, dword ptr [r13 + 60]               // a_3
+  vpbroadcastd zmm22, dword ptr [rbp + 60]               // a_3
   vpdpbusd zmm16, zmm19, zmm22                           // acc_3_0
   vpdpbusd zmm17, zmm21, zmm22                           // acc_3_1
-  vpbroadcastd zmm19, dword ptr [r13 + 112]              // a_0
+  vpbroadcastd zmm19, dword ptr [rbp + 112]              // a_0
   vpdpbusd zmm10, zmm18, zmm19                           // acc_0_0
   vpdpbusd zmm11, zmm20, zmm19                           // acc_0_1
-  vpbroadcastd zmm19, dword ptr [r13 + 116]              // a_1
+  vpbroadcastd zmm19, dword ptr [rbp + 116]              // a_1
   vpdpbusd zmm12, zmm18, zmm19                           // acc_1_0
   vpdpbusd zmm13, zmm20, zmm19                           // acc_1_1
-  vpbroadcastd zmm19, dword ptr [r13 + 120]              // a_2
+  vpbroadcastd zmm19, dword ptr [rbp + 120]              // a_2
   vpdpbusd zmm14, zmm18, zmm19                           // acc_2_0
   vpdpbusd zmm15, zmm20, zmm19                           // acc_2_1
-  vpbroadcastd zmm19, dword ptr [r13 + 124]              // a_3
+  vpbroadcastd zmm19, dword ptr [rbp + 124]              // a_3
   vpdpbusd zmm16, zmm18, zmm19                           // acc_3_0
   vpdpbusd zmm17, zmm20, zmm19                           // acc_3_1
-  vmovdqu32 ymm18, ymmword ptr [r14 + 512]               // scale
+  vmovdqu32 ymm18, ymmword ptr [r12 + 512]               // scale
   vcvtph2ps zmm18, ymm18                                 // scale_0
-  vmovdqu32 ymm19, ymmword ptr [r14 + 544]               // scale
+  vmovdqu32 ymm19, ymmword ptr [r12 + 544]               // scale
   vcvtph2ps zmm19, ymm19                                 // scale_1
   vcvtdq2ps zmm10, zmm10                                 // real
   vcvtdq2ps zmm11, zmm11                                 // real
@@ -378,14 +396,14 @@ L(k):
   vcvtdq2ps zmm15, zmm15                                 // real
   vcvtdq2ps zmm16, zmm16                                 // real
   vcvtdq2ps zmm17, zmm17                                 // real
-  vmulps zmm10, zmm10, dword ptr [r13 + 144]{1to16}      // real
-  vmulps zmm11, zmm11, dword ptr [r13 + 144]{1to16}      // real
-  vmulps zmm12, zmm12, dword ptr [r13 + 148]{1to16}      // real
-  vmulps zmm13, zmm13, dword ptr [r13 + 148]{1to16}      // real
-  vmulps zmm14, zmm14, dword ptr [r13 + 152]{1to16}      // real
-  vmulps zmm15, zmm15, dword ptr [r13 + 152]{1to16}      // real
-  vmulps zmm16, zmm16, dword ptr [r13 + 156]{1to16}      // real
-  vmulps zmm17, zmm17, dword ptr [r13 + 156]{1to16}      // real
+  vmulps zmm10, zmm10, dword ptr [rbp + 144]{1to16}      // real
+  vmulps zmm11, zmm11, dword ptr [rbp + 144]{1to16}      // real
+  vmulps zmm12, zmm12, dword ptr [rbp + 148]{1to16}      // real
+  vmulps zmm13, zmm13, dword ptr [rbp + 148]{1to16}      // real
+  vmulps zmm14, zmm14, dword ptr [rbp + 152]{1to16}      // real
+  vmulps zmm15, zmm15, dword ptr [rbp + 152]{1to16}      // real
+  vmulps zmm16, zmm16, dword ptr [rbp + 156]{1to16}      // real
+  vmulps zmm17, zmm17, dword ptr [rbp + 156]{1to16}      // real
   vfmadd231ps zmm2, zmm10, zmm18                         // f_0
   vfmadd231ps zmm3, zmm11, zmm19                         // f_1
   vfmadd231ps zmm4, zmm12, zmm18                         // f_2
@@ -394,148 +412,167 @@ L(k):
   vfmadd231ps zmm7, zmm15, zmm19                         // f_5
   vfmadd231ps zmm8, zmm16, zmm18                         // f_6
   vfmadd231ps zmm9, zmm17, zmm19                         // f_7
-  lea r13, [r13 + 160]
-  lea r14, [r14 + 576]
-  lea rbx, [rbx + rsi]                                   // ahead
-  sub r12, 1                                             // next k
+  lea rbp, [rbp + 160]
+  lea r12, [r12 + 576]
+  lea r10, [r10 + rsi]                                   // ahead
+  sub rbx, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov qword ptr [rsp + 8], rbx                           // ahead, kept in the frame
   lea rbx, [rdi + 8*15]                                  // clamp
   vpbroadcastd zmm0, dword ptr [rbx + 0]                 // min
   vpbroadcastd zmm1, dword ptr [rbx + 4]                 // max
   mov rbx, 32
-  mov r12, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r13, [r10 + r12]
-  cmp rbp, 1                                             // dst_1
-  cmovbe r13, r10
-  lea r14, [r13 + r12]
-  cmp rbp, 2                                             // dst_2
-  cmovbe r14, r13
-  lea r12, [r14 + r12]
-  cmp rbp, 3                                             // dst_3
-  cmovbe r12, r14
-  shr r11, 5
-  imul r11, r11, 576
-  lea r11, [rdx + r11]                                   // field
-  cmp r8, rbx                                            // unless n_left at_least 
+  mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r12, 1
+  mov r13, r11                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [r8 + rbp]
+  test r13, r13                                          // dst_1
+  cmovz r12, r8
+  mov r13, 2
+  mov r14, r11                                           // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea r13, [r12 + rbp]
+  test r14, r14                                          // dst_2
+  cmovz r13, r12
+  mov r14, 3
+  mov r15, r11                                           // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea rbp, [r13 + rbp]
+  test r15, r15                                          // dst_3
+  cmovz rbp, r13
+  shr r9, 5
+  mov r14, 576
+  imul r9, r14
+  lea r9, [rdx + r9]                                     // field
+  mov r14, qword ptr [rsp + 8]                           // n_left
+  cmp r14, rbx                                           // unless n_left at_least 
   jb L(if_else)
   mov rbx, qword ptr [rdi + 8*14]                        // bias
-  lea r15, [rbx + rcx]
+  mov r14, qword ptr [rsp + 16]                          // column_bytes
+  lea r14, [rbx + r14]
   test rbx, rbx                                          // bias
-  cmovz r15, r11
-  vmovdqu64 zmm10, zmmword ptr [r15 + 0]                 // bias
-  vmovdqu64 zmm11, zmmword ptr [r15 + 64]                // bias
+  cmovz r14, r9
+  vmovdqu64 zmm10, zmmword ptr [r14 + 0]                 // bias
+  vmovdqu64 zmm11, zmmword ptr [r14 + 64]                // bias
   vaddps zmm8, zmm8, zmm10                               // out
   vmaxps zmm8, zmm0, zmm8                                // out
   vminps zmm8, zmm1, zmm8                                // out_3_0
-  vmovdqu64 zmmword ptr [r12 + 0], zmm8                  // out_3_0
+  vmovdqu64 zmmword ptr [rbp + 0], zmm8                  // out_3_0
   vaddps zmm8, zmm9, zmm11                               // out
   vmaxps zmm8, zmm0, zmm8                                // out
   vminps zmm8, zmm1, zmm8                                // out_3_1
-  vmovdqu64 zmmword ptr [r12 + 64], zmm8                 // out_3_1
+  vmovdqu64 zmmword ptr [rbp + 64], zmm8                 // out_3_1
   vaddps zmm6, zmm6, zmm10                               // out
   vmaxps zmm6, zmm0, zmm6                                // out
   vminps zmm6, zmm1, zmm6                                // out_2_0
-  vmovdqu64 zmmword ptr [r14 + 0], zmm6                  // out_2_0
+  vmovdqu64 zmmword ptr [r13 + 0], zmm6                  // out_2_0
   vaddps zmm6, zmm7, zmm11                               // out
   vmaxps zmm6, zmm0, zmm6                                // out
   vminps zmm6, zmm1, zmm6                                // out_2_1
-  vmovdqu64 zmmword ptr [r14 + 64], zmm6                 // out_2_1
+  vmovdqu64 zmmword ptr [r13 + 64], zmm6                 // out_2_1
   vaddps zmm4, zmm4, zmm10                               // out
   vmaxps zmm4, zmm0, zmm4                                // out
   vminps zmm4, zmm1, zmm4                                // out_1_0
-  vmovdqu64 zmmword ptr [r13 + 0], zmm4                  // out_1_0
+  vmovdqu64 zmmword ptr [r12 + 0], zmm4                  // out_1_0
   vaddps zmm4, zmm5, zmm11                               // out
   vmaxps zmm4, zmm0, zmm4                                // out
   vminps zmm4, zmm1, zmm4                                // out_1_1
-  vmovdqu64 zmmword ptr [r13 + 64], zmm4                 // out_1_1
+  vmovdqu64 zmmword ptr [r12 + 64], zmm4                 // out_1_1
   vaddps zmm2, zmm2, zmm10                               // out
   vmaxps zmm2, zmm0, zmm2                                // out
   vminps zmm2, zmm1, zmm2                                // out_0_0
-  vmovdqu64 zmmword ptr [r10 + 0], zmm2                  // out_0_0
+  vmovdqu64 zmmword ptr [r8 + 0], zmm2                   // out_0_0
   vaddps zmm2, zmm3, zmm11                               // out
   vmaxps zmm0, zmm0, zmm2                                // out
   vminps zmm0, zmm1, zmm0                                // out_0_1
-  vmovdqu64 zmmword ptr [r10 + 64], zmm0                 // out_0_1
+  vmovdqu64 zmmword ptr [r8 + 64], zmm0                  // out_0_1
   jmp L(if_done)
 L(if_else):
   mov rbx, 16
-  mov r15, r8                                            // n_left
-  cmp r15, rbx
-  cmova r15, rbx
+  mov r14, qword ptr [rsp + 8]                           // n_left
+  cmp r14, rbx
+  cmova r14, rbx
   mov rbx, -1
-  bzhi rbx, rbx, r15
+  bzhi rbx, rbx, r14
   kmovw k1, ebx                                          // columns
   mov rbx, 16
-  mov r15, r8                                            // n_left
-  cmp r15, rbx
-  cmovb r15, rbx
-  sub r15, rbx
+  mov r14, qword ptr [rsp + 8]                           // n_left
+  cmp r14, rbx
+  cmovb r14, rbx
+  sub r14, rbx
   mov rbx, 16
-  cmp r15, rbx
-  cmova r15, rbx
+  cmp r14, rbx
+  cmova r14, rbx
   mov rbx, -1
-  bzhi rbx, rbx, r15
+  bzhi rbx, rbx, r14
   kmovw k2, ebx                                          // columns
   mov rbx, qword ptr [rdi + 8*14]                        // bias
-  lea r15, [rbx + rcx]
+  mov r14, qword ptr [rsp + 16]                          // column_bytes
+  lea r14, [rbx + r14]
   test rbx, rbx                                          // bias
-  cmovz r15, r11
-  vmovdqu32 zmm10{k1}{z}, zmmword ptr [r15 + 0]          // bias
-  vmovdqu32 zmm11{k2}{z}, zmmword ptr [r15 + 64]         // bias
+  cmovz r14, r9
+  vmovdqu32 zmm10{k1}{z}, zmmword ptr [r14 + 0]          // bias
+  vmovdqu32 zmm11{k2}{z}, zmmword ptr [r14 + 64]         // bias
   vaddps zmm8, zmm8, zmm10                               // out
   vmaxps zmm8, zmm0, zmm8                                // out
   vminps zmm8, zmm1, zmm8                                // out_3_0
-  vmovdqu32 zmmword ptr [r12 + 0]{k1}, zmm8              // out_3_0
+  vmovdqu32 zmmword ptr [rbp + 0]{k1}, zmm8              // out_3_0
   vaddps zmm8, zmm9, zmm11                               // out
   vmaxps zmm8, zmm0, zmm8                                // out
   vminps zmm8, zmm1, zmm8                                // out_3_1
-  vmovdqu32 zmmword ptr [r12 + 64]{k2}, zmm8             // out_3_1
+  vmovdqu32 zmmword ptr [rbp + 64]{k2}, zmm8             // out_3_1
   vaddps zmm6, zmm6, zmm10                               // out
   vmaxps zmm6, zmm0, zmm6                                // out
   vminps zmm6, zmm1, zmm6                                // out_2_0
-  vmovdqu32 zmmword ptr [r14 + 0]{k1}, zmm6              // out_2_0
+  vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm6              // out_2_0
   vaddps zmm6, zmm7, zmm11                               // out
   vmaxps zmm6, zmm0, zmm6                                // out
   vminps zmm6, zmm1, zmm6                                // out_2_1
-  vmovdqu32 zmmword ptr [r14 + 64]{k2}, zmm6             // out_2_1
+  vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm6             // out_2_1
   vaddps zmm4, zmm4, zmm10                               // out
   vmaxps zmm4, zmm0, zmm4                                // out
   vminps zmm4, zmm1, zmm4                                // out_1_0
-  vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm4              // out_1_0
+  vmovdqu32 zmmword ptr [r12 + 0]{k1}, zmm4              // out_1_0
   vaddps zmm4, zmm5, zmm11                               // out
   vmaxps zmm4, zmm0, zmm4                                // out
   vminps zmm4, zmm1, zmm4                                // out_1_1
-  vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm4             // out_1_1
+  vmovdqu32 zmmword ptr [r12 + 64]{k2}, zmm4             // out_1_1
   vaddps zmm2, zmm2, zmm10                               // out
   vmaxps zmm2, zmm0, zmm2                                // out
   vminps zmm2, zmm1, zmm2                                // out_0_0
-  vmovdqu32 zmmword ptr [r10 + 0]{k1}, zmm2              // out_0_0
+  vmovdqu32 zmmword ptr [r8 + 0]{k1}, zmm2               // out_0_0
   vaddps zmm2, zmm3, zmm11                               // out
   vmaxps zmm0, zmm0, zmm2                                // out
   vminps zmm0, zmm1, zmm0                                // out_0_1
-  vmovdqu32 zmmword ptr [r10 + 64]{k2}, zmm0             // out_0_1
+  vmovdqu32 zmmword ptr [r8 + 64]{k2}, zmm0              // out_0_1
 L(if_done):
-  mov r11, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r9, qword ptr [rdi + 8*13]                         // dst_stride
   mov rbx, 4
-  imul r11, rbx
+  imul r9, rbx
   mov rbx, 4
-  cmp rbp, rbx
-  cmovb rbp, rbx
-  sub rbp, rbx
-  lea r10, [r10 + r11]
-  mov r11, qword ptr [rdi + 8*6]                         // lhs_stride
+  cmp r11, rbx
+  cmovb r11, rbx
+  sub r11, rbx
+  lea r8, [r8 + r9]
+  mov r9, qword ptr [rdi + 8*6]                          // lhs_stride
   mov rbx, qword ptr [rsp + 0]                           // lhs_panel
-  lea r11, [rbx + r11]
-  mov rbx, qword ptr [rsp + 8]                           // ahead
-  sub r9, 4                                              // next m
+  lea r9, [rbx + r9]
+  sub rcx, 4                                             // next m
   ja L(m)
 L(m_done):
-  mov r9, 32
-  cmp r8, r9
-  cmovb r8, r9
-  sub r8, r9
+  mov rcx, 32
+  mov r8, qword ptr [rsp + 8]                            // n_left
+  cmp r8, rcx
+  cmovb r8, rcx
+  sub r8, rcx
+  mov rcx, qword ptr [rsp + 16]                          // column_bytes
   lea rcx, [rcx + 128]
   mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
   lea rdx, [rdx + r9]
@@ -543,12 +580,12 @@ L(m_done):
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 16]
-  mov rbp, qword ptr [rsp + 24]
-  mov r12, qword ptr [rsp + 32]
-  mov r13, qword ptr [rsp + 40]
-  mov r14, qword ptr [rsp + 48]
-  mov r15, qword ptr [rsp + 56]
+  mov rbx, qword ptr [rsp + 24]
+  mov rbp, qword ptr [rsp + 32]
+  mov r12, qword ptr [rsp + 40]
+  mov r13, qword ptr [rsp + 48]
+  mov r14, qword ptr [rsp + 56]
+  mov r15, qword ptr [rsp + 64]
   add rsp, 72
   .cfi_def_cfa_offset 8
   vzeroupper
@@ -556,25 +593,25 @@ L(n_done):
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 16]
-  mov rdi, qword ptr [rsp + 24]
-  mov rbx, qword ptr [rsp + 32]
-  mov rbp, qword ptr [rsp + 40]
-  mov r12, qword ptr [rsp + 48]
-  mov r13, qword ptr [rsp + 56]
-  mov r14, qword ptr [rsp + 64]
-  mov r15, qword ptr [rsp + 72]
-  vmovaps xmm6, xmmword ptr [rsp + 80]
-  vmovaps xmm7, xmmword ptr [rsp + 96]
-  vmovaps xmm8, xmmword ptr [rsp + 112]
-  vmovaps xmm9, xmmword ptr [rsp + 128]
-  vmovaps xmm10, xmmword ptr [rsp + 144]
-  vmovaps xmm11, xmmword ptr [rsp + 160]
-  vmovaps xmm12, xmmword ptr [rsp + 176]
-  vmovaps xmm13, xmmword ptr [rsp + 192]
-  vmovaps xmm14, xmmword ptr [rsp + 208]
-  vmovaps xmm15, xmmword ptr [rsp + 224]
-  add rsp, 248
+  mov rsi, qword ptr [rsp + 24]
+  mov rdi, qword ptr [rsp + 32]
+  mov rbx, qword ptr [rsp + 40]
+  mov rbp, qword ptr [rsp + 48]
+  mov r12, qword ptr [rsp + 56]
+  mov r13, qword ptr [rsp + 64]
+  mov r14, qword ptr [rsp + 72]
+  mov r15, qword ptr [rsp + 80]
+  vmovaps xmm6, xmmword ptr [rsp + 96]
+  vmovaps xmm7, xmmword ptr [rsp + 112]
+  vmovaps xmm8, xmmword ptr [rsp + 128]
+  vmovaps xmm9, xmmword ptr [rsp + 144]
+  vmovaps xmm10, xmmword ptr [rsp + 160]
+  vmovaps xmm11, xmmword ptr [rsp + 176]
+  vmovaps xmm12, xmmword ptr [rsp + 192]
+  vmovaps xmm13, xmmword ptr [rsp + 208]
+  vmovaps xmm14, xmmword ptr [rsp + 224]
+  vmovaps xmm15, xmmword ptr [rsp + 240]
+  add rsp, 264
   ret
   .seh_endproc
 #endif

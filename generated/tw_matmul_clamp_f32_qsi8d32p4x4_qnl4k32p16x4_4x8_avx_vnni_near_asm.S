@@ -128,18 +128,30 @@ L(m):
   lea r9, [r9 + 31]
   and r9, -32                                            // k_padded
   mov r10, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r11, [r8 + r10]
+  mov r11, 1
   mov rbx, qword ptr [rsp + 24]                          // m_left
-  cmp rbx, 1                                             // dst_1
-  cmovbe r11, r8
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [r8 + r10]
+  test rbx, rbx                                          // dst_1
+  cmovz r11, r8
+  mov rbx, 2
+  mov rbp, qword ptr [rsp + 24]                          // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
   lea rbx, [r11 + r10]
-  mov rbp, qword ptr [rsp + 24]                          // m_left
-  cmp rbp, 2                                             // dst_2
-  cmovbe rbx, r11
+  test rbp, rbp                                          // dst_2
+  cmovz rbx, r11
+  mov rbp, 3
+  mov r12, qword ptr [rsp + 24]                          // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   lea r10, [rbx + r10]
-  mov rbp, qword ptr [rsp + 24]                          // m_left
-  cmp rbp, 3                                             // dst_3
-  cmovbe r10, rbx
+  test r12, r12                                          // dst_3
+  cmovz r10, rbx
   prefetchw byte ptr [r8 + 0]                            // dst_tile
   prefetchw byte ptr [r11 + 0]                           // dst_1
   prefetchw byte ptr [rbx + 0]                           // dst_2
@@ -168,8 +180,10 @@ L(m):
   mov r10, -2
   mov rbx, rsi
   imul rbx, r10                                          // beyond
-  imul r10, rsi, 4
-  lea r10, [rdx + r10]                                   // codes
+  mov r10, 4
+  mov rbp, rsi
+  imul rbp, r10
+  lea r10, [rdx + rbp]                                   // codes
   vpxor xmm2, xmm2, xmm2                                 // f_0
   vpxor xmm3, xmm3, xmm3                                 // f_1
   vpxor xmm4, xmm4, xmm4                                 // f_2
@@ -322,22 +336,37 @@ L(block_done):
   vpbroadcastd ymm1, dword ptr [r10 + 4]                 // max
   mov r10, 8
   mov r11, qword ptr [rdi + 8*13]                        // dst_stride
-  lea rbx, [r8 + r11]
+  mov rbx, 1
   mov rbp, qword ptr [rsp + 24]                          // m_left
-  cmp rbp, 1                                             // dst_1
-  cmovbe rbx, r8
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [r8 + r11]
+  test rbp, rbp                                          // dst_1
+  cmovz rbx, r8
+  mov rbp, 2
+  mov r12, qword ptr [rsp + 24]                          // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   lea rbp, [rbx + r11]
-  mov r12, qword ptr [rsp + 24]                          // m_left
-  cmp r12, 2                                             // dst_2
-  cmovbe rbp, rbx
+  test r12, r12                                          // dst_2
+  cmovz rbp, rbx
+  mov r12, 3
+  mov r13, qword ptr [rsp + 24]                          // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
   lea r11, [rbp + r11]
-  mov r12, qword ptr [rsp + 24]                          // m_left
-  cmp r12, 3                                             // dst_3
-  cmovbe r11, rbp
+  test r13, r13                                          // dst_3
+  cmovz r11, rbp
   shr r9, 8                                              // super_blocks
-  imul r9, r9, 2208
-  imul r12, rsi, 4
-  lea r9, [r9 + r12]
+  mov r12, 2208
+  imul r9, r12
+  mov r12, 4
+  mov r13, rsi
+  imul r13, r12
+  lea r9, [r9 + r13]
   lea r9, [rdx + r9]                                     // field
   mov r12, qword ptr [rsp + 8]                           // n_left
   cmp r12, r10                                           // unless n_left at_least 

@@ -123,15 +123,30 @@ L(m):
   lea r10, [r10 + 31]
   and r10, -32                                           // k_padded
   mov rbx, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbp, 1
+  mov r12, r11                                           // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   lea rbp, [r9 + rbx]
-  cmp r11, 1                                             // dst_1
-  cmovbe rbp, r9
+  test r12, r12                                          // dst_1
+  cmovz rbp, r9
+  mov r12, 2
+  mov r13, r11                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
   lea r12, [rbp + rbx]
-  cmp r11, 2                                             // dst_2
-  cmovbe r12, rbp
+  test r13, r13                                          // dst_2
+  cmovz r12, rbp
+  mov r13, 3
+  mov r14, r11                                           // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
   lea rbx, [r12 + rbx]
-  cmp r11, 3                                             // dst_3
-  cmovbe rbx, r12
+  test r14, r14                                          // dst_3
+  cmovz rbx, r12
   prefetchw byte ptr [r9 + 0]                            // dst_tile
   prefetchw byte ptr [rbp + 0]                           // dst_1
   prefetchw byte ptr [r12 + 0]                           // dst_2
@@ -145,8 +160,10 @@ L(m):
   mov rbx, -2
   mov rbp, rsi
   imul rbp, rbx                                          // beyond
-  imul rbx, rsi, 4
-  lea rbx, [rdx + rbx]                                   // codes
+  mov rbx, 4
+  mov r12, rsi
+  imul r12, rbx
+  lea rbx, [rdx + r12]                                   // codes
   vpxor xmm2, xmm2, xmm2                                 // f_0
   vpxor xmm3, xmm3, xmm3                                 // f_1
   vpxor xmm4, xmm4, xmm4                                 // f_2
@@ -306,19 +323,37 @@ L(k_done):
   vpbroadcastd ymm1, dword ptr [rbx + 4]                 // max
   mov rbx, 8
   mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r12, 1
+  mov r13, r11                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
   lea r12, [r9 + rbp]
-  cmp r11, 1                                             // dst_1
-  cmovbe r12, r9
+  test r13, r13                                          // dst_1
+  cmovz r12, r9
+  mov r13, 2
+  mov r14, r11                                           // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
   lea r13, [r12 + rbp]
-  cmp r11, 2                                             // dst_2
-  cmovbe r13, r12
+  test r14, r14                                          // dst_2
+  cmovz r13, r12
+  mov r14, 3
+  mov r15, r11                                           // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
   lea rbp, [r13 + rbp]
-  cmp r11, 3                                             // dst_3
-  cmovbe rbp, r13
+  test r15, r15                                          // dst_3
+  cmovz rbp, r13
   shr r10, 5
-  imul r10, r10, 352
-  imul r14, rsi, 4
-  lea r10, [r10 + r14]
+  mov r14, 352
+  imul r10, r14
+  mov r14, 4
+  mov r15, rsi
+  imul r15, r14
+  lea r10, [r10 + r15]
   lea r10, [rdx + r10]                                   // field
   mov r14, qword ptr [rsp + 8]                           // n_left
   cmp r14, rbx                                           // unless n_left at_least 

@@ -12,13 +12,12 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx column_bytes  rdx rhs_panel  rsi ahead_step  rdi args  r8 ahead_step  r9 m_left
-//  r10 dst_tile  r11 k_padded  rbx ahead  rbp m_left  r12 block_left  r13 lhs_panel  r14 -
-//  r15 k_left  zmm0 mask  zmm1 top_mask  zmm2 f_0  zmm3 f_1  zmm4 f_2  zmm5 f_3  zmm6 f_4  zmm7 f_5
-//  zmm8 f_6  zmm9 f_7  zmm10 zero_0  zmm11 zero_1  zmm12 acc_0_0 ...  zmm13 acc_0_1 ...
-//  zmm14 acc_1_0 ...  zmm15 acc_1_1 ...  zmm16 acc_2_0 ...  zmm17 acc_2_1 ...  zmm18 acc_3_0 ...
-//  zmm19 acc_3_1 ...  zmm20 raw_0 ...  zmm21 lo_0 ...  zmm22 tops ...  zmm23 tops ...
-//  zmm24 tops ...  zmm25 tops
+//  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 dst_tile  r9 lhs_panel
+//  r10 ahead  r11 m_left  rbx k_padded  rbp block_left  r12 lhs_panel  r13 -  r14 k_left  zmm0 mask
+//  zmm1 top_mask  zmm2 f_0  zmm3 f_1  zmm4 f_2  zmm5 f_3  zmm6 f_4  zmm7 f_5  zmm8 f_6  zmm9 f_7
+//  zmm10 zero_0  zmm11 zero_1  zmm12 acc_0_0 ...  zmm13 acc_0_1 ...  zmm14 acc_1_0 ...
+//  zmm15 acc_1_1 ...  zmm16 acc_2_0 ...  zmm17 acc_2_1 ...  zmm18 acc_3_0 ...  zmm19 acc_3_1 ...
+//  zmm20 raw_0 ...  zmm21 lo_0 ...  zmm22 tops ...  zmm23 tops ...  zmm24 tops ...  zmm25 tops
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -173,48 +172,65 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p32x4_4x32_avx512_vnni_far_asm:
   mov r8, 4
   test rdx, rdx                                          // ahead_step
   cmovz r8, r9
+  mov qword ptr [rsp + 16], r8                           // ahead_step, kept in the frame
   mov rdx, qword ptr [rdi + 8*10]                        // rhs_panel
-  mov r9, rax                                            // n_left
+  mov r8, rax                                            // n_left
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 16], r9                           // n_left, kept in the frame
-  mov r9, qword ptr [rdi + 8*1]                          // m_left
-  mov r10, qword ptr [rdi + 8*12]                        // dst
-  lea r10, [r10 + rcx]                                   // dst_tile
-  mov r11, qword ptr [rdi + 8*5]                         // lhs_panel
-  mov rbx, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  lea rbx, [rdx + rbx]                                   // ahead
-  mov rbp, r9                                            // m_left
-  test r9, r9
+  mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
+  mov qword ptr [rsp + 0], r8                            // n_left, kept in the frame
+  mov rcx, qword ptr [rdi + 8*1]                         // m_left
+  mov r8, qword ptr [rdi + 8*12]                         // dst
+  mov r9, qword ptr [rsp + 8]                            // column_bytes
+  lea r8, [r8 + r9]                                      // dst_tile
+  mov r9, qword ptr [rdi + 8*5]                          // lhs_panel
+  mov r10, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  lea r10, [rdx + r10]                                   // ahead
+  mov r11, rcx                                           // m_left
+  test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 0], r11                           // lhs_panel, kept in the frame
-  mov r11, qword ptr [rdi + 8*3]                         // k
-  lea r11, [r11 + 15]
-  and r11, -16                                           // k_padded
-  mov r12, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r13, [r10 + r12]
-  cmp rbp, 1                                             // dst_1
-  cmovbe r13, r10
-  lea r14, [r13 + r12]
-  cmp rbp, 2                                             // dst_2
-  cmovbe r14, r13
-  lea r12, [r14 + r12]
-  cmp rbp, 3                                             // dst_3
-  cmovbe r12, r14
-  prefetchw byte ptr [r10 + 0]                           // dst_tile
-  prefetchw byte ptr [r10 + 64]                          // dst_tile
-  prefetchw byte ptr [r13 + 0]                           // dst_1
-  prefetchw byte ptr [r13 + 64]                          // dst_1
-  prefetchw byte ptr [r14 + 0]                           // dst_2
-  prefetchw byte ptr [r14 + 64]                          // dst_2
-  prefetchw byte ptr [r12 + 0]                           // dst_3
-  prefetchw byte ptr [r12 + 64]                          // dst_3
-  mov r12, 252645135
-  vpbroadcastd zmm0, r12d                                // mask
-  mov r12, 808464432
-  vpbroadcastd zmm1, r12d                                // top_mask
+  mov rbx, qword ptr [rdi + 8*3]                         // k
+  lea rbx, [rbx + 15]
+  and rbx, -16                                           // k_padded
+  mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r12, 1
+  mov r13, r11                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [r8 + rbp]
+  test r13, r13                                          // dst_1
+  cmovz r12, r8
+  mov r13, 2
+  mov r14, r11                                           // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea r13, [r12 + rbp]
+  test r14, r14                                          // dst_2
+  cmovz r13, r12
+  mov r14, 3
+  mov r15, r11                                           // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea rbp, [r13 + rbp]
+  test r15, r15                                          // dst_3
+  cmovz rbp, r13
+  prefetchw byte ptr [r8 + 0]                            // dst_tile
+  prefetchw byte ptr [r8 + 64]                           // dst_tile
+  prefetchw byte ptr [r12 + 0]                           // dst_1
+  prefetchw byte ptr [r12 + 64]                          // dst_1
+  prefetchw byte ptr [r13 + 0]                           // dst_2
+  prefetchw byte ptr [r13 + 64]                          // dst_2
+  prefetchw byte ptr [rbp + 0]                           // dst_3
+  prefetchw byte ptr [rbp + 64]                          // dst_3
+  mov rbp, 252645135
+  vpbroadcastd zmm0, ebp                                 // mask
+  mov rbp, 808464432
+  vpbroadcastd zmm1, ebp                                 // top_mask
   vpxord zmm2, zmm2, zmm2                                // f_0
   vpxord zmm3, zmm3, zmm3                                // f_1
   vpxord zmm4, zmm4, zmm4                                // f_2
@@ -223,132 +239,132 @@ L(m):
   vpxord zmm7, zmm7, zmm7                                // f_5
   vpxord zmm8, zmm8, zmm8                                // f_6
   vpxord zmm9, zmm9, zmm9                                // f_7
-  mov r12, r11                                           // k_padded
-  shr r12, 8                                             // super_blocks
-  mov r13, qword ptr [rsp + 0]                           // lhs_panel
-  mov r14, rdx                                           // rhs_panel
-  test r12, r12
+  mov rbp, rbx                                           // k_padded
+  shr rbp, 8                                             // super_blocks
+  mov r12, r9                                            // lhs_panel
+  mov r13, rdx                                           // rhs_panel
+  test rbp, rbp
   jz L(block_done)
 L(block):
-  lea r14, [r14 + 64]
-  vmovdqu32 ymm10, ymmword ptr [r14 + -64]               // scale
+  lea r13, [r13 + 64]
+  vmovdqu32 ymm10, ymmword ptr [r13 + -64]               // scale
   vcvtph2ps zmm10, ymm10                                 // zero_0
-  vmovdqu32 ymm11, ymmword ptr [r14 + -32]               // scale
+  vmovdqu32 ymm11, ymmword ptr [r13 + -32]               // scale
   vcvtph2ps zmm11, ymm11                                 // zero_1
-  mov r15, 16
-  test r15, r15
+  mov r14, 16
+  test r14, r14
   jz L(k_done)
   .balign 64
 L(k):
-  prefetcht1 byte ptr [rbx + 0]                          // ahead
-  prefetcht1 byte ptr [rbx + 64]                         // ahead
-  prefetcht1 byte ptr [rbx + 128]                        // ahead
-  vpbroadcastd zmm12, dword ptr [r13 + 64]               // acc_0_0
-  vpbroadcastd zmm13, dword ptr [r13 + 64]               // acc_0_1
-  vpbroadcastd zmm14, dword ptr [r13 + 68]               // acc_1_0
-  vpbroadcastd zmm15, dword ptr [r13 + 68]               // acc_1_1
-  vpbroadcastd zmm16, dword ptr [r13 + 72]               // acc_2_0
-  vpbroadcastd zmm17, dword ptr [r13 + 72]               // acc_2_1
-  vpbroadcastd zmm18, dword ptr [r13 + 76]               // acc_3_0
-  vpbroadcastd zmm19, dword ptr [r13 + 76]               // acc_3_1
-  vmovdqu64 zmm20, zmmword ptr [r14 + 0]                 // raw_0
+  prefetcht1 byte ptr [r10 + 0]                          // ahead
+  prefetcht1 byte ptr [r10 + 64]                         // ahead
+  prefetcht1 byte ptr [r10 + 128]                        // ahead
+  vpbroadcastd zmm12, dword ptr [r12 + 64]               // acc_0_0
+  vpbroadcastd zmm13, dword ptr [r12 + 64]               // acc_0_1
+  vpbroadcastd zmm14, dword ptr [r12 + 68]               // acc_1_0
+  vpbroadcastd zmm15, dword ptr [r12 + 68]               // acc_1_1
+  vpbroadcastd zmm16, dword ptr [r12 + 72]               // acc_2_0
+  vpbroadcastd zmm17, dword ptr [r12 + 72]               // acc_2_1
+  vpbroadcastd zmm18, dword ptr [r12 + 76]               // acc_3_0
+  vpbroadcastd zmm19, dword ptr [r12 + 76]               // acc_3_1
+  vmovdqu64 zmm20, zmmword ptr [r13 + 0]                 // raw_0
   vpandd zmm21, zmm20, zmm0                              // lo_0
   vpsrlw zmm20, zmm20, 4                                 // hi_0
   vpandd zmm20, zmm20, zmm0                              // hi_0
-  vmovdqu64 zmm22, zmmword ptr [r14 + 256]               // tops
+  vmovdqu64 zmm22, zmmword ptr [r13 + 256]               // tops
   vpslld zmm23, zmm22, 4                                 // tops
   vpandd zmm23, zmm23, zmm1                              // tops
   vpord zmm21, zmm21, zmm23                              // code_0
   vpandd zmm22, zmm22, zmm1                              // tops
   vpord zmm20, zmm20, zmm22                              // code_0
-  vmovdqu64 zmm22, zmmword ptr [r14 + 64]                // raw_1
+  vmovdqu64 zmm22, zmmword ptr [r13 + 64]                // raw_1
   vpandd zmm23, zmm22, zmm0                              // lo_1
   vpsrlw zmm22, zmm22, 4                                 // hi_1
   vpandd zmm22, zmm22, zmm0                              // hi_1
-  vmovdqu64 zmm24, zmmword ptr [r14 + 320]               // tops
+  vmovdqu64 zmm24, zmmword ptr [r13 + 320]               // tops
   vpslld zmm25, zmm24, 4                                 // tops
   vpandd zmm25, zmm25, zmm1                              // tops
   vpord zmm23, zmm23, zmm25                              // code_1
   vpandd zmm24, zmm24, zmm1                              // tops
   vpord zmm22, zmm22, zmm24                              // code_1
-  vpbroadcastd zmm24, dword ptr [r13 + 0]                // a_0
+  vpbroadcastd zmm24, dword ptr [r12 + 0]                // a_0
   vpdpbusd zmm12, zmm21, zmm24                           // acc_0_0
   vpdpbusd zmm13, zmm23, zmm24                           // acc_0_1
-  vpbroadcastd zmm24, dword ptr [r13 + 4]                // a_1
+  vpbroadcastd zmm24, dword ptr [r12 + 4]                // a_1
   vpdpbusd zmm14, zmm21, zmm24                           // acc_1_0
   vpdpbusd zmm15, zmm23, zmm24                           // acc_1_1
-  vpbroadcastd zmm24, dword ptr [r13 + 8]                // a_2
+  vpbroadcastd zmm24, dword ptr [r12 + 8]                // a_2
   vpdpbusd zmm16, zmm21, zmm24                           // acc_2_0
   vpdpbusd zmm17, zmm23, zmm24                           // acc_2_1
-  vpbroadcastd zmm24, dword ptr [r13 + 12]               // a_3
+  vpbroadcastd zmm24, dword ptr [r12 + 12]               // a_3
   vpdpbusd zmm18, zmm21, zmm24                           // acc_3_0
   vpdpbusd zmm19, zmm23, zmm24                           // acc_3_1
-  vpbroadcastd zmm21, dword ptr [r13 + 32]               // a_0
+  vpbroadcastd zmm21, dword ptr [r12 + 32]               // a_0
   vpdpbusd zmm12, zmm20, zmm21                           // acc_0_0
   vpdpbusd zmm13, zmm22, zmm21                           // acc_0_1
-  vpbroadcastd zmm21, dword ptr [r13 + 36]               // a_1
+  vpbroadcastd zmm21, dword ptr [r12 + 36]               // a_1
   vpdpbusd zmm14, zmm20, zmm21                           // acc_1_0
   vpdpbusd zmm15, zmm22, zmm21                           // acc_1_1
-  vpbroadcastd zmm21, dword ptr [r13 + 40]               // a_2
+  vpbroadcastd zmm21, dword ptr [r12 + 40]               // a_2
   vpdpbusd zmm16, zmm20, zmm21                           // acc_2_0
   vpdpbusd zmm17, zmm22, zmm21                           // acc_2_1
-  vpbroadcastd zmm21, dword ptr [r13 + 44]               // a_3
+  vpbroadcastd zmm21, dword ptr [r12 + 44]               // a_3
   vpdpbusd zmm18, zmm20, zmm21                           // acc_3_0
   vpdpbusd zmm19, zmm22, zmm21                           // acc_3_1
-  prefetcht1 byte ptr [rbx + 192]                        // ahead
-  prefetcht1 byte ptr [rbx + 256]                        // ahead
-  prefetcht1 byte ptr [rbx + 320]                        // ahead
-  prefetcht1 byte ptr [rbx + 384]                        // ahead
-  vmovdqu64 zmm20, zmmword ptr [r14 + 128]               // raw_0
+  prefetcht1 byte ptr [r10 + 192]                        // ahead
+  prefetcht1 byte ptr [r10 + 256]                        // ahead
+  prefetcht1 byte ptr [r10 + 320]                        // ahead
+  prefetcht1 byte ptr [r10 + 384]                        // ahead
+  vmovdqu64 zmm20, zmmword ptr [r13 + 128]               // raw_0
   vpandd zmm21, zmm20, zmm0                              // lo_0
   vpsrlw zmm20, zmm20, 4                                 // hi_0
   vpandd zmm20, zmm20, zmm0                              // hi_0
-  vmovdqu64 zmm22, zmmword ptr [r14 + 256]               // tops
+  vmovdqu64 zmm22, zmmword ptr [r13 + 256]               // tops
   vpslld zmm23, zmm22, 2                                 // tops
   vpandd zmm23, zmm23, zmm1                              // tops
   vpord zmm21, zmm21, zmm23                              // code_0
   vpsrld zmm22, zmm22, 2                                 // tops
   vpandd zmm22, zmm22, zmm1                              // tops
   vpord zmm20, zmm20, zmm22                              // code_0
-  vmovdqu64 zmm22, zmmword ptr [r14 + 192]               // raw_1
+  vmovdqu64 zmm22, zmmword ptr [r13 + 192]               // raw_1
   vpandd zmm23, zmm22, zmm0                              // lo_1
   vpsrlw zmm22, zmm22, 4                                 // hi_1
   vpandd zmm22, zmm22, zmm0                              // hi_1
-  vmovdqu64 zmm24, zmmword ptr [r14 + 320]               // tops
+  vmovdqu64 zmm24, zmmword ptr [r13 + 320]               // tops
   vpslld zmm25, zmm24, 2                                 // tops
   vpandd zmm25, zmm25, zmm1                              // tops
   vpord zmm23, zmm23, zmm25                              // code_1
   vpsrld zmm24, zmm24, 2                                 // tops
   vpandd zmm24, zmm24, zmm1                              // tops
   vpord zmm22, zmm22, zmm24                              // code_1
-  vpbroadcastd zmm24, dword ptr [r13 + 16]               // a_0
+  vpbroadcastd zmm24, dword ptr [r12 + 16]               // a_0
   vpdpbusd zmm12, zmm21, zmm24                           // acc_0_0
   vpdpbusd zmm13, zmm23, zmm24                           // acc_0_1
-  vpbroadcastd zmm24, dword ptr [r13 + 20]               // a_1
+  vpbroadcastd zmm24, dword ptr [r12 + 20]               // a_1
   vpdpbusd zmm14, zmm21, zmm24                           // acc_1_0
   vpdpbusd zmm15, zmm23, zmm24                           // acc_1_1
-  vpbroadcastd zmm24, dword ptr [r13 + 24]               // a_2
+  vpbroadcastd zmm24, dword ptr [r12 + 24]               // a_2
   vpdpbusd zmm16, zmm21, zmm24                           // acc_2_0
   vpdpbusd zmm17, zmm23, zmm24                           // acc_2_1
-  vpbroadcastd zmm24, dword ptr [r13 + 28]               // a_3
+  vpbroadcastd zmm24, dword ptr [r12 + 28]               // a_3
   vpdpbusd zmm18, zmm21, zmm24                           // acc_3_0
   vpdpbusd zmm19, zmm23, zmm24                           // acc_3_1
-  vpbroadcastd zmm21, dword ptr [r13 + 48]               // a_0
+  vpbroadcastd zmm21, dword ptr [r12 + 48]               // a_0
   vpdpbusd zmm12, zmm20, zmm21                           // acc_0_0
   vpdpbusd zmm13, zmm22, zmm21                           // acc_0_1
-  vpbroadcastd zmm21, dword ptr [r13 + 52]               // a_1
+  vpbroadcastd zmm21, dword ptr [r12 + 52]               // a_1
   vpdpbusd zmm14, zmm20, zmm21                           // acc_1_0
   vpdpbusd zmm15, zmm22, zmm21                           // acc_1_1
-  vpbroadcastd zmm21, dword ptr [r13 + 56]               // a_2
+  vpbroadcastd zmm21, dword ptr [r12 + 56]               // a_2
   vpdpbusd zmm16, zmm20, zmm21                           // acc_2_0
   vpdpbusd zmm17, zmm22, zmm21                           // acc_2_1
-  vpbroadcastd zmm21, dword ptr [r13 + 60]               // a_3
+  vpbroadcastd zmm21, dword ptr [r12 + 60]               // a_3
   vpdpbusd zmm18, zmm20, zmm21                           // acc_3_0
   vpdpbusd zmm19, zmm22, zmm21                           // acc_3_1
-  vmovdqu32 xmm20, xmmword ptr [r14 + 384]               // scale
+  vmovdqu32 xmm20, xmmword ptr [r13 + 384]               // scale
   vpmovsxbd zmm20, xmm20                                 // scale_0
   vcvtdq2ps zmm20, zmm20                                 // scale_0
-  vmovdqu32 xmm21, xmmword ptr [r14 + 400]               // scale
+  vmovdqu32 xmm21, xmmword ptr [r13 + 400]               // scale
   vpmovsxbd zmm21, xmm21                                 // scale_1
   vcvtdq2ps zmm21, zmm21                                 // scale_1
   vmulps zmm20, zmm20, zmm10                             // scale_0
@@ -361,14 +377,14 @@ L(k):
   vcvtdq2ps zmm17, zmm17                                 // real
   vcvtdq2ps zmm18, zmm18                                 // real
   vcvtdq2ps zmm19, zmm19                                 // real
-  vmulps zmm12, zmm12, dword ptr [r13 + 80]{1to16}       // real
-  vmulps zmm13, zmm13, dword ptr [r13 + 80]{1to16}       // real
-  vmulps zmm14, zmm14, dword ptr [r13 + 84]{1to16}       // real
-  vmulps zmm15, zmm15, dword ptr [r13 + 84]{1to16}       // real
-  vmulps zmm16, zmm16, dword ptr [r13 + 88]{1to16}       // real
-  vmulps zmm17, zmm17, dword ptr [r13 + 88]{1to16}       // real
-  vmulps zmm18, zmm18, dword ptr [r13 + 92]{1to16}       // real
-  vmulps zmm19, zmm19, dword ptr [r13 + 92]{1to16}       // real
+  vmulps zmm12, zmm12, dword ptr [r12 + 80]{1to16}       // real
+  vmulps zmm13, zmm13, dword ptr [r12 + 80]{1to16}       // real
+  vmulps zmm14, zmm14, dword ptr [r12 + 84]{1to16}       // real
+  vmulps zmm15, zmm15, dword ptr [r12 + 84]{1to16}       // real
+  vmulps zmm16, zmm16, dword ptr [r12 + 88]{1to16}       // real
+  vmulps zmm17, zmm17, dword ptr [r12 + 88]{1to16}       // real
+  vmulps zmm18, zmm18, dword ptr [r12 + 92]{1to16}       // real
+  vmulps zmm19, zmm19, dword ptr [r12 + 92]{1to16}       // real
   vfmadd231ps zmm2, zmm12, zmm20                         // f_0
   vfmadd231ps zmm3, zmm13, zmm21                         // f_1
   vfmadd231ps zmm4, zmm14, zmm20                         // f_2
@@ -377,86 +393,103 @@ L(k):
   vfmadd231ps zmm7, zmm17, zmm21                         // f_5
   vfmadd231ps zmm8, zmm18, zmm20                         // f_6
   vfmadd231ps zmm9, zmm19, zmm21                         // f_7
-  lea r13, [r13 + 96]
-  lea r14, [r14 + 416]
-  lea rbx, [rbx + rsi]                                   // ahead
-  sub r15, 1                                             // next k
+  lea r12, [r12 + 96]
+  lea r13, [r13 + 416]
+  lea r10, [r10 + rsi]                                   // ahead
+  sub r14, 1                                             // next k
   ja L(k)
 L(k_done):
-  lea rbx, [rbx + r8]                                    // ahead
-  sub r12, 1                                             // next block
+  mov r14, qword ptr [rsp + 16]                          // ahead_step
+  lea r10, [r10 + r14]                                   // ahead
+  sub rbp, 1                                             // next block
   ja L(block)
 L(block_done):
-  mov qword ptr [rsp + 8], rbx                           // ahead, kept in the frame
-  mov rbx, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r12, [r10 + rbx]
-  cmp rbp, 1                                             // dst_1
-  cmovbe r12, r10
-  lea r13, [r12 + rbx]
-  cmp rbp, 2                                             // dst_2
-  cmovbe r13, r12
-  lea rbx, [r13 + rbx]
-  cmp rbp, 3                                             // dst_3
-  cmovbe rbx, r13
-  shr r11, 8                                             // super_blocks
-  imul r11, r11, 6720
+  mov rbp, 1
+  mov r12, r11                                           // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
+  lea r13, [r8 + rbp]
+  test r12, r12                                          // dst_1
+  cmovz r13, r8
+  mov r12, 2
+  mov r14, r11                                           // m_left
+  cmp r14, r12
+  cmovb r14, r12
+  sub r14, r12
+  lea r12, [r13 + rbp]
+  test r14, r14                                          // dst_2
+  cmovz r12, r13
+  mov r14, 3
+  mov r15, r11                                           // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea rbp, [r12 + rbp]
+  test r15, r15                                          // dst_3
+  cmovz rbp, r12
+  shr rbx, 8                                             // super_blocks
+  mov r14, 6720
+  imul rbx, r14
   lea r14, [rdi + 8*15]                                  // clamp
   vpbroadcastd zmm0, dword ptr [r14 + 0]                 // min
   vpbroadcastd zmm1, dword ptr [r14 + 4]                 // max
-  lea r11, [rdx + r11]                                   // field
+  lea rbx, [rdx + rbx]                                   // field
   mov r14, 32
-  mov r15, qword ptr [rsp + 16]                          // n_left
+  mov r15, qword ptr [rsp + 0]                           // n_left
   cmp r15, r14                                           // unless n_left at_least 
   jb L(if_else)
   mov r14, qword ptr [rdi + 8*14]                        // bias
-  lea r15, [r14 + rcx]
+  mov r15, qword ptr [rsp + 8]                           // column_bytes
+  lea r15, [r14 + r15]
   test r14, r14                                          // bias
-  cmovz r15, r11
+  cmovz r15, rbx
   vmovdqu64 zmm10, zmmword ptr [r15 + 0]                 // bias
   vmovdqu64 zmm11, zmmword ptr [r15 + 64]                // bias
   vaddps zmm8, zmm8, zmm10                               // out
   vmaxps zmm8, zmm0, zmm8                                // out
   vminps zmm8, zmm1, zmm8                                // out_3_0
-  vmovdqu64 zmmword ptr [rbx + 0], zmm8                  // out_3_0
+  vmovdqu64 zmmword ptr [rbp + 0], zmm8                  // out_3_0
   vaddps zmm8, zmm9, zmm11                               // out
   vmaxps zmm8, zmm0, zmm8                                // out
   vminps zmm8, zmm1, zmm8                                // out_3_1
-  vmovdqu64 zmmword ptr [rbx + 64], zmm8                 // out_3_1
+  vmovdqu64 zmmword ptr [rbp + 64], zmm8                 // out_3_1
   vaddps zmm6, zmm6, zmm10                               // out
   vmaxps zmm6, zmm0, zmm6                                // out
   vminps zmm6, zmm1, zmm6                                // out_2_0
-  vmovdqu64 zmmword ptr [r13 + 0], zmm6                  // out_2_0
+  vmovdqu64 zmmword ptr [r12 + 0], zmm6                  // out_2_0
   vaddps zmm6, zmm7, zmm11                               // out
   vmaxps zmm6, zmm0, zmm6                                // out
   vminps zmm6, zmm1, zmm6                                // out_2_1
-  vmovdqu64 zmmword ptr [r13 + 64], zmm6                 // out_2_1
+  vmovdqu64 zmmword ptr [r12 + 64], zmm6                 // out_2_1
   vaddps zmm4, zmm4, zmm10                               // out
   vmaxps zmm4, zmm0, zmm4                                // out
   vminps zmm4, zmm1, zmm4                                // out_1_0
-  vmovdqu64 zmmword ptr [r12 + 0], zmm4                  // out_1_0
+  vmovdqu64 zmmword ptr [r13 + 0], zmm4                  // out_1_0
   vaddps zmm4, zmm5, zmm11                               // out
   vmaxps zmm4, zmm0, zmm4                                // out
   vminps zmm4, zmm1, zmm4                                // out_1_1
-  vmovdqu64 zmmword ptr [r12 + 64], zmm4                 // out_1_1
+  vmovdqu64 zmmword ptr [r13 + 64], zmm4                 // out_1_1
   vaddps zmm2, zmm2, zmm10                               // out
   vmaxps zmm2, zmm0, zmm2                                // out
   vminps zmm2, zmm1, zmm2                                // out_0_0
-  vmovdqu64 zmmword ptr [r10 + 0], zmm2                  // out_0_0
+  vmovdqu64 zmmword ptr [r8 + 0], zmm2                   // out_0_0
   vaddps zmm2, zmm3, zmm11                               // out
   vmaxps zmm0, zmm0, zmm2                                // out
   vminps zmm0, zmm1, zmm0                                // out_0_1
-  vmovdqu64 zmmword ptr [r10 + 64], zmm0                 // out_0_1
+  vmovdqu64 zmmword ptr [r8 + 64], zmm0                  // out_0_1
   jmp L(if_done)
 L(if_else):
   mov r14, 16
-  mov r15, qword ptr [rsp + 16]                          // n_left
+  mov r15, qword ptr [rsp + 0]                           // n_left
   cmp r15, r14
   cmova r15, r14
   mov r14, -1
   bzhi r14, r14, r15
   kmovw k1, r14d                                         // columns
   mov r14, 16
-  mov r15, qword ptr [rsp + 16]                          // n_left
+  mov r15, qword ptr [rsp + 0]                           // n_left
   cmp r15, r14
   cmovb r15, r14
   sub r15, r14
@@ -467,67 +500,67 @@ L(if_else):
   bzhi r14, r14, r15
   kmovw k2, r14d                                         // columns
   mov r14, qword ptr [rdi + 8*14]                        // bias
-  lea r15, [r14 + rcx]
+  mov r15, qword ptr [rsp + 8]                           // column_bytes
+  lea r15, [r14 + r15]
   test r14, r14                                          // bias
-  cmovz r15, r11
+  cmovz r15, rbx
   vmovdqu32 zmm10{k1}{z}, zmmword ptr [r15 + 0]          // bias
   vmovdqu32 zmm11{k2}{z}, zmmword ptr [r15 + 64]         // bias
   vaddps zmm8, zmm8, zmm10                               // out
   vmaxps zmm8, zmm0, zmm8                                // out
   vminps zmm8, zmm1, zmm8                                // out_3_0
-  vmovdqu32 zmmword ptr [rbx + 0]{k1}, zmm8              // out_3_0
+  vmovdqu32 zmmword ptr [rbp + 0]{k1}, zmm8              // out_3_0
   vaddps zmm8, zmm9, zmm11                               // out
   vmaxps zmm8, zmm0, zmm8                                // out
   vminps zmm8, zmm1, zmm8                                // out_3_1
-  vmovdqu32 zmmword ptr [rbx + 64]{k2}, zmm8             // out_3_1
+  vmovdqu32 zmmword ptr [rbp + 64]{k2}, zmm8             // out_3_1
   vaddps zmm6, zmm6, zmm10                               // out
   vmaxps zmm6, zmm0, zmm6                                // out
   vminps zmm6, zmm1, zmm6                                // out_2_0
-  vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm6              // out_2_0
+  vmovdqu32 zmmword ptr [r12 + 0]{k1}, zmm6              // out_2_0
   vaddps zmm6, zmm7, zmm11                               // out
   vmaxps zmm6, zmm0, zmm6                                // out
   vminps zmm6, zmm1, zmm6                                // out_2_1
-  vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm6             // out_2_1
+  vmovdqu32 zmmword ptr [r12 + 64]{k2}, zmm6             // out_2_1
   vaddps zmm4, zmm4, zmm10                               // out
   vmaxps zmm4, zmm0, zmm4                                // out
   vminps zmm4, zmm1, zmm4                                // out_1_0
-  vmovdqu32 zmmword ptr [r12 + 0]{k1}, zmm4              // out_1_0
+  vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm4              // out_1_0
   vaddps zmm4, zmm5, zmm11                               // out
   vmaxps zmm4, zmm0, zmm4                                // out
   vminps zmm4, zmm1, zmm4                                // out_1_1
-  vmovdqu32 zmmword ptr [r12 + 64]{k2}, zmm4             // out_1_1
+  vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm4             // out_1_1
   vaddps zmm2, zmm2, zmm10                               // out
   vmaxps zmm2, zmm0, zmm2                                // out
   vminps zmm2, zmm1, zmm2                                // out_0_0
-  vmovdqu32 zmmword ptr [r10 + 0]{k1}, zmm2              // out_0_0
+  vmovdqu32 zmmword ptr [r8 + 0]{k1}, zmm2               // out_0_0
   vaddps zmm2, zmm3, zmm11                               // out
   vmaxps zmm0, zmm0, zmm2                                // out
   vminps zmm0, zmm1, zmm0                                // out_0_1
-  vmovdqu32 zmmword ptr [r10 + 64]{k2}, zmm0             // out_0_1
+  vmovdqu32 zmmword ptr [r8 + 64]{k2}, zmm0              // out_0_1
 L(if_done):
-  mov r11, qword ptr [rdi + 8*13]                        // dst_stride
-  mov rbx, 4
-  imul r11, rbx
-  mov rbx, 4
-  cmp rbp, rbx
-  cmovb rbp, rbx
-  sub rbp, rbx
-  lea r10, [r10 + r11]
-  mov r11, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov rbx, qword ptr [rsp + 0]                           // lhs_panel
-  lea r11, [rbx + r11]
-  mov rbx, qword ptr [rsp + 8]                           // ahead
-  sub r9, 4                                              // next m
+  mov rbx, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbp, 4
+  imul rbx, rbp
+  mov rbp, 4
+  cmp r11, rbp
+  cmovb r11, rbp
+  sub r11, rbp
+  lea r8, [r8 + rbx]
+  mov rbx, qword ptr [rdi + 8*6]                         // lhs_stride
+  lea r9, [r9 + rbx]
+  sub rcx, 4                                             // next m
   ja L(m)
 L(m_done):
-  mov r10, 32
-  mov r9, qword ptr [rsp + 16]                           // n_left
-  cmp r9, r10
-  cmovb r9, r10
-  sub r9, r10
+  mov rcx, 32
+  mov r8, qword ptr [rsp + 0]                            // n_left
+  cmp r8, rcx
+  cmovb r8, rcx
+  sub r8, rcx
+  mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 128]
-  mov r10, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea rdx, [rdx + r10]
+  mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
+  lea rdx, [rdx + r9]
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):

@@ -222,8 +222,10 @@ L(k):
   sub rbp, 1                                             // next k
   ja L(k)
 L(k_done):
-  imul rbp, rbx, 4
-  lea rbp, [rbp + 64]
+  mov rbp, 4
+  mov r12, rbx                                           // k_padded
+  imul r12, rbp
+  lea rbp, [r12 + 64]
   lea rbp, [rdx + rbp]                                   // field
   vmovdqu ymm0, ymmword ptr [rbp + 0]                    // scale_0
   vmovdqu ymm1, ymmword ptr [rbp + 32]                   // scale_1
@@ -235,7 +237,8 @@ L(k_done):
   vsubps ymm4, ymm4, ymm7                                // lowest
   vsubps ymm5, ymm5, ymm7                                // highest
   mov rbp, 16
-  imul rbx, rbx, 4
+  mov r12, 4
+  imul rbx, r12
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 
   jb L(if_else)

@@ -111,8 +111,10 @@ L(m):
   lea rbx, [rbx + 31]
   and rbx, -32                                           // k_padded
   prefetchw byte ptr [r9 + 0]                            // dst_tile
-  imul rbp, rbx, 2
-  lea rbp, [r10 + rbp]                                   // field
+  mov rbp, 2
+  mov r12, rbx                                           // k_padded
+  imul r12, rbp
+  lea rbp, [r10 + r12]                                   // field
   mov r12, 16711935
   vmovd xmm0, r12d                                       // even_bytes
   vpbroadcastd ymm0, xmm0
@@ -269,8 +271,10 @@ L(k):
   sub rbp, 1                                             // next k
   ja L(k)
 L(k_done):
-  imul rbp, rbx, 16
-  lea rbp, [rbp + 64]
+  mov rbp, 16
+  mov r12, rbx                                           // k_padded
+  imul r12, rbp
+  lea rbp, [r12 + 64]
   lea rbp, [rdx + rbp]                                   // field
   vmovdqu ymm0, ymmword ptr [rbp + 0]                    // scale_0
   vmovdqu ymm3, ymmword ptr [rbp + 32]                   // scale_1
@@ -282,7 +286,8 @@ L(k_done):
   vsubps ymm4, ymm4, ymm7                                // lowest
   vsubps ymm5, ymm5, ymm7                                // highest
   mov rbp, 16
-  imul rbx, rbx, 16
+  mov r12, 16
+  imul rbx, r12
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 
   jb L(if_else)

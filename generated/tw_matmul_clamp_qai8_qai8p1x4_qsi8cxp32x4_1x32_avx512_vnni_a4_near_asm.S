@@ -200,8 +200,10 @@ L(k_done):
   vpaddd zmm3, zmm3, zmm7                                // sum_3
   vpaddd zmm0, zmm0, zmm2                                // sum_0
   vpaddd zmm1, zmm1, zmm3                                // sum_1
-  imul rbp, rbx, 32
-  lea rbp, [rbp + 128]
+  mov rbp, 32
+  mov r12, rbx                                           // k_padded
+  imul r12, rbp
+  lea rbp, [r12 + 128]
   lea rbp, [rdx + rbp]                                   // field
   vmovdqu64 zmm2, zmmword ptr [rbp + 0]                  // scale_0
   vmovdqu64 zmm3, zmmword ptr [rbp + 64]                 // scale_1
@@ -213,7 +215,8 @@ L(k_done):
   vsubps zmm4, zmm4, zmm7                                // lowest
   vsubps zmm5, zmm5, zmm7                                // highest
   mov rbp, 32
-  imul rbx, rbx, 32
+  mov r12, 32
+  imul rbx, r12
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 
   jb L(if_else)

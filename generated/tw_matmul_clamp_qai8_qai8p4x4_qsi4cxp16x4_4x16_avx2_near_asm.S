@@ -127,25 +127,39 @@ L(m):
   lea r9, [r9 + 31]
   and r9, -32                                            // k_padded
   mov r10, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r11, [r8 + r10]
+  mov r11, 1
   mov rbx, qword ptr [rsp + 16]                          // m_left
-  cmp rbx, 1                                             // dst_1
-  cmovbe r11, r8
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [r8 + r10]
+  test rbx, rbx                                          // dst_1
+  cmovz r11, r8
+  mov rbx, 2
+  mov rbp, qword ptr [rsp + 16]                          // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
   lea rbx, [r11 + r10]
-  mov rbp, qword ptr [rsp + 16]                          // m_left
-  cmp rbp, 2                                             // dst_2
-  cmovbe rbx, r11
+  test rbp, rbp                                          // dst_2
+  cmovz rbx, r11
+  mov rbp, 3
+  mov r12, qword ptr [rsp + 16]                          // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   lea r10, [rbx + r10]
-  mov rbp, qword ptr [rsp + 16]                          // m_left
-  cmp rbp, 3                                             // dst_3
-  cmovbe r10, rbx
+  test r12, r12                                          // dst_3
+  cmovz r10, rbx
   prefetchw byte ptr [r8 + 0]                            // dst_tile
   prefetchw byte ptr [r11 + 0]                           // dst_1
   prefetchw byte ptr [rbx + 0]                           // dst_2
   prefetchw byte ptr [r10 + 0]                           // dst_3
-  imul r10, r9, 4
-  mov r11, qword ptr [rsp + 0]                           // lhs_panel
-  lea r10, [r11 + r10]                                   // field
+  mov r10, 4
+  mov r11, r9                                            // k_padded
+  imul r11, r10
+  mov r10, qword ptr [rsp + 0]                           // lhs_panel
+  lea r10, [r10 + r11]                                   // field
   mov r11, 252645135
   vmovd xmm0, r11d                                       // mask
   vpbroadcastd ymm0, xmm0
@@ -400,8 +414,10 @@ L(k_done):
   vmovdqu ymm5, ymmword ptr [r11 + 160]                  // sum_2_1
   vmovdqu ymm6, ymmword ptr [r11 + 192]                  // sum_3_0
   vmovdqu ymm7, ymmword ptr [r11 + 224]                  // sum_3_1
-  imul r10, r9, 8
-  lea r10, [r10 + 64]
+  mov r10, 8
+  mov r11, r9                                            // k_padded
+  imul r11, r10
+  lea r10, [r11 + 64]
   mov r11, qword ptr [rsp + 8]                           // rhs_panel
   lea r10, [r11 + r10]                                   // field
   vmovdqu ymm8, ymmword ptr [r10 + 0]                    // scale_0
@@ -415,19 +431,32 @@ L(k_done):
   vsubps ymm11, ymm11, ymm13                             // highest
   mov r10, 16
   mov r11, qword ptr [rdi + 8*13]                        // dst_stride
-  lea rbx, [r8 + r11]
+  mov rbx, 1
   mov rbp, qword ptr [rsp + 16]                          // m_left
-  cmp rbp, 1                                             // dst_1
-  cmovbe rbx, r8
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [r8 + r11]
+  test rbp, rbp                                          // dst_1
+  cmovz rbx, r8
+  mov rbp, 2
+  mov r12, qword ptr [rsp + 16]                          // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   lea rbp, [rbx + r11]
-  mov r12, qword ptr [rsp + 16]                          // m_left
-  cmp r12, 2                                             // dst_2
-  cmovbe rbp, rbx
+  test r12, r12                                          // dst_2
+  cmovz rbp, rbx
+  mov r12, 3
+  mov r13, qword ptr [rsp + 16]                          // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
   lea r11, [rbp + r11]
-  mov r12, qword ptr [rsp + 16]                          // m_left
-  cmp r12, 3                                             // dst_3
-  cmovbe r11, rbp
-  imul r9, r9, 8
+  test r13, r13                                          // dst_3
+  cmovz r11, rbp
+  mov r12, 8
+  imul r9, r12
   mov r12, qword ptr [rsp + 8]                           // rhs_panel
   lea r9, [r12 + r9]                                     // field
   cmp rsi, r10                                           // unless n_left at_least 

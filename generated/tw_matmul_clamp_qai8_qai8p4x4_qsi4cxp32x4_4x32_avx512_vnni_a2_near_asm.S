@@ -13,12 +13,12 @@
 //
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
-//  r10 lhs_panel  r11 m_left  rbx k_padded  rbp k_left  r12 rhs_prefetch  r13 lhs_panel
-//  r14 rhs_panel  r15 ahead  zmm0 mask  zmm1 acc0_0_0 ...  zmm2 acc0_0_1 ...  zmm3 acc0_1_0 ...
-//  zmm4 acc0_1_1 ...  zmm5 acc0_2_0 ...  zmm6 acc0_2_1 ...  zmm7 acc0_3_0 ...  zmm8 acc0_3_1 ...
-//  zmm9 acc1_0_0 ...  zmm10 acc1_0_1 ...  zmm11 acc1_1_0 ...  zmm12 acc1_1_1 ...
-//  zmm13 acc1_2_0 ...  zmm14 acc1_2_1 ...  zmm15 acc1_3_0 ...  zmm16 acc1_3_1 ...  zmm17 raw_0 ...
-//  zmm18 lo_0 ...  zmm19 raw_1 ...  zmm20 lo_1  zmm21 a_0 ...
+//  r10 k_padded  r11 m_left  rbx k_left  rbp rhs_prefetch  r12 lhs_panel  r13 rhs_panel  r14 ahead
+//  zmm0 mask  zmm1 acc0_0_0 ...  zmm2 acc0_0_1 ...  zmm3 acc0_1_0 ...  zmm4 acc0_1_1 ...
+//  zmm5 acc0_2_0 ...  zmm6 acc0_2_1 ...  zmm7 acc0_3_0 ...  zmm8 acc0_3_1 ...  zmm9 acc1_0_0 ...
+//  zmm10 acc1_0_1 ...  zmm11 acc1_1_0 ...  zmm12 acc1_1_1 ...  zmm13 acc1_2_0 ...
+//  zmm14 acc1_2_1 ...  zmm15 acc1_3_0 ...  zmm16 acc1_3_1 ...  zmm17 raw_0 ...  zmm18 lo_0 ...
+//  zmm19 raw_1 ...  zmm20 lo_1  zmm21 a_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -50,58 +50,58 @@ tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm:
   endbr64
   sub rsp, 56
   .cfi_def_cfa_offset 64
-  mov qword ptr [rsp + 0], rbx
-  .cfi_offset rbx, -64
-  mov qword ptr [rsp + 8], rbp
-  .cfi_offset rbp, -56
-  mov qword ptr [rsp + 16], r12
-  .cfi_offset r12, -48
-  mov qword ptr [rsp + 24], r13
-  .cfi_offset r13, -40
-  mov qword ptr [rsp + 32], r14
-  .cfi_offset r14, -32
-  mov qword ptr [rsp + 40], r15
-  .cfi_offset r15, -24
+  mov qword ptr [rsp + 8], rbx
+  .cfi_offset rbx, -56
+  mov qword ptr [rsp + 16], rbp
+  .cfi_offset rbp, -48
+  mov qword ptr [rsp + 24], r12
+  .cfi_offset r12, -40
+  mov qword ptr [rsp + 32], r13
+  .cfi_offset r13, -32
+  mov qword ptr [rsp + 40], r14
+  .cfi_offset r14, -24
+  mov qword ptr [rsp + 48], r15
+  .cfi_offset r15, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm
-  sub rsp, 232
-  .seh_stackalloc 232
-  mov qword ptr [rsp + 0], rsi
-  .seh_savereg rsi, 0
-  mov qword ptr [rsp + 8], rdi
-  .seh_savereg rdi, 8
-  mov qword ptr [rsp + 16], rbx
-  .seh_savereg rbx, 16
-  mov qword ptr [rsp + 24], rbp
-  .seh_savereg rbp, 24
-  mov qword ptr [rsp + 32], r12
-  .seh_savereg r12, 32
-  mov qword ptr [rsp + 40], r13
-  .seh_savereg r13, 40
-  mov qword ptr [rsp + 48], r14
-  .seh_savereg r14, 48
-  mov qword ptr [rsp + 56], r15
-  .seh_savereg r15, 56
-  vmovaps xmmword ptr [rsp + 64], xmm6
-  .seh_savexmm xmm6, 64
-  vmovaps xmmword ptr [rsp + 80], xmm7
-  .seh_savexmm xmm7, 80
-  vmovaps xmmword ptr [rsp + 96], xmm8
-  .seh_savexmm xmm8, 96
-  vmovaps xmmword ptr [rsp + 112], xmm9
-  .seh_savexmm xmm9, 112
-  vmovaps xmmword ptr [rsp + 128], xmm10
-  .seh_savexmm xmm10, 128
-  vmovaps xmmword ptr [rsp + 144], xmm11
-  .seh_savexmm xmm11, 144
-  vmovaps xmmword ptr [rsp + 160], xmm12
-  .seh_savexmm xmm12, 160
-  vmovaps xmmword ptr [rsp + 176], xmm13
-  .seh_savexmm xmm13, 176
-  vmovaps xmmword ptr [rsp + 192], xmm14
-  .seh_savexmm xmm14, 192
-  vmovaps xmmword ptr [rsp + 208], xmm15
-  .seh_savexmm xmm15, 208
+  sub rsp, 248
+  .seh_stackalloc 248
+  mov qword ptr [rsp + 8], rsi
+  .seh_savereg rsi, 8
+  mov qword ptr [rsp + 16], rdi
+  .seh_savereg rdi, 16
+  mov qword ptr [rsp + 24], rbx
+  .seh_savereg rbx, 24
+  mov qword ptr [rsp + 32], rbp
+  .seh_savereg rbp, 32
+  mov qword ptr [rsp + 40], r12
+  .seh_savereg r12, 40
+  mov qword ptr [rsp + 48], r13
+  .seh_savereg r13, 48
+  mov qword ptr [rsp + 56], r14
+  .seh_savereg r14, 56
+  mov qword ptr [rsp + 64], r15
+  .seh_savereg r15, 64
+  vmovaps xmmword ptr [rsp + 80], xmm6
+  .seh_savexmm xmm6, 80
+  vmovaps xmmword ptr [rsp + 96], xmm7
+  .seh_savexmm xmm7, 96
+  vmovaps xmmword ptr [rsp + 112], xmm8
+  .seh_savexmm xmm8, 112
+  vmovaps xmmword ptr [rsp + 128], xmm9
+  .seh_savexmm xmm9, 128
+  vmovaps xmmword ptr [rsp + 144], xmm10
+  .seh_savexmm xmm10, 144
+  vmovaps xmmword ptr [rsp + 160], xmm11
+  .seh_savexmm xmm11, 160
+  vmovaps xmmword ptr [rsp + 176], xmm12
+  .seh_savexmm xmm12, 176
+  vmovaps xmmword ptr [rsp + 192], xmm13
+  .seh_savexmm xmm13, 192
+  vmovaps xmmword ptr [rsp + 208], xmm14
+  .seh_savexmm xmm14, 208
+  vmovaps xmmword ptr [rsp + 224], xmm15
+  .seh_savexmm xmm15, 224
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -122,35 +122,54 @@ L(n):
   test r8, r8
   jz L(m_done)
 L(m):
-  mov rbx, qword ptr [rdi + 8*3]                         // k
-  lea rbx, [rbx + 31]
-  and rbx, -32                                           // k_padded
-  mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r12, [r9 + rbp]
-  cmp r11, 1                                             // dst_1
-  cmovbe r12, r9
-  lea r13, [r12 + rbp]
-  cmp r11, 2                                             // dst_2
-  cmovbe r13, r12
-  lea rbp, [r13 + rbp]
-  cmp r11, 3                                             // dst_3
-  cmovbe rbp, r13
+  mov qword ptr [rsp + 0], r10                           // lhs_panel, kept in the frame
+  mov r10, qword ptr [rdi + 8*3]                         // k
+  lea r10, [r10 + 31]
+  and r10, -32                                           // k_padded
+  mov rbx, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbp, 1
+  mov r12, r11                                           // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  lea rbp, [r9 + rbx]
+  test r12, r12                                          // dst_1
+  cmovz rbp, r9
+  mov r12, 2
+  mov r13, r11                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [rbp + rbx]
+  test r13, r13                                          // dst_2
+  cmovz r12, rbp
+  mov r13, 3
+  mov r14, r11                                           // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea rbx, [r12 + rbx]
+  test r14, r14                                          // dst_3
+  cmovz rbx, r12
   prefetchw byte ptr [r9 + 0]                            // dst_tile
-  prefetchw byte ptr [r12 + 0]                           // dst_1
-  prefetchw byte ptr [r13 + 0]                           // dst_2
-  prefetchw byte ptr [rbp + 0]                           // dst_3
-  imul rbp, rbx, 4
-  lea rbp, [r10 + rbp]                                   // field
-  mov r12, 252645135
-  vpbroadcastd zmm0, r12d                                // mask
-  vpbroadcastd zmm1, dword ptr [rbp + 0]                 // acc0_0_0
-  vpbroadcastd zmm2, dword ptr [rbp + 0]                 // acc0_0_1
-  vpbroadcastd zmm3, dword ptr [rbp + 4]                 // acc0_1_0
-  vpbroadcastd zmm4, dword ptr [rbp + 4]                 // acc0_1_1
-  vpbroadcastd zmm5, dword ptr [rbp + 8]                 // acc0_2_0
-  vpbroadcastd zmm6, dword ptr [rbp + 8]                 // acc0_2_1
-  vpbroadcastd zmm7, dword ptr [rbp + 12]                // acc0_3_0
-  vpbroadcastd zmm8, dword ptr [rbp + 12]                // acc0_3_1
+  prefetchw byte ptr [rbp + 0]                           // dst_1
+  prefetchw byte ptr [r12 + 0]                           // dst_2
+  prefetchw byte ptr [rbx + 0]                           // dst_3
+  mov rbx, 4
+  mov rbp, r10                                           // k_padded
+  imul rbp, rbx
+  mov rbx, qword ptr [rsp + 0]                           // lhs_panel
+  lea rbx, [rbx + rbp]                                   // field
+  mov rbp, 252645135
+  vpbroadcastd zmm0, ebp                                 // mask
+  vpbroadcastd zmm1, dword ptr [rbx + 0]                 // acc0_0_0
+  vpbroadcastd zmm2, dword ptr [rbx + 0]                 // acc0_0_1
+  vpbroadcastd zmm3, dword ptr [rbx + 4]                 // acc0_1_0
+  vpbroadcastd zmm4, dword ptr [rbx + 4]                 // acc0_1_1
+  vpbroadcastd zmm5, dword ptr [rbx + 8]                 // acc0_2_0
+  vpbroadcastd zmm6, dword ptr [rbx + 8]                 // acc0_2_1
+  vpbroadcastd zmm7, dword ptr [rbx + 12]                // acc0_3_0
+  vpbroadcastd zmm8, dword ptr [rbx + 12]                // acc0_3_1
   vpxord zmm9, zmm9, zmm9                                // acc1_0_0
   vpxord zmm10, zmm10, zmm10                             // acc1_0_1
   vpxord zmm11, zmm11, zmm11                             // acc1_1_0
@@ -159,155 +178,155 @@ L(m):
   vpxord zmm14, zmm14, zmm14                             // acc1_2_1
   vpxord zmm15, zmm15, zmm15                             // acc1_3_0
   vpxord zmm16, zmm16, zmm16                             // acc1_3_1
-  mov rbp, rbx                                           // k_padded
-  shr rbp, 5                                             // k_steps
-  mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  mov r13, r10                                           // lhs_panel
-  mov r14, rdx                                           // rhs_panel
-  test rbp, rbp
+  mov rbx, r10                                           // k_padded
+  shr rbx, 5                                             // k_steps
+  mov rbp, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov r12, qword ptr [rsp + 0]                           // lhs_panel
+  mov r13, rdx                                           // rhs_panel
+  test rbx, rbx
   jz L(k_done)
   .balign 64
 L(k):
-  lea r15, [r14 + r12]                                   // ahead
-  prefetcht0 byte ptr [r15 + 0]                          // ahead
-  prefetcht0 byte ptr [r15 + 64]                         // ahead
-  vmovdqu64 zmm17, zmmword ptr [r14 + 0]                 // raw_0
+  lea r14, [r13 + rbp]                                   // ahead
+  prefetcht0 byte ptr [r14 + 0]                          // ahead
+  prefetcht0 byte ptr [r14 + 64]                         // ahead
+  vmovdqu64 zmm17, zmmword ptr [r13 + 0]                 // raw_0
   vpandd zmm18, zmm17, zmm0                              // lo_0
   vpsrlw zmm17, zmm17, 4                                 // hi_0
   vpandd zmm17, zmm17, zmm0                              // hi_0
-  vmovdqu64 zmm19, zmmword ptr [r14 + 64]                // raw_1
+  vmovdqu64 zmm19, zmmword ptr [r13 + 64]                // raw_1
   vpandd zmm20, zmm19, zmm0                              // lo_1
   vpsrlw zmm19, zmm19, 4                                 // hi_1
   vpandd zmm19, zmm19, zmm0                              // hi_1
-  vpbroadcastd zmm21, dword ptr [r13 + 0]                // a_0
+  vpbroadcastd zmm21, dword ptr [r12 + 0]                // a_0
   vpdpbusd zmm1, zmm18, zmm21                            // acc_0_0
   vpdpbusd zmm2, zmm20, zmm21                            // acc_0_1
-  vpbroadcastd zmm21, dword ptr [r13 + 4]                // a_1
+  vpbroadcastd zmm21, dword ptr [r12 + 4]                // a_1
   vpdpbusd zmm3, zmm18, zmm21                            // acc_1_0
   vpdpbusd zmm4, zmm20, zmm21                            // acc_1_1
-  vpbroadcastd zmm21, dword ptr [r13 + 8]                // a_2
+  vpbroadcastd zmm21, dword ptr [r12 + 8]                // a_2
   vpdpbusd zmm5, zmm18, zmm21                            // acc_2_0
   vpdpbusd zmm6, zmm20, zmm21                            // acc_2_1
-  vpbroadcastd zmm21, dword ptr [r13 + 12]               // a_3
+  vpbroadcastd zmm21, dword ptr [r12 + 12]               // a_3
   vpdpbusd zmm7, zmm18, zmm21                            // acc_3_0
   vpdpbusd zmm8, zmm20, zmm21                            // acc_3_1
-  vpbroadcastd zmm18, dword ptr [r13 + 16]               // a_0
+  vpbroadcastd zmm18, dword ptr [r12 + 16]               // a_0
   vpdpbusd zmm9, zmm17, zmm18                            // acc_0_0
   vpdpbusd zmm10, zmm19, zmm18                           // acc_0_1
-  vpbroadcastd zmm18, dword ptr [r13 + 20]               // a_1
+  vpbroadcastd zmm18, dword ptr [r12 + 20]               // a_1
   vpdpbusd zmm11, zmm17, zmm18                           // acc_1_0
   vpdpbusd zmm12, zmm19, zmm18                           // acc_1_1
-  vpbroadcastd zmm18, dword ptr [r13 + 24]               // a_2
+  vpbroadcastd zmm18, dword ptr [r12 + 24]               // a_2
   vpdpbusd zmm13, zmm17, zmm18                           // acc_2_0
   vpdpbusd zmm14, zmm19, zmm18                           // acc_2_1
-  vpbroadcastd zmm18, dword ptr [r13 + 28]               // a_3
+  vpbroadcastd zmm18, dword ptr [r12 + 28]               // a_3
   vpdpbusd zmm15, zmm17, zmm18                           // acc_3_0
   vpdpbusd zmm16, zmm19, zmm18                           // acc_3_1
-  prefetcht0 byte ptr [r15 + 128]                        // ahead
-  prefetcht0 byte ptr [r15 + 192]                        // ahead
-  vmovdqu64 zmm17, zmmword ptr [r14 + 128]               // raw_0
+  prefetcht0 byte ptr [r14 + 128]                        // ahead
+  prefetcht0 byte ptr [r14 + 192]                        // ahead
+  vmovdqu64 zmm17, zmmword ptr [r13 + 128]               // raw_0
   vpandd zmm18, zmm17, zmm0                              // lo_0
   vpsrlw zmm17, zmm17, 4                                 // hi_0
   vpandd zmm17, zmm17, zmm0                              // hi_0
-  vmovdqu64 zmm19, zmmword ptr [r14 + 192]               // raw_1
+  vmovdqu64 zmm19, zmmword ptr [r13 + 192]               // raw_1
   vpandd zmm20, zmm19, zmm0                              // lo_1
   vpsrlw zmm19, zmm19, 4                                 // hi_1
   vpandd zmm19, zmm19, zmm0                              // hi_1
-  vpbroadcastd zmm21, dword ptr [r13 + 32]               // a_0
+  vpbroadcastd zmm21, dword ptr [r12 + 32]               // a_0
   vpdpbusd zmm1, zmm18, zmm21                            // acc_0_0
   vpdpbusd zmm2, zmm20, zmm21                            // acc_0_1
-  vpbroadcastd zmm21, dword ptr [r13 + 36]               // a_1
+  vpbroadcastd zmm21, dword ptr [r12 + 36]               // a_1
   vpdpbusd zmm3, zmm18, zmm21                            // acc_1_0
   vpdpbusd zmm4, zmm20, zmm21                            // acc_1_1
-  vpbroadcastd zmm21, dword ptr [r13 + 40]               // a_2
+  vpbroadcastd zmm21, dword ptr [r12 + 40]               // a_2
   vpdpbusd zmm5, zmm18, zmm21                            // acc_2_0
   vpdpbusd zmm6, zmm20, zmm21                            // acc_2_1
-  vpbroadcastd zmm21, dword ptr [r13 + 44]               // a_3
+  vpbroadcastd zmm21, dword ptr [r12 + 44]               // a_3
   vpdpbusd zmm7, zmm18, zmm21                            // acc_3_0
   vpdpbusd zmm8, zmm20, zmm21                            // acc_3_1
-  vpbroadcastd zmm18, dword ptr [r13 + 48]               // a_0
+  vpbroadcastd zmm18, dword ptr [r12 + 48]               // a_0
   vpdpbusd zmm9, zmm17, zmm18                            // acc_0_0
   vpdpbusd zmm10, zmm19, zmm18                           // acc_0_1
-  vpbroadcastd zmm18, dword ptr [r13 + 52]               // a_1
+  vpbroadcastd zmm18, dword ptr [r12 + 52]               // a_1
   vpdpbusd zmm11, zmm17, zmm18                           // acc_1_0
   vpdpbusd zmm12, zmm19, zmm18                           // acc_1_1
-  vpbroadcastd zmm18, dword ptr [r13 + 56]               // a_2
+  vpbroadcastd zmm18, dword ptr [r12 + 56]               // a_2
   vpdpbusd zmm13, zmm17, zmm18                           // acc_2_0
   vpdpbusd zmm14, zmm19, zmm18                           // acc_2_1
-  vpbroadcastd zmm18, dword ptr [r13 + 60]               // a_3
+  vpbroadcastd zmm18, dword ptr [r12 + 60]               // a_3
   vpdpbusd zmm15, zmm17, zmm18                           // acc_3_0
   vpdpbusd zmm16, zmm19, zmm18                           // acc_3_1
-  prefetcht0 byte ptr [r15 + 256]                        // ahead
-  prefetcht0 byte ptr [r15 + 320]                        // ahead
-  vmovdqu64 zmm17, zmmword ptr [r14 + 256]               // raw_0
+  prefetcht0 byte ptr [r14 + 256]                        // ahead
+  prefetcht0 byte ptr [r14 + 320]                        // ahead
+  vmovdqu64 zmm17, zmmword ptr [r13 + 256]               // raw_0
   vpandd zmm18, zmm17, zmm0                              // lo_0
   vpsrlw zmm17, zmm17, 4                                 // hi_0
   vpandd zmm17, zmm17, zmm0                              // hi_0
-  vmovdqu64 zmm19, zmmword ptr [r14 + 320]               // raw_1
+  vmovdqu64 zmm19, zmmword ptr [r13 + 320]               // raw_1
   vpandd zmm20, zmm19, zmm0                              // lo_1
   vpsrlw zmm19, zmm19, 4                                 // hi_1
   vpandd zmm19, zmm19, zmm0                              // hi_1
-  vpbroadcastd zmm21, dword ptr [r13 + 64]               // a_0
+  vpbroadcastd zmm21, dword ptr [r12 + 64]               // a_0
   vpdpbusd zmm1, zmm18, zmm21                            // acc_0_0
   vpdpbusd zmm2, zmm20, zmm21                            // acc_0_1
-  vpbroadcastd zmm21, dword ptr [r13 + 68]               // a_1
+  vpbroadcastd zmm21, dword ptr [r12 + 68]               // a_1
   vpdpbusd zmm3, zmm18, zmm21                            // acc_1_0
   vpdpbusd zmm4, zmm20, zmm21                            // acc_1_1
-  vpbroadcastd zmm21, dword ptr [r13 + 72]               // a_2
+  vpbroadcastd zmm21, dword ptr [r12 + 72]               // a_2
   vpdpbusd zmm5, zmm18, zmm21                            // acc_2_0
   vpdpbusd zmm6, zmm20, zmm21                            // acc_2_1
-  vpbroadcastd zmm21, dword ptr [r13 + 76]               // a_3
+  vpbroadcastd zmm21, dword ptr [r12 + 76]               // a_3
   vpdpbusd zmm7, zmm18, zmm21                            // acc_3_0
   vpdpbusd zmm8, zmm20, zmm21                            // acc_3_1
-  vpbroadcastd zmm18, dword ptr [r13 + 80]               // a_0
+  vpbroadcastd zmm18, dword ptr [r12 + 80]               // a_0
   vpdpbusd zmm9, zmm17, zmm18                            // acc_0_0
   vpdpbusd zmm10, zmm19, zmm18                           // acc_0_1
-  vpbroadcastd zmm18, dword ptr [r13 + 84]               // a_1
+  vpbroadcastd zmm18, dword ptr [r12 + 84]               // a_1
   vpdpbusd zmm11, zmm17, zmm18                           // acc_1_0
   vpdpbusd zmm12, zmm19, zmm18                           // acc_1_1
-  vpbroadcastd zmm18, dword ptr [r13 + 88]               // a_2
+  vpbroadcastd zmm18, dword ptr [r12 + 88]               // a_2
   vpdpbusd zmm13, zmm17, zmm18                           // acc_2_0
   vpdpbusd zmm14, zmm19, zmm18                           // acc_2_1
-  vpbroadcastd zmm18, dword ptr [r13 + 92]               // a_3
+  vpbroadcastd zmm18, dword ptr [r12 + 92]               // a_3
   vpdpbusd zmm15, zmm17, zmm18                           // acc_3_0
   vpdpbusd zmm16, zmm19, zmm18                           // acc_3_1
-  prefetcht0 byte ptr [r15 + 384]                        // ahead
-  prefetcht0 byte ptr [r15 + 448]                        // ahead
-  vmovdqu64 zmm17, zmmword ptr [r14 + 384]               // raw_0
+  prefetcht0 byte ptr [r14 + 384]                        // ahead
+  prefetcht0 byte ptr [r14 + 448]                        // ahead
+  vmovdqu64 zmm17, zmmword ptr [r13 + 384]               // raw_0
   vpandd zmm18, zmm17, zmm0                              // lo_0
   vpsrlw zmm17, zmm17, 4                                 // hi_0
   vpandd zmm17, zmm17, zmm0                              // hi_0
-  vmovdqu64 zmm19, zmmword ptr [r14 + 448]               // raw_1
+  vmovdqu64 zmm19, zmmword ptr [r13 + 448]               // raw_1
   vpandd zmm20, zmm19, zmm0                              // lo_1
   vpsrlw zmm19, zmm19, 4                                 // hi_1
   vpandd zmm19, zmm19, zmm0                              // hi_1
-  vpbroadcastd zmm21, dword ptr [r13 + 96]               // a_0
+  vpbroadcastd zmm21, dword ptr [r12 + 96]               // a_0
   vpdpbusd zmm1, zmm18, zmm21                            // acc_0_0
   vpdpbusd zmm2, zmm20, zmm21                            // acc_0_1
-  vpbroadcastd zmm21, dword ptr [r13 + 100]              // a_1
+  vpbroadcastd zmm21, dword ptr [r12 + 100]              // a_1
   vpdpbusd zmm3, zmm18, zmm21                            // acc_1_0
   vpdpbusd zmm4, zmm20, zmm21                            // acc_1_1
-  vpbroadcastd zmm21, dword ptr [r13 + 104]              // a_2
+  vpbroadcastd zmm21, dword ptr [r12 + 104]              // a_2
   vpdpbusd zmm5, zmm18, zmm21                            // acc_2_0
   vpdpbusd zmm6, zmm20, zmm21                            // acc_2_1
-  vpbroadcastd zmm21, dword ptr [r13 + 108]              // a_3
+  vpbroadcastd zmm21, dword ptr [r12 + 108]              // a_3
   vpdpbusd zmm7, zmm18, zmm21                            // acc_3_0
   vpdpbusd zmm8, zmm20, zmm21                            // acc_3_1
-  vpbroadcastd zmm18, dword ptr [r13 + 112]              // a_0
+  vpbroadcastd zmm18, dword ptr [r12 + 112]              // a_0
   vpdpbusd zmm9, zmm17, zmm18                            // acc_0_0
   vpdpbusd zmm10, zmm19, zmm18                           // acc_0_1
-  vpbroadcastd zmm18, dword ptr [r13 + 116]              // a_1
+  vpbroadcastd zmm18, dword ptr [r12 + 116]              // a_1
   vpdpbusd zmm11, zmm17, zmm18                           // acc_1_0
   vpdpbusd zmm12, zmm19, zmm18                           // acc_1_1
-  vpbroadcastd zmm18, dword ptr [r13 + 120]              // a_2
+  vpbroadcastd zmm18, dword ptr [r12 + 120]              // a_2
   vpdpbusd zmm13, zmm17, zmm18                           // acc_2_0
   vpdpbusd zmm14, zmm19, zmm18                           // acc_2_1
-  vpbroadcastd zmm18, dword ptr [r13 + 124]              // a_3
+  vpbroadcastd zmm18, dword ptr [r12 + 124]              // a_3
   vpdpbusd zmm15, zmm17, zmm18                           // acc_3_0
   vpdpbusd zmm16, zmm19, zmm18                           // acc_3_1
-  lea r13, [r13 + 128]
-  lea r14, [r14 + 512]
-  sub rbp, 1                                             // next k
+  lea r12, [r12 + 128]
+  lea r13, [r13 + 512]
+  sub rbx, 1                                             // next k
   ja L(k)
 L(k_done):
   vpaddd zmm0, zmm1, zmm9                                // sum_0
@@ -318,39 +337,57 @@ L(k_done):
   vpaddd zmm5, zmm6, zmm14                               // sum_5
   vpaddd zmm6, zmm7, zmm15                               // sum_6
   vpaddd zmm7, zmm8, zmm16                               // sum_7
-  imul rbp, rbx, 16
-  lea rbp, [rbp + 128]
-  lea rbp, [rdx + rbp]                                   // field
-  vmovdqu64 zmm8, zmmword ptr [rbp + 0]                  // scale_0
-  vmovdqu64 zmm9, zmmword ptr [rbp + 64]                 // scale_1
-  lea rbp, [rdi + 8*15]                                  // clamp
-  vpbroadcastd zmm10, dword ptr [rbp + 0]                // min
-  vpbroadcastd zmm11, dword ptr [rbp + 4]                // max
-  vpbroadcastd zmm12, dword ptr [rbp + 8]                // zero
+  mov rbx, 16
+  mov rbp, r10                                           // k_padded
+  imul rbp, rbx
+  lea rbx, [rbp + 128]
+  lea rbx, [rdx + rbx]                                   // field
+  vmovdqu64 zmm8, zmmword ptr [rbx + 0]                  // scale_0
+  vmovdqu64 zmm9, zmmword ptr [rbx + 64]                 // scale_1
+  lea rbx, [rdi + 8*15]                                  // clamp
+  vpbroadcastd zmm10, dword ptr [rbx + 0]                // min
+  vpbroadcastd zmm11, dword ptr [rbx + 4]                // max
+  vpbroadcastd zmm12, dword ptr [rbx + 8]                // zero
   vcvtdq2ps zmm13, zmm12                                 // zero
   vsubps zmm10, zmm10, zmm13                             // lowest
   vsubps zmm11, zmm11, zmm13                             // highest
-  mov rbp, 32
-  mov r12, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r13, [r9 + r12]
-  cmp r11, 1                                             // dst_1
-  cmovbe r13, r9
-  lea r14, [r13 + r12]
-  cmp r11, 2                                             // dst_2
-  cmovbe r14, r13
-  lea r12, [r14 + r12]
-  cmp r11, 3                                             // dst_3
-  cmovbe r12, r14
-  imul rbx, rbx, 16
-  lea rbx, [rdx + rbx]                                   // field
-  cmp rsi, rbp                                           // unless n_left at_least 
+  mov rbx, 32
+  mov rbp, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r12, 1
+  mov r13, r11                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [r9 + rbp]
+  test r13, r13                                          // dst_1
+  cmovz r12, r9
+  mov r13, 2
+  mov r14, r11                                           // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea r13, [r12 + rbp]
+  test r14, r14                                          // dst_2
+  cmovz r13, r12
+  mov r14, 3
+  mov r15, r11                                           // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea rbp, [r13 + rbp]
+  test r15, r15                                          // dst_3
+  cmovz rbp, r13
+  mov r14, 16
+  imul r10, r14
+  lea r10, [rdx + r10]                                   // field
+  cmp rsi, rbx                                           // unless n_left at_least 
   jb L(if_else)
-  mov rbp, qword ptr [rdi + 8*14]                        // bias
-  lea r15, [rbp + rcx]
-  test rbp, rbp                                          // bias
-  cmovz r15, rbx
-  vmovdqu64 zmm13, zmmword ptr [r15 + 0]                 // bias
-  vmovdqu64 zmm14, zmmword ptr [r15 + 64]                // bias
+  mov rbx, qword ptr [rdi + 8*14]                        // bias
+  lea r14, [rbx + rcx]
+  test rbx, rbx                                          // bias
+  cmovz r14, r10
+  vmovdqu64 zmm13, zmmword ptr [r14 + 0]                 // bias
+  vmovdqu64 zmm14, zmmword ptr [r14 + 64]                // bias
   vpaddd zmm6, zmm6, zmm13                               // sum
   vcvtdq2ps zmm6, zmm6                                   // real
   vmulps zmm6, zmm6, zmm8                                // out
@@ -359,7 +396,7 @@ L(k_done):
   vcvtps2dq zmm6, zmm6                                   // whole
   vpaddd zmm6, zmm6, zmm12                               // code
   vpmovsdb xmm6, zmm6                                    // out_3_0
-  vmovdqu32 xmmword ptr [r12 + 0], xmm6                  // out_3_0
+  vmovdqu32 xmmword ptr [rbp + 0], xmm6                  // out_3_0
   vpaddd zmm6, zmm7, zmm14                               // sum
   vcvtdq2ps zmm6, zmm6                                   // real
   vmulps zmm6, zmm6, zmm9                                // out
@@ -368,7 +405,7 @@ L(k_done):
   vcvtps2dq zmm6, zmm6                                   // whole
   vpaddd zmm6, zmm6, zmm12                               // code
   vpmovsdb xmm6, zmm6                                    // out_3_1
-  vmovdqu32 xmmword ptr [r12 + 16], xmm6                 // out_3_1
+  vmovdqu32 xmmword ptr [rbp + 16], xmm6                 // out_3_1
   vpaddd zmm4, zmm4, zmm13                               // sum
   vcvtdq2ps zmm4, zmm4                                   // real
   vmulps zmm4, zmm4, zmm8                                // out
@@ -377,7 +414,7 @@ L(k_done):
   vcvtps2dq zmm4, zmm4                                   // whole
   vpaddd zmm4, zmm4, zmm12                               // code
   vpmovsdb xmm4, zmm4                                    // out_2_0
-  vmovdqu32 xmmword ptr [r14 + 0], xmm4                  // out_2_0
+  vmovdqu32 xmmword ptr [r13 + 0], xmm4                  // out_2_0
   vpaddd zmm4, zmm5, zmm14                               // sum
   vcvtdq2ps zmm4, zmm4                                   // real
   vmulps zmm4, zmm4, zmm9                                // out
@@ -386,7 +423,7 @@ L(k_done):
   vcvtps2dq zmm4, zmm4                                   // whole
   vpaddd zmm4, zmm4, zmm12                               // code
   vpmovsdb xmm4, zmm4                                    // out_2_1
-  vmovdqu32 xmmword ptr [r14 + 16], xmm4                 // out_2_1
+  vmovdqu32 xmmword ptr [r13 + 16], xmm4                 // out_2_1
   vpaddd zmm2, zmm2, zmm13                               // sum
   vcvtdq2ps zmm2, zmm2                                   // real
   vmulps zmm2, zmm2, zmm8                                // out
@@ -395,7 +432,7 @@ L(k_done):
   vcvtps2dq zmm2, zmm2                                   // whole
   vpaddd zmm2, zmm2, zmm12                               // code
   vpmovsdb xmm2, zmm2                                    // out_1_0
-  vmovdqu32 xmmword ptr [r13 + 0], xmm2                  // out_1_0
+  vmovdqu32 xmmword ptr [r12 + 0], xmm2                  // out_1_0
   vpaddd zmm2, zmm3, zmm14                               // sum
   vcvtdq2ps zmm2, zmm2                                   // real
   vmulps zmm2, zmm2, zmm9                                // out
@@ -404,7 +441,7 @@ L(k_done):
   vcvtps2dq zmm2, zmm2                                   // whole
   vpaddd zmm2, zmm2, zmm12                               // code
   vpmovsdb xmm2, zmm2                                    // out_1_1
-  vmovdqu32 xmmword ptr [r13 + 16], xmm2                 // out_1_1
+  vmovdqu32 xmmword ptr [r12 + 16], xmm2                 // out_1_1
   vpaddd zmm0, zmm0, zmm13                               // sum
   vcvtdq2ps zmm0, zmm0                                   // real
   vmulps zmm0, zmm0, zmm8                                // out
@@ -425,30 +462,30 @@ L(k_done):
   vmovdqu32 xmmword ptr [r9 + 16], xmm0                  // out_0_1
   jmp L(if_done)
 L(if_else):
-  mov rbp, 16
-  mov r15, rsi                                           // n_left
-  cmp r15, rbp
-  cmova r15, rbp
-  mov rbp, -1
-  bzhi rbp, rbp, r15
-  kmovw k1, ebp                                          // columns
-  mov rbp, 16
-  mov r15, rsi                                           // n_left
-  cmp r15, rbp
-  cmovb r15, rbp
-  sub r15, rbp
-  mov rbp, 16
-  cmp r15, rbp
-  cmova r15, rbp
-  mov rbp, -1
-  bzhi rbp, rbp, r15
-  kmovw k2, ebp                                          // columns
-  mov rbp, qword ptr [rdi + 8*14]                        // bias
-  lea r15, [rbp + rcx]
-  test rbp, rbp                                          // bias
-  cmovz r15, rbx
-  vmovdqu32 zmm13{k1}{z}, zmmword ptr [r15 + 0]          // bias
-  vmovdqu32 zmm14{k2}{z}, zmmword ptr [r15 + 64]         // bias
+  mov rbx, 16
+  mov r14, rsi                                           // n_left
+  cmp r14, rbx
+  cmova r14, rbx
+  mov rbx, -1
+  bzhi rbx, rbx, r14
+  kmovw k1, ebx                                          // columns
+  mov rbx, 16
+  mov r14, rsi                                           // n_left
+  cmp r14, rbx
+  cmovb r14, rbx
+  sub r14, rbx
+  mov rbx, 16
+  cmp r14, rbx
+  cmova r14, rbx
+  mov rbx, -1
+  bzhi rbx, rbx, r14
+  kmovw k2, ebx                                          // columns
+  mov rbx, qword ptr [rdi + 8*14]                        // bias
+  lea r14, [rbx + rcx]
+  test rbx, rbx                                          // bias
+  cmovz r14, r10
+  vmovdqu32 zmm13{k1}{z}, zmmword ptr [r14 + 0]          // bias
+  vmovdqu32 zmm14{k2}{z}, zmmword ptr [r14 + 64]         // bias
   vpaddd zmm6, zmm6, zmm13                               // sum
   vcvtdq2ps zmm6, zmm6                                   // real
   vmulps zmm6, zmm6, zmm8                                // out
@@ -457,7 +494,7 @@ L(if_else):
   vcvtps2dq zmm6, zmm6                                   // whole
   vpaddd zmm6, zmm6, zmm12                               // code
   vpmovsdb xmm6, zmm6                                    // out_3_0
-  vmovdqu8 xmmword ptr [r12 + 0]{k1}, xmm6               // out_3_0
+  vmovdqu8 xmmword ptr [rbp + 0]{k1}, xmm6               // out_3_0
   vpaddd zmm6, zmm7, zmm14                               // sum
   vcvtdq2ps zmm6, zmm6                                   // real
   vmulps zmm6, zmm6, zmm9                                // out
@@ -466,7 +503,7 @@ L(if_else):
   vcvtps2dq zmm6, zmm6                                   // whole
   vpaddd zmm6, zmm6, zmm12                               // code
   vpmovsdb xmm6, zmm6                                    // out_3_1
-  vmovdqu8 xmmword ptr [r12 + 16]{k2}, xmm6              // out_3_1
+  vmovdqu8 xmmword ptr [rbp + 16]{k2}, xmm6              // out_3_1
   vpaddd zmm4, zmm4, zmm13                               // sum
   vcvtdq2ps zmm4, zmm4                                   // real
   vmulps zmm4, zmm4, zmm8                                // out
@@ -475,7 +512,7 @@ L(if_else):
   vcvtps2dq zmm4, zmm4                                   // whole
   vpaddd zmm4, zmm4, zmm12                               // code
   vpmovsdb xmm4, zmm4                                    // out_2_0
-  vmovdqu8 xmmword ptr [r14 + 0]{k1}, xmm4               // out_2_0
+  vmovdqu8 xmmword ptr [r13 + 0]{k1}, xmm4               // out_2_0
   vpaddd zmm4, zmm5, zmm14                               // sum
   vcvtdq2ps zmm4, zmm4                                   // real
   vmulps zmm4, zmm4, zmm9                                // out
@@ -484,7 +521,7 @@ L(if_else):
   vcvtps2dq zmm4, zmm4                                   // whole
   vpaddd zmm4, zmm4, zmm12                               // code
   vpmovsdb xmm4, zmm4                                    // out_2_1
-  vmovdqu8 xmmword ptr [r14 + 16]{k2}, xmm4              // out_2_1
+  vmovdqu8 xmmword ptr [r13 + 16]{k2}, xmm4              // out_2_1
   vpaddd zmm2, zmm2, zmm13                               // sum
   vcvtdq2ps zmm2, zmm2                                   // real
   vmulps zmm2, zmm2, zmm8                                // out
@@ -493,7 +530,7 @@ L(if_else):
   vcvtps2dq zmm2, zmm2                                   // whole
   vpaddd zmm2, zmm2, zmm12                               // code
   vpmovsdb xmm2, zmm2                                    // out_1_0
-  vmovdqu8 xmmword ptr [r13 + 0]{k1}, xmm2               // out_1_0
+  vmovdqu8 xmmword ptr [r12 + 0]{k1}, xmm2               // out_1_0
   vpaddd zmm2, zmm3, zmm14                               // sum
   vcvtdq2ps zmm2, zmm2                                   // real
   vmulps zmm2, zmm2, zmm9                                // out
@@ -502,7 +539,7 @@ L(if_else):
   vcvtps2dq zmm2, zmm2                                   // whole
   vpaddd zmm2, zmm2, zmm12                               // code
   vpmovsdb xmm2, zmm2                                    // out_1_1
-  vmovdqu8 xmmword ptr [r13 + 16]{k2}, xmm2              // out_1_1
+  vmovdqu8 xmmword ptr [r12 + 16]{k2}, xmm2              // out_1_1
   vpaddd zmm0, zmm0, zmm13                               // sum
   vcvtdq2ps zmm0, zmm0                                   // real
   vmulps zmm0, zmm0, zmm8                                // out
@@ -522,16 +559,17 @@ L(if_else):
   vpmovsdb xmm0, zmm0                                    // out_0_1
   vmovdqu8 xmmword ptr [r9 + 16]{k2}, xmm0               // out_0_1
 L(if_done):
-  mov rbx, qword ptr [rdi + 8*13]                        // dst_stride
-  mov rbp, 4
-  imul rbx, rbp
-  mov rbp, 4
-  cmp r11, rbp
-  cmovb r11, rbp
-  sub r11, rbp
-  lea r9, [r9 + rbx]
-  mov rbx, qword ptr [rdi + 8*6]                         // lhs_stride
-  lea r10, [r10 + rbx]
+  mov r10, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbx, 4
+  imul r10, rbx
+  mov rbx, 4
+  cmp r11, rbx
+  cmovb r11, rbx
+  sub r11, rbx
+  lea r9, [r9 + r10]
+  mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
+  mov rbx, qword ptr [rsp + 0]                           // lhs_panel
+  lea r10, [rbx + r10]
   sub r8, 4                                              // next m
   ja L(m)
 L(m_done):
@@ -546,12 +584,12 @@ L(m_done):
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 0]
-  mov rbp, qword ptr [rsp + 8]
-  mov r12, qword ptr [rsp + 16]
-  mov r13, qword ptr [rsp + 24]
-  mov r14, qword ptr [rsp + 32]
-  mov r15, qword ptr [rsp + 40]
+  mov rbx, qword ptr [rsp + 8]
+  mov rbp, qword ptr [rsp + 16]
+  mov r12, qword ptr [rsp + 24]
+  mov r13, qword ptr [rsp + 32]
+  mov r14, qword ptr [rsp + 40]
+  mov r15, qword ptr [rsp + 48]
   add rsp, 56
   .cfi_def_cfa_offset 8
   vzeroupper
@@ -559,25 +597,25 @@ L(n_done):
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 0]
-  mov rdi, qword ptr [rsp + 8]
-  mov rbx, qword ptr [rsp + 16]
-  mov rbp, qword ptr [rsp + 24]
-  mov r12, qword ptr [rsp + 32]
-  mov r13, qword ptr [rsp + 40]
-  mov r14, qword ptr [rsp + 48]
-  mov r15, qword ptr [rsp + 56]
-  vmovaps xmm6, xmmword ptr [rsp + 64]
-  vmovaps xmm7, xmmword ptr [rsp + 80]
-  vmovaps xmm8, xmmword ptr [rsp + 96]
-  vmovaps xmm9, xmmword ptr [rsp + 112]
-  vmovaps xmm10, xmmword ptr [rsp + 128]
-  vmovaps xmm11, xmmword ptr [rsp + 144]
-  vmovaps xmm12, xmmword ptr [rsp + 160]
-  vmovaps xmm13, xmmword ptr [rsp + 176]
-  vmovaps xmm14, xmmword ptr [rsp + 192]
-  vmovaps xmm15, xmmword ptr [rsp + 208]
-  add rsp, 232
+  mov rsi, qword ptr [rsp + 8]
+  mov rdi, qword ptr [rsp + 16]
+  mov rbx, qword ptr [rsp + 24]
+  mov rbp, qword ptr [rsp + 32]
+  mov r12, qword ptr [rsp + 40]
+  mov r13, qword ptr [rsp + 48]
+  mov r14, qword ptr [rsp + 56]
+  mov r15, qword ptr [rsp + 64]
+  vmovaps xmm6, xmmword ptr [rsp + 80]
+  vmovaps xmm7, xmmword ptr [rsp + 96]
+  vmovaps xmm8, xmmword ptr [rsp + 112]
+  vmovaps xmm9, xmmword ptr [rsp + 128]
+  vmovaps xmm10, xmmword ptr [rsp + 144]
+  vmovaps xmm11, xmmword ptr [rsp + 160]
+  vmovaps xmm12, xmmword ptr [rsp + 176]
+  vmovaps xmm13, xmmword ptr [rsp + 192]
+  vmovaps xmm14, xmmword ptr [rsp + 208]
+  vmovaps xmm15, xmmword ptr [rsp + 224]
+  add rsp, 248
   ret
   .seh_endproc
 #endif

@@ -12,11 +12,11 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx dst_tile  rsi ahead_step  rdi args  r8 k_padded  r9 ahead
-//  r10 k_left  r11 lhs_panel  rbx rhs_panel  zmm0 mask  zmm1 acc_0_0  zmm2 acc_0_1  zmm3 acc_1_0
-//  zmm4 acc_1_1  zmm5 acc_2_0  zmm6 acc_2_1  zmm7 acc_3_0  zmm8 acc_3_1  zmm9 acc_4_0
-//  zmm10 acc_4_1  zmm11 acc_5_0  zmm12 acc_5_1  zmm13 acc_6_0  zmm14 acc_6_1  zmm15 acc_7_0
-//  zmm16 acc_7_1  zmm17 raw_0 ...  zmm18 lo_0 ...  zmm19 raw_1 ...  zmm20 lo_1  zmm21 a_0 ...
+//  rax n_left  rcx m_left  rdx dst_tile  rsi ahead_step  rdi args  r8 k_left  r9 ahead
+//  r10 lhs_panel  r11 rhs_panel  zmm0 mask  zmm1 acc_0_0  zmm2 acc_0_1  zmm3 acc_1_0  zmm4 acc_1_1
+//  zmm5 acc_2_0  zmm6 acc_2_1  zmm7 acc_3_0  zmm8 acc_3_1  zmm9 acc_4_0  zmm10 acc_4_1
+//  zmm11 acc_5_0  zmm12 acc_5_1  zmm13 acc_6_0  zmm14 acc_6_1  zmm15 acc_7_0  zmm16 acc_7_1
+//  zmm17 raw_0 ...  zmm18 lo_0 ...  zmm19 raw_1 ...  zmm20 lo_1  zmm21 a_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -48,58 +48,58 @@ tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm:
   endbr64
   sub rsp, 104
   .cfi_def_cfa_offset 112
-  mov qword ptr [rsp + 48], rbx
-  .cfi_offset rbx, -64
-  mov qword ptr [rsp + 56], rbp
-  .cfi_offset rbp, -56
-  mov qword ptr [rsp + 64], r12
-  .cfi_offset r12, -48
-  mov qword ptr [rsp + 72], r13
-  .cfi_offset r13, -40
-  mov qword ptr [rsp + 80], r14
-  .cfi_offset r14, -32
-  mov qword ptr [rsp + 88], r15
-  .cfi_offset r15, -24
+  mov qword ptr [rsp + 56], rbx
+  .cfi_offset rbx, -56
+  mov qword ptr [rsp + 64], rbp
+  .cfi_offset rbp, -48
+  mov qword ptr [rsp + 72], r12
+  .cfi_offset r12, -40
+  mov qword ptr [rsp + 80], r13
+  .cfi_offset r13, -32
+  mov qword ptr [rsp + 88], r14
+  .cfi_offset r14, -24
+  mov qword ptr [rsp + 96], r15
+  .cfi_offset r15, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm
-  sub rsp, 280
-  .seh_stackalloc 280
-  mov qword ptr [rsp + 48], rsi
-  .seh_savereg rsi, 48
-  mov qword ptr [rsp + 56], rdi
-  .seh_savereg rdi, 56
-  mov qword ptr [rsp + 64], rbx
-  .seh_savereg rbx, 64
-  mov qword ptr [rsp + 72], rbp
-  .seh_savereg rbp, 72
-  mov qword ptr [rsp + 80], r12
-  .seh_savereg r12, 80
-  mov qword ptr [rsp + 88], r13
-  .seh_savereg r13, 88
-  mov qword ptr [rsp + 96], r14
-  .seh_savereg r14, 96
-  mov qword ptr [rsp + 104], r15
-  .seh_savereg r15, 104
-  vmovaps xmmword ptr [rsp + 112], xmm6
-  .seh_savexmm xmm6, 112
-  vmovaps xmmword ptr [rsp + 128], xmm7
-  .seh_savexmm xmm7, 128
-  vmovaps xmmword ptr [rsp + 144], xmm8
-  .seh_savexmm xmm8, 144
-  vmovaps xmmword ptr [rsp + 160], xmm9
-  .seh_savexmm xmm9, 160
-  vmovaps xmmword ptr [rsp + 176], xmm10
-  .seh_savexmm xmm10, 176
-  vmovaps xmmword ptr [rsp + 192], xmm11
-  .seh_savexmm xmm11, 192
-  vmovaps xmmword ptr [rsp + 208], xmm12
-  .seh_savexmm xmm12, 208
-  vmovaps xmmword ptr [rsp + 224], xmm13
-  .seh_savexmm xmm13, 224
-  vmovaps xmmword ptr [rsp + 240], xmm14
-  .seh_savexmm xmm14, 240
-  vmovaps xmmword ptr [rsp + 256], xmm15
-  .seh_savexmm xmm15, 256
+  sub rsp, 296
+  .seh_stackalloc 296
+  mov qword ptr [rsp + 56], rsi
+  .seh_savereg rsi, 56
+  mov qword ptr [rsp + 64], rdi
+  .seh_savereg rdi, 64
+  mov qword ptr [rsp + 72], rbx
+  .seh_savereg rbx, 72
+  mov qword ptr [rsp + 80], rbp
+  .seh_savereg rbp, 80
+  mov qword ptr [rsp + 88], r12
+  .seh_savereg r12, 88
+  mov qword ptr [rsp + 96], r13
+  .seh_savereg r13, 96
+  mov qword ptr [rsp + 104], r14
+  .seh_savereg r14, 104
+  mov qword ptr [rsp + 112], r15
+  .seh_savereg r15, 112
+  vmovaps xmmword ptr [rsp + 128], xmm6
+  .seh_savexmm xmm6, 128
+  vmovaps xmmword ptr [rsp + 144], xmm7
+  .seh_savexmm xmm7, 144
+  vmovaps xmmword ptr [rsp + 160], xmm8
+  .seh_savexmm xmm8, 160
+  vmovaps xmmword ptr [rsp + 176], xmm9
+  .seh_savexmm xmm9, 176
+  vmovaps xmmword ptr [rsp + 192], xmm10
+  .seh_savexmm xmm10, 192
+  vmovaps xmmword ptr [rsp + 208], xmm11
+  .seh_savexmm xmm11, 208
+  vmovaps xmmword ptr [rsp + 224], xmm12
+  .seh_savexmm xmm12, 224
+  vmovaps xmmword ptr [rsp + 240], xmm13
+  .seh_savexmm xmm13, 240
+  vmovaps xmmword ptr [rsp + 256], xmm14
+  .seh_savexmm xmm14, 256
+  vmovaps xmmword ptr [rsp + 272], xmm15
+  .seh_savexmm xmm15, 272
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -143,386 +143,449 @@ tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm:
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 32], rcx                          // column_bytes, kept in the frame
-  mov qword ptr [rsp + 24], r8                           // n_left, kept in the frame
-  mov qword ptr [rsp + 16], rdx                          // rhs_panel, kept in the frame
+  mov qword ptr [rsp + 32], rdx                          // rhs_panel, kept in the frame
+  mov qword ptr [rsp + 24], rcx                          // column_bytes, kept in the frame
+  mov qword ptr [rsp + 16], r8                           // n_left, kept in the frame
   mov rcx, qword ptr [rdi + 8*1]                         // m_left
   mov rdx, qword ptr [rdi + 8*12]                        // dst
-  mov r8, qword ptr [rsp + 32]                           // column_bytes
+  mov r8, qword ptr [rsp + 24]                           // column_bytes
   shr r8, 2                                              // dst_bytes
   lea rdx, [rdx + r8]                                    // dst_tile
   mov r8, qword ptr [rdi + 8*5]                          // lhs_panel
   mov r9, qword ptr [rdi + 8*19]                         // rhs_prefetch
-  mov r10, qword ptr [rsp + 16]                          // rhs_panel
+  mov r10, qword ptr [rsp + 32]                          // rhs_panel
   lea r9, [r10 + r9]                                     // ahead
   mov r10, rcx                                           // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 40], r10                          // m_left, kept in the frame
+  mov qword ptr [rsp + 48], r10                          // m_left, kept in the frame
   mov qword ptr [rsp + 0], r8                            // lhs_panel, kept in the frame
   prefetchw byte ptr [rdx + 0]                           // dst_tile
   mov r8, qword ptr [rdi + 8*3]                          // k
   lea r8, [r8 + 31]
   and r8, -32                                            // k_padded
-  mov r10, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r11, [rdx + r10]
-  mov rbx, qword ptr [rsp + 40]                          // m_left
-  cmp rbx, 1                                             // dst_1
-  cmovbe r11, rdx
-  prefetchw byte ptr [r11 + 0]                           // dst_1
-  lea rbx, [r11 + r10]
-  mov rbp, qword ptr [rsp + 40]                          // m_left
-  cmp rbp, 2                                             // dst_2
-  cmovbe rbx, r11
-  prefetchw byte ptr [rbx + 0]                           // dst_2
-  lea r11, [rbx + r10]
-  mov rbp, qword ptr [rsp + 40]                          // m_left
-  cmp rbp, 3                                             // dst_3
-  cmovbe r11, rbx
-  prefetchw byte ptr [r11 + 0]                           // dst_3
-  lea rbx, [r11 + r10]
-  mov rbp, qword ptr [rsp + 40]                          // m_left
-  cmp rbp, 4                                             // dst_4
-  cmovbe rbx, r11
-  prefetchw byte ptr [rbx + 0]                           // dst_4
-  lea r11, [rbx + r10]
-  mov rbp, qword ptr [rsp + 40]                          // m_left
-  cmp rbp, 5                                             // dst_5
-  cmovbe r11, rbx
-  prefetchw byte ptr [r11 + 0]                           // dst_5
-  lea rbx, [r11 + r10]
-  mov rbp, qword ptr [rsp + 40]                          // m_left
-  cmp rbp, 6                                             // dst_6
-  cmovbe rbx, r11
-  lea r10, [rbx + r10]
-  prefetchw byte ptr [rbx + 0]                           // dst_6
-  mov r11, qword ptr [rsp + 40]                          // m_left
-  cmp r11, 7                                             // dst_7
-  cmovbe r10, rbx
-  prefetchw byte ptr [r10 + 0]                           // dst_7
-  imul r10, r8, 8
-  mov r11, qword ptr [rsp + 0]                           // lhs_panel
-  lea r10, [r11 + r10]                                   // field
-  mov r11, 252645135
-  vpbroadcastd zmm0, r11d                                // mask
-  vpbroadcastd zmm1, dword ptr [r10 + 0]                 // acc_0_0
-  vpbroadcastd zmm2, dword ptr [r10 + 0]                 // acc_0_1
-  vpbroadcastd zmm3, dword ptr [r10 + 4]                 // acc_1_0
-  vpbroadcastd zmm4, dword ptr [r10 + 4]                 // acc_1_1
-  vpbroadcastd zmm5, dword ptr [r10 + 8]                 // acc_2_0
-  vpbroadcastd zmm6, dword ptr [r10 + 8]                 // acc_2_1
-  vpbroadcastd zmm7, dword ptr [r10 + 12]                // acc_3_0
-  vpbroadcastd zmm8, dword ptr [r10 + 12]                // acc_3_1
-  vpbroadcastd zmm9, dword ptr [r10 + 16]                // acc_4_0
-  vpbroadcastd zmm10, dword ptr [r10 + 16]               // acc_4_1
-  vpbroadcastd zmm11, dword ptr [r10 + 20]               // acc_5_0
-  vpbroadcastd zmm12, dword ptr [r10 + 20]               // acc_5_1
-  vpbroadcastd zmm13, dword ptr [r10 + 24]               // acc_6_0
-  vpbroadcastd zmm14, dword ptr [r10 + 24]               // acc_6_1
-  vpbroadcastd zmm15, dword ptr [r10 + 28]               // acc_7_0
-  vpbroadcastd zmm16, dword ptr [r10 + 28]               // acc_7_1
-  mov r10, r8                                            // k_padded
-  shr r10, 5                                             // k_steps
-  mov r11, qword ptr [rsp + 0]                           // lhs_panel
-  mov rbx, qword ptr [rsp + 16]                          // rhs_panel
-  test r10, r10
+  mov qword ptr [rsp + 40], r8                           // k_padded, kept in the frame
+  mov r8, qword ptr [rdi + 8*13]                         // dst_stride
+  mov r10, 1
+  mov r11, qword ptr [rsp + 48]                          // m_left
+  cmp r11, r10
+  cmovb r11, r10
+  sub r11, r10
+  lea r10, [rdx + r8]
+  test r11, r11                                          // dst_1
+  cmovz r10, rdx
+  prefetchw byte ptr [r10 + 0]                           // dst_1
+  mov r11, 2
+  mov rbx, qword ptr [rsp + 48]                          // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [r10 + r8]
+  test rbx, rbx                                          // dst_2
+  cmovz r11, r10
+  prefetchw byte ptr [r11 + 0]                           // dst_2
+  mov r10, 3
+  mov rbx, qword ptr [rsp + 48]                          // m_left
+  cmp rbx, r10
+  cmovb rbx, r10
+  sub rbx, r10
+  lea r10, [r11 + r8]
+  test rbx, rbx                                          // dst_3
+  cmovz r10, r11
+  prefetchw byte ptr [r10 + 0]                           // dst_3
+  mov r11, 4
+  mov rbx, qword ptr [rsp + 48]                          // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [r10 + r8]
+  test rbx, rbx                                          // dst_4
+  cmovz r11, r10
+  prefetchw byte ptr [r11 + 0]                           // dst_4
+  mov r10, 5
+  mov rbx, qword ptr [rsp + 48]                          // m_left
+  cmp rbx, r10
+  cmovb rbx, r10
+  sub rbx, r10
+  lea r10, [r11 + r8]
+  test rbx, rbx                                          // dst_5
+  cmovz r10, r11
+  prefetchw byte ptr [r10 + 0]                           // dst_5
+  mov r11, 6
+  mov rbx, qword ptr [rsp + 48]                          // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [r10 + r8]
+  test rbx, rbx                                          // dst_6
+  cmovz r11, r10
+  lea r8, [r11 + r8]
+  prefetchw byte ptr [r11 + 0]                           // dst_6
+  mov r10, 7
+  mov rbx, qword ptr [rsp + 48]                          // m_left
+  cmp rbx, r10
+  cmovb rbx, r10
+  sub rbx, r10
+  test rbx, rbx                                          // dst_7
+  cmovz r8, r11
+  prefetchw byte ptr [r8 + 0]                            // dst_7
+  mov r8, 8
+  mov r10, qword ptr [rsp + 40]                          // k_padded
+  imul r10, r8
+  mov r8, qword ptr [rsp + 0]                            // lhs_panel
+  lea r8, [r8 + r10]                                     // field
+  mov r10, 252645135
+  vpbroadcastd zmm0, r10d                                // mask
+  vpbroadcastd zmm1, dword ptr [r8 + 0]                  // acc_0_0
+  vpbroadcastd zmm2, dword ptr [r8 + 0]                  // acc_0_1
+  vpbroadcastd zmm3, dword ptr [r8 + 4]                  // acc_1_0
+  vpbroadcastd zmm4, dword ptr [r8 + 4]                  // acc_1_1
+  vpbroadcastd zmm5, dword ptr [r8 + 8]                  // acc_2_0
+  vpbroadcastd zmm6, dword ptr [r8 + 8]                  // acc_2_1
+  vpbroadcastd zmm7, dword ptr [r8 + 12]                 // acc_3_0
+  vpbroadcastd zmm8, dword ptr [r8 + 12]                 // acc_3_1
+  vpbroadcastd zmm9, dword ptr [r8 + 16]                 // acc_4_0
+  vpbroadcastd zmm10, dword ptr [r8 + 16]                // acc_4_1
+  vpbroadcastd zmm11, dword ptr [r8 + 20]                // acc_5_0
+  vpbroadcastd zmm12, dword ptr [r8 + 20]                // acc_5_1
+  vpbroadcastd zmm13, dword ptr [r8 + 24]                // acc_6_0
+  vpbroadcastd zmm14, dword ptr [r8 + 24]                // acc_6_1
+  vpbroadcastd zmm15, dword ptr [r8 + 28]                // acc_7_0
+  vpbroadcastd zmm16, dword ptr [r8 + 28]                // acc_7_1
+  mov r8, qword ptr [rsp + 40]                           // k_padded
+  shr r8, 5                                              // k_steps
+  mov r10, qword ptr [rsp + 0]                           // lhs_panel
+  mov r11, qword ptr [rsp + 32]                          // rhs_panel
+  test r8, r8
   jz L(k_done)
   .balign 64
 L(k):
   prefetcht1 byte ptr [r9 + 0]                           // ahead
   prefetcht1 byte ptr [r9 + 64]                          // ahead
-  vmovdqu64 zmm17, zmmword ptr [rbx + 0]                 // raw_0
+  vmovdqu64 zmm17, zmmword ptr [r11 + 0]                 // raw_0
   vpandd zmm18, zmm17, zmm0                              // lo_0
   vpsrlw zmm17, zmm17, 4                                 // hi_0
   vpandd zmm17, zmm17, zmm0                              // hi_0
-  vmovdqu64 zmm19, zmmword ptr [rbx + 64]                // raw_1
+  vmovdqu64 zmm19, zmmword ptr [r11 + 64]                // raw_1
   vpandd zmm20, zmm19, zmm0                              // lo_1
   vpsrlw zmm19, zmm19, 4                                 // hi_1
   vpandd zmm19, zmm19, zmm0                              // hi_1
-  vpbroadcastd zmm21, dword ptr [r11 + 0]                // a_0
+  vpbroadcastd zmm21, dword ptr [r10 + 0]                // a_0
   vpdpbusd zmm1, zmm18, zmm21                            // acc_0_0
   vpdpbusd zmm2, zmm20, zmm21                            // acc_0_1
-  vpbroadcastd zmm21, dword ptr [r11 + 4]                // a_1
+  vpbroadcastd zmm21, dword ptr [r10 + 4]                // a_1
   vpdpbusd zmm3, zmm18, zmm21                            // acc_1_0
   vpdpbusd zmm4, zmm20, zmm21                            // acc_1_1
-  vpbroadcastd zmm21, dword ptr [r11 + 8]                // a_2
+  vpbroadcastd zmm21, dword ptr [r10 + 8]                // a_2
   vpdpbusd zmm5, zmm18, zmm21                            // acc_2_0
   vpdpbusd zmm6, zmm20, zmm21                            // acc_2_1
-  vpbroadcastd zmm21, dword ptr [r11 + 12]               // a_3
+  vpbroadcastd zmm21, dword ptr [r10 + 12]               // a_3
   vpdpbusd zmm7, zmm18, zmm21                            // acc_3_0
   vpdpbusd zmm8, zmm20, zmm21                            // acc_3_1
-  vpbroadcastd zmm21, dword ptr [r11 + 16]               // a_4
+  vpbroadcastd zmm21, dword ptr [r10 + 16]               // a_4
   vpdpbusd zmm9, zmm18, zmm21                            // acc_4_0
   vpdpbusd zmm10, zmm20, zmm21                           // acc_4_1
-  vpbroadcastd zmm21, dword ptr [r11 + 20]               // a_5
+  vpbroadcastd zmm21, dword ptr [r10 + 20]               // a_5
   vpdpbusd zmm11, zmm18, zmm21                           // acc_5_0
   vpdpbusd zmm12, zmm20, zmm21                           // acc_5_1
-  vpbroadcastd zmm21, dword ptr [r11 + 24]               // a_6
+  vpbroadcastd zmm21, dword ptr [r10 + 24]               // a_6
   vpdpbusd zmm13, zmm18, zmm21                           // acc_6_0
   vpdpbusd zmm14, zmm20, zmm21                           // acc_6_1
-  vpbroadcastd zmm21, dword ptr [r11 + 28]               // a_7
+  vpbroadcastd zmm21, dword ptr [r10 + 28]               // a_7
   vpdpbusd zmm15, zmm18, zmm21                           // acc_7_0
   vpdpbusd zmm16, zmm20, zmm21                           // acc_7_1
-  vpbroadcastd zmm18, dword ptr [r11 + 32]               // a_0
+  vpbroadcastd zmm18, dword ptr [r10 + 32]               // a_0
   vpdpbusd zmm1, zmm17, zmm18                            // acc_0_0
   vpdpbusd zmm2, zmm19, zmm18                            // acc_0_1
-  vpbroadcastd zmm18, dword ptr [r11 + 36]               // a_1
+  vpbroadcastd zmm18, dword ptr [r10 + 36]               // a_1
   vpdpbusd zmm3, zmm17, zmm18                            // acc_1_0
   vpdpbusd zmm4, zmm19, zmm18                            // acc_1_1
-  vpbroadcastd zmm18, dword ptr [r11 + 40]               // a_2
+  vpbroadcastd zmm18, dword ptr [r10 + 40]               // a_2
   vpdpbusd zmm5, zmm17, zmm18                            // acc_2_0
   vpdpbusd zmm6, zmm19, zmm18                            // acc_2_1
-  vpbroadcastd zmm18, dword ptr [r11 + 44]               // a_3
+  vpbroadcastd zmm18, dword ptr [r10 + 44]               // a_3
   vpdpbusd zmm7, zmm17, zmm18                            // acc_3_0
   vpdpbusd zmm8, zmm19, zmm18                            // acc_3_1
-  vpbroadcastd zmm18, dword ptr [r11 + 48]               // a_4
+  vpbroadcastd zmm18, dword ptr [r10 + 48]               // a_4
   vpdpbusd zmm9, zmm17, zmm18                            // acc_4_0
   vpdpbusd zmm10, zmm19, zmm18                           // acc_4_1
-  vpbroadcastd zmm18, dword ptr [r11 + 52]               // a_5
+  vpbroadcastd zmm18, dword ptr [r10 + 52]               // a_5
   vpdpbusd zmm11, zmm17, zmm18                           // acc_5_0
   vpdpbusd zmm12, zmm19, zmm18                           // acc_5_1
-  vpbroadcastd zmm18, dword ptr [r11 + 56]               // a_6
+  vpbroadcastd zmm18, dword ptr [r10 + 56]               // a_6
   vpdpbusd zmm13, zmm17, zmm18                           // acc_6_0
   vpdpbusd zmm14, zmm19, zmm18                           // acc_6_1
-  vpbroadcastd zmm18, dword ptr [r11 + 60]               // a_7
+  vpbroadcastd zmm18, dword ptr [r10 + 60]               // a_7
   vpdpbusd zmm15, zmm17, zmm18                           // acc_7_0
   vpdpbusd zmm16, zmm19, zmm18                           // acc_7_1
   prefetcht1 byte ptr [r9 + 128]                         // ahead
   prefetcht1 byte ptr [r9 + 192]                         // ahead
-  vmovdqu64 zmm17, zmmword ptr [rbx + 128]               // raw_0
+  vmovdqu64 zmm17, zmmword ptr [r11 + 128]               // raw_0
   vpandd zmm18, zmm17, zmm0                              // lo_0
   vpsrlw zmm17, zmm17, 4                                 // hi_0
   vpandd zmm17, zmm17, zmm0                              // hi_0
-  vmovdqu64 zmm19, zmmword ptr [rbx + 192]               // raw_1
+  vmovdqu64 zmm19, zmmword ptr [r11 + 192]               // raw_1
   vpandd zmm20, zmm19, zmm0                              // lo_1
   vpsrlw zmm19, zmm19, 4                                 // hi_1
   vpandd zmm19, zmm19, zmm0                              // hi_1
-  vpbroadcastd zmm21, dword ptr [r11 + 64]               // a_0
+  vpbroadcastd zmm21, dword ptr [r10 + 64]               // a_0
   vpdpbusd zmm1, zmm18, zmm21                            // acc_0_0
   vpdpbusd zmm2, zmm20, zmm21                            // acc_0_1
-  vpbroadcastd zmm21, dword ptr [r11 + 68]               // a_1
+  vpbroadcastd zmm21, dword ptr [r10 + 68]               // a_1
   vpdpbusd zmm3, zmm18, zmm21                            // acc_1_0
   vpdpbusd zmm4, zmm20, zmm21                            // acc_1_1
-  vpbroadcastd zmm21, dword ptr [r11 + 72]               // a_2
+  vpbroadcastd zmm21, dword ptr [r10 + 72]               // a_2
   vpdpbusd zmm5, zmm18, zmm21                            // acc_2_0
   vpdpbusd zmm6, zmm20, zmm21                            // acc_2_1
-  vpbroadcastd zmm21, dword ptr [r11 + 76]               // a_3
+  vpbroadcastd zmm21, dword ptr [r10 + 76]               // a_3
   vpdpbusd zmm7, zmm18, zmm21                            // acc_3_0
   vpdpbusd zmm8, zmm20, zmm21                            // acc_3_1
-  vpbroadcastd zmm21, dword ptr [r11 + 80]               // a_4
+  vpbroadcastd zmm21, dword ptr [r10 + 80]               // a_4
   vpdpbusd zmm9, zmm18, zmm21                            // acc_4_0
   vpdpbusd zmm10, zmm20, zmm21                           // acc_4_1
-  vpbroadcastd zmm21, dword ptr [r11 + 84]               // a_5
+  vpbroadcastd zmm21, dword ptr [r10 + 84]               // a_5
   vpdpbusd zmm11, zmm18, zmm21                           // acc_5_0
   vpdpbusd zmm12, zmm20, zmm21                           // acc_5_1
-  vpbroadcastd zmm21, dword ptr [r11 + 88]               // a_6
+  vpbroadcastd zmm21, dword ptr [r10 + 88]               // a_6
   vpdpbusd zmm13, zmm18, zmm21                           // acc_6_0
   vpdpbusd zmm14, zmm20, zmm21                           // acc_6_1
-  vpbroadcastd zmm21, dword ptr [r11 + 92]               // a_7
+  vpbroadcastd zmm21, dword ptr [r10 + 92]               // a_7
   vpdpbusd zmm15, zmm18, zmm21                           // acc_7_0
   vpdpbusd zmm16, zmm20, zmm21                           // acc_7_1
-  vpbroadcastd zmm18, dword ptr [r11 + 96]               // a_0
+  vpbroadcastd zmm18, dword ptr [r10 + 96]               // a_0
   vpdpbusd zmm1, zmm17, zmm18                            // acc_0_0
   vpdpbusd zmm2, zmm19, zmm18                            // acc_0_1
-  vpbroadcastd zmm18, dword ptr [r11 + 100]              // a_1
+  vpbroadcastd zmm18, dword ptr [r10 + 100]              // a_1
   vpdpbusd zmm3, zmm17, zmm18                            // acc_1_0
   vpdpbusd zmm4, zmm19, zmm18                            // acc_1_1
-  vpbroadcastd zmm18, dword ptr [r11 + 104]              // a_2
+  vpbroadcastd zmm18, dword ptr [r10 + 104]              // a_2
   vpdpbusd zmm5, zmm17, zmm18                            // acc_2_0
   vpdpbusd zmm6, zmm19, zmm18                            // acc_2_1
-  vpbroadcastd zmm18, dword ptr [r11 + 108]              // a_3
+  vpbroadcastd zmm18, dword ptr [r10 + 108]              // a_3
   vpdpbusd zmm7, zmm17, zmm18                            // acc_3_0
   vpdpbusd zmm8, zmm19, zmm18                            // acc_3_1
-  vpbroadcastd zmm18, dword ptr [r11 + 112]              // a_4
+  vpbroadcastd zmm18, dword ptr [r10 + 112]              // a_4
   vpdpbusd zmm9, zmm17, zmm18                            // acc_4_0
   vpdpbusd zmm10, zmm19, zmm18                           // acc_4_1
-  vpbroadcastd zmm18, dword ptr [r11 + 116]              // a_5
+  vpbroadcastd zmm18, dword ptr [r10 + 116]              // a_5
   vpdpbusd zmm11, zmm17, zmm18                           // acc_5_0
   vpdpbusd zmm12, zmm19, zmm18                           // acc_5_1
-  vpbroadcastd zmm18, dword ptr [r11 + 120]              // a_6
+  vpbroadcastd zmm18, dword ptr [r10 + 120]              // a_6
   vpdpbusd zmm13, zmm17, zmm18                           // acc_6_0
   vpdpbusd zmm14, zmm19, zmm18                           // acc_6_1
-  vpbroadcastd zmm18, dword ptr [r11 + 124]              // a_7
+  vpbroadcastd zmm18, dword ptr [r10 + 124]              // a_7
   vpdpbusd zmm15, zmm17, zmm18                           // acc_7_0
   vpdpbusd zmm16, zmm19, zmm18                           // acc_7_1
   prefetcht1 byte ptr [r9 + 256]                         // ahead
   prefetcht1 byte ptr [r9 + 320]                         // ahead
-  vmovdqu64 zmm17, zmmword ptr [rbx + 256]               // raw_0
+  vmovdqu64 zmm17, zmmword ptr [r11 + 256]               // raw_0
   vpandd zmm18, zmm17, zmm0                              // lo_0
   vpsrlw zmm17, zmm17, 4                                 // hi_0
   vpandd zmm17, zmm17, zmm0                              // hi_0
-  vmovdqu64 zmm19, zmmword ptr [rbx + 320]               // raw_1
+  vmovdqu64 zmm19, zmmword ptr [r11 + 320]               // raw_1
   vpandd zmm20, zmm19, zmm0                              // lo_1
   vpsrlw zmm19, zmm19, 4                                 // hi_1
   vpandd zmm19, zmm19, zmm0                              // hi_1
-  vpbroadcastd zmm21, dword ptr [r11 + 128]              // a_0
+  vpbroadcastd zmm21, dword ptr [r10 + 128]              // a_0
   vpdpbusd zmm1, zmm18, zmm21                            // acc_0_0
   vpdpbusd zmm2, zmm20, zmm21                            // acc_0_1
-  vpbroadcastd zmm21, dword ptr [r11 + 132]              // a_1
+  vpbroadcastd zmm21, dword ptr [r10 + 132]              // a_1
   vpdpbusd zmm3, zmm18, zmm21                            // acc_1_0
   vpdpbusd zmm4, zmm20, zmm21                            // acc_1_1
-  vpbroadcastd zmm21, dword ptr [r11 + 136]              // a_2
+  vpbroadcastd zmm21, dword ptr [r10 + 136]              // a_2
   vpdpbusd zmm5, zmm18, zmm21                            // acc_2_0
   vpdpbusd zmm6, zmm20, zmm21                            // acc_2_1
-  vpbroadcastd zmm21, dword ptr [r11 + 140]              // a_3
+  vpbroadcastd zmm21, dword ptr [r10 + 140]              // a_3
   vpdpbusd zmm7, zmm18, zmm21                            // acc_3_0
   vpdpbusd zmm8, zmm20, zmm21                            // acc_3_1
-  vpbroadcastd zmm21, dword ptr [r11 + 144]              // a_4
+  vpbroadcastd zmm21, dword ptr [r10 + 144]              // a_4
   vpdpbusd zmm9, zmm18, zmm21                            // acc_4_0
   vpdpbusd zmm10, zmm20, zmm21                           // acc_4_1
-  vpbroadcastd zmm21, dword ptr [r11 + 148]              // a_5
+  vpbroadcastd zmm21, dword ptr [r10 + 148]              // a_5
   vpdpbusd zmm11, zmm18, zmm21                           // acc_5_0
   vpdpbusd zmm12, zmm20, zmm21                           // acc_5_1
-  vpbroadcastd zmm21, dword ptr [r11 + 152]              // a_6
+  vpbroadcastd zmm21, dword ptr [r10 + 152]              // a_6
   vpdpbusd zmm13, zmm18, zmm21                           // acc_6_0
   vpdpbusd zmm14, zmm20, zmm21                           // acc_6_1
-  vpbroadcastd zmm21, dword ptr [r11 + 156]              // a_7
+  vpbroadcastd zmm21, dword ptr [r10 + 156]              // a_7
   vpdpbusd zmm15, zmm18, zmm21                           // acc_7_0
   vpdpbusd zmm16, zmm20, zmm21                           // acc_7_1
-  vpbroadcastd zmm18, dword ptr [r11 + 160]              // a_0
+  vpbroadcastd zmm18, dword ptr [r10 + 160]              // a_0
   vpdpbusd zmm1, zmm17, zmm18                            // acc_0_0
   vpdpbusd zmm2, zmm19, zmm18                            // acc_0_1
-  vpbroadcastd zmm18, dword ptr [r11 + 164]              // a_1
+  vpbroadcastd zmm18, dword ptr [r10 + 164]              // a_1
   vpdpbusd zmm3, zmm17, zmm18                            // acc_1_0
   vpdpbusd zmm4, zmm19, zmm18                            // acc_1_1
-  vpbroadcastd zmm18, dword ptr [r11 + 168]              // a_2
+  vpbroadcastd zmm18, dword ptr [r10 + 168]              // a_2
   vpdpbusd zmm5, zmm17, zmm18                            // acc_2_0
   vpdpbusd zmm6, zmm19, zmm18                            // acc_2_1
-  vpbroadcastd zmm18, dword ptr [r11 + 172]              // a_3
+  vpbroadcastd zmm18, dword ptr [r10 + 172]              // a_3
   vpdpbusd zmm7, zmm17, zmm18                            // acc_3_0
   vpdpbusd zmm8, zmm19, zmm18                            // acc_3_1
-  vpbroadcastd zmm18, dword ptr [r11 + 176]              // a_4
+  vpbroadcastd zmm18, dword ptr [r10 + 176]              // a_4
   vpdpbusd zmm9, zmm17, zmm18                            // acc_4_0
   vpdpbusd zmm10, zmm19, zmm18                           // acc_4_1
-  vpbroadcastd zmm18, dword ptr [r11 + 180]              // a_5
+  vpbroadcastd zmm18, dword ptr [r10 + 180]              // a_5
   vpdpbusd zmm11, zmm17, zmm18                           // acc_5_0
   vpdpbusd zmm12, zmm19, zmm18                           // acc_5_1
-  vpbroadcastd zmm18, dword ptr [r11 + 184]              // a_6
+  vpbroadcastd zmm18, dword ptr [r10 + 184]              // a_6
   vpdpbusd zmm13, zmm17, zmm18                           // acc_6_0
   vpdpbusd zmm14, zmm19, zmm18                           // acc_6_1
-  vpbroadcastd zmm18, dword ptr [r11 + 188]              // a_7
+  vpbroadcastd zmm18, dword ptr [r10 + 188]              // a_7
   vpdpbusd zmm15, zmm17, zmm18                           // acc_7_0
   vpdpbusd zmm16, zmm19, zmm18                           // acc_7_1
   prefetcht1 byte ptr [r9 + 384]                         // ahead
   prefetcht1 byte ptr [r9 + 448]                         // ahead
-  vmovdqu64 zmm17, zmmword ptr [rbx + 384]               // raw_0
+  vmovdqu64 zmm17, zmmword ptr [r11 + 384]               // raw_0
   vpandd zmm18, zmm17, zmm0                              // lo_0
   vpsrlw zmm17, zmm17, 4                                 // hi_0
   vpandd zmm17, zmm17, zmm0                              // hi_0
-  vmovdqu64 zmm19, zmmword ptr [rbx + 448]               // raw_1
+  vmovdqu64 zmm19, zmmword ptr [r11 + 448]               // raw_1
   vpandd zmm20, zmm19, zmm0                              // lo_1
   vpsrlw zmm19, zmm19, 4                                 // hi_1
   vpandd zmm19, zmm19, zmm0                              // hi_1
-  vpbroadcastd zmm21, dword ptr [r11 + 192]              // a_0
+  vpbroadcastd zmm21, dword ptr [r10 + 192]              // a_0
   vpdpbusd zmm1, zmm18, zmm21                            // acc_0_0
   vpdpbusd zmm2, zmm20, zmm21                            // acc_0_1
-  vpbroadcastd zmm21, dword ptr [r11 + 196]              // a_1
+  vpbroadcastd zmm21, dword ptr [r10 + 196]              // a_1
   vpdpbusd zmm3, zmm18, zmm21                            // acc_1_0
   vpdpbusd zmm4, zmm20, zmm21                            // acc_1_1
-  vpbroadcastd zmm21, dword ptr [r11 + 200]              // a_2
+  vpbroadcastd zmm21, dword ptr [r10 + 200]              // a_2
   vpdpbusd zmm5, zmm18, zmm21                            // acc_2_0
   vpdpbusd zmm6, zmm20, zmm21                            // acc_2_1
-  vpbroadcastd zmm21, dword ptr [r11 + 204]              // a_3
+  vpbroadcastd zmm21, dword ptr [r10 + 204]              // a_3
   vpdpbusd zmm7, zmm18, zmm21                            // acc_3_0
   vpdpbusd zmm8, zmm20, zmm21                            // acc_3_1
-  vpbroadcastd zmm21, dword ptr [r11 + 208]              // a_4
+  vpbroadcastd zmm21, dword ptr [r10 + 208]              // a_4
   vpdpbusd zmm9, zmm18, zmm21                            // acc_4_0
   vpdpbusd zmm10, zmm20, zmm21                           // acc_4_1
-  vpbroadcastd zmm21, dword ptr [r11 + 212]              // a_5
+  vpbroadcastd zmm21, dword ptr [r10 + 212]              // a_5
   vpdpbusd zmm11, zmm18, zmm21                           // acc_5_0
   vpdpbusd zmm12, zmm20, zmm21                           // acc_5_1
-  vpbroadcastd zmm21, dword ptr [r11 + 216]              // a_6
+  vpbroadcastd zmm21, dword ptr [r10 + 216]              // a_6
   vpdpbusd zmm13, zmm18, zmm21                           // acc_6_0
   vpdpbusd zmm14, zmm20, zmm21                           // acc_6_1
-  vpbroadcastd zmm21, dword ptr [r11 + 220]              // a_7
+  vpbroadcastd zmm21, dword ptr [r10 + 220]              // a_7
   vpdpbusd zmm15, zmm18, zmm21                           // acc_7_0
   vpdpbusd zmm16, zmm20, zmm21                           // acc_7_1
-  vpbroadcastd zmm18, dword ptr [r11 + 224]              // a_0
+  vpbroadcastd zmm18, dword ptr [r10 + 224]              // a_0
   vpdpbusd zmm1, zmm17, zmm18                            // acc_0_0
   vpdpbusd zmm2, zmm19, zmm18                            // acc_0_1
-  vpbroadcastd zmm18, dword ptr [r11 + 228]              // a_1
+  vpbroadcastd zmm18, dword ptr [r10 + 228]              // a_1
   vpdpbusd zmm3, zmm17, zmm18                            // acc_1_0
   vpdpbusd zmm4, zmm19, zmm18                            // acc_1_1
-  vpbroadcastd zmm18, dword ptr [r11 + 232]              // a_2
+  vpbroadcastd zmm18, dword ptr [r10 + 232]              // a_2
   vpdpbusd zmm5, zmm17, zmm18                            // acc_2_0
   vpdpbusd zmm6, zmm19, zmm18                            // acc_2_1
-  vpbroadcastd zmm18, dword ptr [r11 + 236]              // a_3
+  vpbroadcastd zmm18, dword ptr [r10 + 236]              // a_3
   vpdpbusd zmm7, zmm17, zmm18                            // acc_3_0
   vpdpbusd zmm8, zmm19, zmm18                            // acc_3_1
-  vpbroadcastd zmm18, dword ptr [r11 + 240]              // a_4
+  vpbroadcastd zmm18, dword ptr [r10 + 240]              // a_4
   vpdpbusd zmm9, zmm17, zmm18                            // acc_4_0
   vpdpbusd zmm10, zmm19, zmm18                           // acc_4_1
-  vpbroadcastd zmm18, dword ptr [r11 + 244]              // a_5
+  vpbroadcastd zmm18, dword ptr [r10 + 244]              // a_5
   vpdpbusd zmm11, zmm17, zmm18                           // acc_5_0
   vpdpbusd zmm12, zmm19, zmm18                           // acc_5_1
-  vpbroadcastd zmm18, dword ptr [r11 + 248]              // a_6
+  vpbroadcastd zmm18, dword ptr [r10 + 248]              // a_6
   vpdpbusd zmm13, zmm17, zmm18                           // acc_6_0
   vpdpbusd zmm14, zmm19, zmm18                           // acc_6_1
-  vpbroadcastd zmm18, dword ptr [r11 + 252]              // a_7
+  vpbroadcastd zmm18, dword ptr [r10 + 252]              // a_7
   vpdpbusd zmm15, zmm17, zmm18                           // acc_7_0
   vpdpbusd zmm16, zmm19, zmm18                           // acc_7_1
-  lea r11, [r11 + 256]
-  lea rbx, [rbx + 512]
+  lea r10, [r10 + 256]
+  lea r11, [r11 + 512]
   lea r9, [r9 + rsi]                                     // ahead
-  sub r10, 1                                             // next k
+  sub r8, 1                                              // next k
   ja L(k)
 L(k_done):
   mov qword ptr [rsp + 8], r9                            // ahead, kept in the frame
-  lea r9, [rdi + 8*15]                                   // clamp
-  vpbroadcastd zmm0, dword ptr [r9 + 0]                  // min
-  vpbroadcastd zmm17, dword ptr [r9 + 4]                 // max
-  vpbroadcastd zmm18, dword ptr [r9 + 8]                 // zero
+  lea r8, [rdi + 8*15]                                   // clamp
+  vpbroadcastd zmm0, dword ptr [r8 + 0]                  // min
+  vpbroadcastd zmm17, dword ptr [r8 + 4]                 // max
+  vpbroadcastd zmm18, dword ptr [r8 + 8]                 // zero
   vcvtdq2ps zmm19, zmm18                                 // zero
   vsubps zmm0, zmm0, zmm19                               // lowest
   vsubps zmm17, zmm17, zmm19                             // highest
-  mov r9, qword ptr [rdi + 8*13]                         // dst_stride
-  lea r10, [rdx + r9]
-  mov r11, qword ptr [rsp + 40]                          // m_left
-  cmp r11, 1                                             // dst_1
-  cmovbe r10, rdx
-  lea r11, [r10 + r9]
-  mov rbx, qword ptr [rsp + 40]                          // m_left
-  cmp rbx, 2                                             // dst_2
-  cmovbe r11, r10
-  lea rbx, [r11 + r9]
-  mov rbp, qword ptr [rsp + 40]                          // m_left
-  cmp rbp, 3                                             // dst_3
-  cmovbe rbx, r11
-  lea rbp, [rbx + r9]
-  mov r12, qword ptr [rsp + 40]                          // m_left
-  cmp r12, 4                                             // dst_4
-  cmovbe rbp, rbx
-  lea r12, [rbp + r9]
-  mov r13, qword ptr [rsp + 40]                          // m_left
-  cmp r13, 5                                             // dst_5
-  cmovbe r12, rbp
-  lea r13, [r12 + r9]
-  mov r14, qword ptr [rsp + 40]                          // m_left
-  cmp r14, 6                                             // dst_6
-  cmovbe r13, r12
-  lea r9, [r13 + r9]
-  mov r14, qword ptr [rsp + 40]                          // m_left
-  cmp r14, 7                                             // dst_7
-  cmovbe r9, r13
-  imul r14, r8, 16
-  imul r8, r8, 16
-  lea r14, [r14 + 128]
-  mov r15, qword ptr [rsp + 16]                          // rhs_panel
-  lea r14, [r15 + r14]                                   // field
-  vmovdqu64 zmm19, zmmword ptr [r14 + 0]                 // scale_0
-  vmovdqu64 zmm20, zmmword ptr [r14 + 64]                // scale_1
-  mov r14, qword ptr [rsp + 16]                          // rhs_panel
-  lea r8, [r14 + r8]                                     // field
+  mov r8, 1
+  mov r9, qword ptr [rsp + 48]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  mov r8, qword ptr [rdi + 8*13]                         // dst_stride
+  lea r10, [rdx + r8]
+  test r9, r9                                            // dst_1
+  cmovz r10, rdx
+  mov r9, 2
+  mov r11, qword ptr [rsp + 48]                          // m_left
+  cmp r11, r9
+  cmovb r11, r9
+  sub r11, r9
+  lea r9, [r10 + r8]
+  test r11, r11                                          // dst_2
+  cmovz r9, r10
+  mov r11, 3
+  mov rbx, qword ptr [rsp + 48]                          // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [r9 + r8]
+  test rbx, rbx                                          // dst_3
+  cmovz r11, r9
+  mov rbx, 4
+  mov rbp, qword ptr [rsp + 48]                          // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [r11 + r8]
+  test rbp, rbp                                          // dst_4
+  cmovz rbx, r11
+  mov rbp, 5
+  mov r12, qword ptr [rsp + 48]                          // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  lea rbp, [rbx + r8]
+  test r12, r12                                          // dst_5
+  cmovz rbp, rbx
+  mov r12, 6
+  mov r13, qword ptr [rsp + 48]                          // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [rbp + r8]
+  test r13, r13                                          // dst_6
+  cmovz r12, rbp
+  mov r13, 7
+  mov r14, qword ptr [rsp + 48]                          // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea r8, [r12 + r8]
+  test r14, r14                                          // dst_7
+  cmovz r8, r12
+  mov r13, 16
+  mov r14, qword ptr [rsp + 40]                          // k_padded
+  imul r14, r13
+  mov r13, 16
+  mov r15, qword ptr [rsp + 40]                          // k_padded
+  imul r15, r13
+  lea r13, [r14 + 128]
+  mov r14, qword ptr [rsp + 32]                          // rhs_panel
+  lea r13, [r14 + r13]                                   // field
+  vmovdqu64 zmm19, zmmword ptr [r13 + 0]                 // scale_0
+  vmovdqu64 zmm20, zmmword ptr [r13 + 64]                // scale_1
+  mov r13, qword ptr [rsp + 32]                          // rhs_panel
+  lea r13, [r13 + r15]                                   // field
   mov r14, 32
-  mov r15, qword ptr [rsp + 24]                          // n_left
+  mov r15, qword ptr [rsp + 16]                          // n_left
   cmp r15, r14                                           // unless n_left at_least 
   jb L(if_else)
   mov r14, qword ptr [rdi + 8*14]                        // bias
-  mov r15, qword ptr [rsp + 32]                          // column_bytes
+  mov r15, qword ptr [rsp + 24]                          // column_bytes
   lea r15, [r14 + r15]
   test r14, r14                                          // bias
-  cmovz r15, r8
+  cmovz r15, r13
   vmovdqu64 zmm21, zmmword ptr [r15 + 0]                 // bias
   vmovdqu64 zmm22, zmmword ptr [r15 + 64]                // bias
   vpaddd zmm15, zmm15, zmm21                             // sum
@@ -533,7 +596,7 @@ L(k_done):
   vcvtps2dq zmm15, zmm15                                 // whole
   vpaddd zmm15, zmm15, zmm18                             // code
   vpmovsdb xmm15, zmm15                                  // out_7_0
-  vmovdqu32 xmmword ptr [r9 + 0], xmm15                  // out_7_0
+  vmovdqu32 xmmword ptr [r8 + 0], xmm15                  // out_7_0
   vpaddd zmm15, zmm16, zmm22                             // sum
   vcvtdq2ps zmm15, zmm15                                 // real
   vmulps zmm15, zmm15, zmm20                             // out
@@ -542,7 +605,7 @@ L(k_done):
   vcvtps2dq zmm15, zmm15                                 // whole
   vpaddd zmm15, zmm15, zmm18                             // code
   vpmovsdb xmm15, zmm15                                  // out_7_1
-  vmovdqu32 xmmword ptr [r9 + 16], xmm15                 // out_7_1
+  vmovdqu32 xmmword ptr [r8 + 16], xmm15                 // out_7_1
   vpaddd zmm13, zmm13, zmm21                             // sum
   vcvtdq2ps zmm13, zmm13                                 // real
   vmulps zmm13, zmm13, zmm19                             // out
@@ -551,7 +614,7 @@ L(k_done):
   vcvtps2dq zmm13, zmm13                                 // whole
   vpaddd zmm13, zmm13, zmm18                             // code
   vpmovsdb xmm13, zmm13                                  // out_6_0
-  vmovdqu32 xmmword ptr [r13 + 0], xmm13                 // out_6_0
+  vmovdqu32 xmmword ptr [r12 + 0], xmm13                 // out_6_0
   vpaddd zmm13, zmm14, zmm22                             // sum
   vcvtdq2ps zmm13, zmm13                                 // real
   vmulps zmm13, zmm13, zmm20                             // out
@@ -560,7 +623,7 @@ L(k_done):
   vcvtps2dq zmm13, zmm13                                 // whole
   vpaddd zmm13, zmm13, zmm18                             // code
   vpmovsdb xmm13, zmm13                                  // out_6_1
-  vmovdqu32 xmmword ptr [r13 + 16], xmm13                // out_6_1
+  vmovdqu32 xmmword ptr [r12 + 16], xmm13                // out_6_1
   vpaddd zmm11, zmm11, zmm21                             // sum
   vcvtdq2ps zmm11, zmm11                                 // real
   vmulps zmm11, zmm11, zmm19                             // out
@@ -569,7 +632,7 @@ L(k_done):
   vcvtps2dq zmm11, zmm11                                 // whole
   vpaddd zmm11, zmm11, zmm18                             // code
   vpmovsdb xmm11, zmm11                                  // out_5_0
-  vmovdqu32 xmmword ptr [r12 + 0], xmm11                 // out_5_0
+  vmovdqu32 xmmword ptr [rbp + 0], xmm11                 // out_5_0
   vpaddd zmm11, zmm12, zmm22                             // sum
   vcvtdq2ps zmm11, zmm11                                 // real
   vmulps zmm11, zmm11, zmm20                             // out
@@ -578,7 +641,7 @@ L(k_done):
   vcvtps2dq zmm11, zmm11                                 // whole
   vpaddd zmm11, zmm11, zmm18                             // code
   vpmovsdb xmm11, zmm11                                  // out_5_1
-  vmovdqu32 xmmword ptr [r12 + 16], xmm11                // out_5_1
+  vmovdqu32 xmmword ptr [rbp + 16], xmm11                // out_5_1
   vpaddd zmm9, zmm9, zmm21                               // sum
   vcvtdq2ps zmm9, zmm9                                   // real
   vmulps zmm9, zmm9, zmm19                               // out
@@ -587,7 +650,7 @@ L(k_done):
   vcvtps2dq zmm9, zmm9                                   // whole
   vpaddd zmm9, zmm9, zmm18                               // code
   vpmovsdb xmm9, zmm9                                    // out_4_0
-  vmovdqu32 xmmword ptr [rbp + 0], xmm9                  // out_4_0
+  vmovdqu32 xmmword ptr [rbx + 0], xmm9                  // out_4_0
   vpaddd zmm9, zmm10, zmm22                              // sum
   vcvtdq2ps zmm9, zmm9                                   // real
   vmulps zmm9, zmm9, zmm20                               // out
@@ -596,7 +659,7 @@ L(k_done):
   vcvtps2dq zmm9, zmm9                                   // whole
   vpaddd zmm9, zmm9, zmm18                               // code
   vpmovsdb xmm9, zmm9                                    // out_4_1
-  vmovdqu32 xmmword ptr [rbp + 16], xmm9                 // out_4_1
+  vmovdqu32 xmmword ptr [rbx + 16], xmm9                 // out_4_1
   vpaddd zmm7, zmm7, zmm21                               // sum
   vcvtdq2ps zmm7, zmm7                                   // real
   vmulps zmm7, zmm7, zmm19                               // out
@@ -605,7 +668,7 @@ L(k_done):
   vcvtps2dq zmm7, zmm7                                   // whole
   vpaddd zmm7, zmm7, zmm18                               // code
   vpmovsdb xmm7, zmm7                                    // out_3_0
-  vmovdqu32 xmmword ptr [rbx + 0], xmm7                  // out_3_0
+  vmovdqu32 xmmword ptr [r11 + 0], xmm7                  // out_3_0
   vpaddd zmm7, zmm8, zmm22                               // sum
   vcvtdq2ps zmm7, zmm7                                   // real
   vmulps zmm7, zmm7, zmm20                               // out
@@ -614,7 +677,7 @@ L(k_done):
   vcvtps2dq zmm7, zmm7                                   // whole
   vpaddd zmm7, zmm7, zmm18                               // code
   vpmovsdb xmm7, zmm7                                    // out_3_1
-  vmovdqu32 xmmword ptr [rbx + 16], xmm7                 // out_3_1
+  vmovdqu32 xmmword ptr [r11 + 16], xmm7                 // out_3_1
   vpaddd zmm5, zmm5, zmm21                               // sum
   vcvtdq2ps zmm5, zmm5                                   // real
   vmulps zmm5, zmm5, zmm19                               // out
@@ -623,7 +686,7 @@ L(k_done):
   vcvtps2dq zmm5, zmm5                                   // whole
   vpaddd zmm5, zmm5, zmm18                               // code
   vpmovsdb xmm5, zmm5                                    // out_2_0
-  vmovdqu32 xmmword ptr [r11 + 0], xmm5                  // out_2_0
+  vmovdqu32 xmmword ptr [r9 + 0], xmm5                   // out_2_0
   vpaddd zmm5, zmm6, zmm22                               // sum
   vcvtdq2ps zmm5, zmm5                                   // real
   vmulps zmm5, zmm5, zmm20                               // out
@@ -632,7 +695,7 @@ L(k_done):
   vcvtps2dq zmm5, zmm5                                   // whole
   vpaddd zmm5, zmm5, zmm18                               // code
   vpmovsdb xmm5, zmm5                                    // out_2_1
-  vmovdqu32 xmmword ptr [r11 + 16], xmm5                 // out_2_1
+  vmovdqu32 xmmword ptr [r9 + 16], xmm5                  // out_2_1
   vpaddd zmm3, zmm3, zmm21                               // sum
   vcvtdq2ps zmm3, zmm3                                   // real
   vmulps zmm3, zmm3, zmm19                               // out
@@ -672,14 +735,14 @@ L(k_done):
   jmp L(if_done)
 L(if_else):
   mov r14, 16
-  mov r15, qword ptr [rsp + 24]                          // n_left
+  mov r15, qword ptr [rsp + 16]                          // n_left
   cmp r15, r14
   cmova r15, r14
   mov r14, -1
   bzhi r14, r14, r15
   kmovw k1, r14d                                         // columns
   mov r14, 16
-  mov r15, qword ptr [rsp + 24]                          // n_left
+  mov r15, qword ptr [rsp + 16]                          // n_left
   cmp r15, r14
   cmovb r15, r14
   sub r15, r14
@@ -690,10 +753,10 @@ L(if_else):
   bzhi r14, r14, r15
   kmovw k2, r14d                                         // columns
   mov r14, qword ptr [rdi + 8*14]                        // bias
-  mov r15, qword ptr [rsp + 32]                          // column_bytes
+  mov r15, qword ptr [rsp + 24]                          // column_bytes
   lea r15, [r14 + r15]
   test r14, r14                                          // bias
-  cmovz r15, r8
+  cmovz r15, r13
   vmovdqu32 zmm21{k1}{z}, zmmword ptr [r15 + 0]          // bias
   vmovdqu32 zmm22{k2}{z}, zmmword ptr [r15 + 64]         // bias
   vpaddd zmm15, zmm15, zmm21                             // sum
@@ -704,7 +767,7 @@ L(if_else):
   vcvtps2dq zmm15, zmm15                                 // whole
   vpaddd zmm15, zmm15, zmm18                             // code
   vpmovsdb xmm15, zmm15                                  // out_7_0
-  vmovdqu8 xmmword ptr [r9 + 0]{k1}, xmm15               // out_7_0
+  vmovdqu8 xmmword ptr [r8 + 0]{k1}, xmm15               // out_7_0
   vpaddd zmm15, zmm16, zmm22                             // sum
   vcvtdq2ps zmm15, zmm15                                 // real
   vmulps zmm15, zmm15, zmm20                             // out
@@ -713,7 +776,7 @@ L(if_else):
   vcvtps2dq zmm15, zmm15                                 // whole
   vpaddd zmm15, zmm15, zmm18                             // code
   vpmovsdb xmm15, zmm15                                  // out_7_1
-  vmovdqu8 xmmword ptr [r9 + 16]{k2}, xmm15              // out_7_1
+  vmovdqu8 xmmword ptr [r8 + 16]{k2}, xmm15              // out_7_1
   vpaddd zmm13, zmm13, zmm21                             // sum
   vcvtdq2ps zmm13, zmm13                                 // real
   vmulps zmm13, zmm13, zmm19                             // out
@@ -722,7 +785,7 @@ L(if_else):
   vcvtps2dq zmm13, zmm13                                 // whole
   vpaddd zmm13, zmm13, zmm18                             // code
   vpmovsdb xmm13, zmm13                                  // out_6_0
-  vmovdqu8 xmmword ptr [r13 + 0]{k1}, xmm13              // out_6_0
+  vmovdqu8 xmmword ptr [r12 + 0]{k1}, xmm13              // out_6_0
   vpaddd zmm13, zmm14, zmm22                             // sum
   vcvtdq2ps zmm13, zmm13                                 // real
   vmulps zmm13, zmm13, zmm20                             // out
@@ -731,7 +794,7 @@ L(if_else):
   vcvtps2dq zmm13, zmm13                                 // whole
   vpaddd zmm13, zmm13, zmm18                             // code
   vpmovsdb xmm13, zmm13                                  // out_6_1
-  vmovdqu8 xmmword ptr [r13 + 16]{k2}, xmm13             // out_6_1
+  vmovdqu8 xmmword ptr [r12 + 16]{k2}, xmm13             // out_6_1
   vpaddd zmm11, zmm11, zmm21                             // sum
   vcvtdq2ps zmm11, zmm11                                 // real
   vmulps zmm11, zmm11, zmm19                             // out
@@ -740,7 +803,7 @@ L(if_else):
   vcvtps2dq zmm11, zmm11                                 // whole
   vpaddd zmm11, zmm11, zmm18                             // code
   vpmovsdb xmm11, zmm11                                  // out_5_0
-  vmovdqu8 xmmword ptr [r12 + 0]{k1}, xmm11              // out_5_0
+  vmovdqu8 xmmword ptr [rbp + 0]{k1}, xmm11              // out_5_0
   vpaddd zmm11, zmm12, zmm22                             // sum
   vcvtdq2ps zmm11, zmm11                                 // real
   vmulps zmm11, zmm11, zmm20                             // out
@@ -749,7 +812,7 @@ L(if_else):
   vcvtps2dq zmm11, zmm11                                 // whole
   vpaddd zmm11, zmm11, zmm18                             // code
   vpmovsdb xmm11, zmm11                                  // out_5_1
-  vmovdqu8 xmmword ptr [r12 + 16]{k2}, xmm11             // out_5_1
+  vmovdqu8 xmmword ptr [rbp + 16]{k2}, xmm11             // out_5_1
   vpaddd zmm9, zmm9, zmm21                               // sum
   vcvtdq2ps zmm9, zmm9                                   // real
   vmulps zmm9, zmm9, zmm19                               // out
@@ -758,7 +821,7 @@ L(if_else):
   vcvtps2dq zmm9, zmm9                                   // whole
   vpaddd zmm9, zmm9, zmm18                               // code
   vpmovsdb xmm9, zmm9                                    // out_4_0
-  vmovdqu8 xmmword ptr [rbp + 0]{k1}, xmm9               // out_4_0
+  vmovdqu8 xmmword ptr [rbx + 0]{k1}, xmm9               // out_4_0
   vpaddd zmm9, zmm10, zmm22                              // sum
   vcvtdq2ps zmm9, zmm9                                   // real
   vmulps zmm9, zmm9, zmm20                               // out
@@ -767,7 +830,7 @@ L(if_else):
   vcvtps2dq zmm9, zmm9                                   // whole
   vpaddd zmm9, zmm9, zmm18                               // code
   vpmovsdb xmm9, zmm9                                    // out_4_1
-  vmovdqu8 xmmword ptr [rbp + 16]{k2}, xmm9              // out_4_1
+  vmovdqu8 xmmword ptr [rbx + 16]{k2}, xmm9              // out_4_1
   vpaddd zmm7, zmm7, zmm21                               // sum
   vcvtdq2ps zmm7, zmm7                                   // real
   vmulps zmm7, zmm7, zmm19                               // out
@@ -776,7 +839,7 @@ L(if_else):
   vcvtps2dq zmm7, zmm7                                   // whole
   vpaddd zmm7, zmm7, zmm18                               // code
   vpmovsdb xmm7, zmm7                                    // out_3_0
-  vmovdqu8 xmmword ptr [rbx + 0]{k1}, xmm7               // out_3_0
+  vmovdqu8 xmmword ptr [r11 + 0]{k1}, xmm7               // out_3_0
   vpaddd zmm7, zmm8, zmm22                               // sum
   vcvtdq2ps zmm7, zmm7                                   // real
   vmulps zmm7, zmm7, zmm20                               // out
@@ -785,7 +848,7 @@ L(if_else):
   vcvtps2dq zmm7, zmm7                                   // whole
   vpaddd zmm7, zmm7, zmm18                               // code
   vpmovsdb xmm7, zmm7                                    // out_3_1
-  vmovdqu8 xmmword ptr [rbx + 16]{k2}, xmm7              // out_3_1
+  vmovdqu8 xmmword ptr [r11 + 16]{k2}, xmm7              // out_3_1
   vpaddd zmm5, zmm5, zmm21                               // sum
   vcvtdq2ps zmm5, zmm5                                   // real
   vmulps zmm5, zmm5, zmm19                               // out
@@ -794,7 +857,7 @@ L(if_else):
   vcvtps2dq zmm5, zmm5                                   // whole
   vpaddd zmm5, zmm5, zmm18                               // code
   vpmovsdb xmm5, zmm5                                    // out_2_0
-  vmovdqu8 xmmword ptr [r11 + 0]{k1}, xmm5               // out_2_0
+  vmovdqu8 xmmword ptr [r9 + 0]{k1}, xmm5                // out_2_0
   vpaddd zmm5, zmm6, zmm22                               // sum
   vcvtdq2ps zmm5, zmm5                                   // real
   vmulps zmm5, zmm5, zmm20                               // out
@@ -803,7 +866,7 @@ L(if_else):
   vcvtps2dq zmm5, zmm5                                   // whole
   vpaddd zmm5, zmm5, zmm18                               // code
   vpmovsdb xmm5, zmm5                                    // out_2_1
-  vmovdqu8 xmmword ptr [r11 + 16]{k2}, xmm5              // out_2_1
+  vmovdqu8 xmmword ptr [r9 + 16]{k2}, xmm5               // out_2_1
   vpaddd zmm3, zmm3, zmm21                               // sum
   vcvtdq2ps zmm3, zmm3                                   // real
   vmulps zmm3, zmm3, zmm19                               // out
@@ -845,7 +908,7 @@ L(if_done):
   mov r9, 8
   imul r8, r9
   mov r9, 8
-  mov r10, qword ptr [rsp + 40]                          // m_left
+  mov r10, qword ptr [rsp + 48]                          // m_left
   cmp r10, r9
   cmovb r10, r9
   sub r10, r9
@@ -858,25 +921,25 @@ L(if_done):
   ja L(m)
 L(m_done):
   mov rcx, 32
-  mov r8, qword ptr [rsp + 24]                           // n_left
+  mov r8, qword ptr [rsp + 16]                           // n_left
   cmp r8, rcx
   cmovb r8, rcx
   sub r8, rcx
-  mov rcx, qword ptr [rsp + 32]                          // column_bytes
+  mov rcx, qword ptr [rsp + 24]                          // column_bytes
   lea rcx, [rcx + 128]
   mov rdx, qword ptr [rdi + 8*11]                        // rhs_stride
-  mov r9, qword ptr [rsp + 16]                           // rhs_panel
+  mov r9, qword ptr [rsp + 32]                           // rhs_panel
   lea rdx, [r9 + rdx]
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 48]
-  mov rbp, qword ptr [rsp + 56]
-  mov r12, qword ptr [rsp + 64]
-  mov r13, qword ptr [rsp + 72]
-  mov r14, qword ptr [rsp + 80]
-  mov r15, qword ptr [rsp + 88]
+  mov rbx, qword ptr [rsp + 56]
+  mov rbp, qword ptr [rsp + 64]
+  mov r12, qword ptr [rsp + 72]
+  mov r13, qword ptr [rsp + 80]
+  mov r14, qword ptr [rsp + 88]
+  mov r15, qword ptr [rsp + 96]
   add rsp, 104
   .cfi_def_cfa_offset 8
   vzeroupper
@@ -884,25 +947,25 @@ L(n_done):
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 48]
-  mov rdi, qword ptr [rsp + 56]
-  mov rbx, qword ptr [rsp + 64]
-  mov rbp, qword ptr [rsp + 72]
-  mov r12, qword ptr [rsp + 80]
-  mov r13, qword ptr [rsp + 88]
-  mov r14, qword ptr [rsp + 96]
-  mov r15, qword ptr [rsp + 104]
-  vmovaps xmm6, xmmword ptr [rsp + 112]
-  vmovaps xmm7, xmmword ptr [rsp + 128]
-  vmovaps xmm8, xmmword ptr [rsp + 144]
-  vmovaps xmm9, xmmword ptr [rsp + 160]
-  vmovaps xmm10, xmmword ptr [rsp + 176]
-  vmovaps xmm11, xmmword ptr [rsp + 192]
-  vmovaps xmm12, xmmword ptr [rsp + 208]
-  vmovaps xmm13, xmmword ptr [rsp + 224]
-  vmovaps xmm14, xmmword ptr [rsp + 240]
-  vmovaps xmm15, xmmword ptr [rsp + 256]
-  add rsp, 280
+  mov rsi, qword ptr [rsp + 56]
+  mov rdi, qword ptr [rsp + 64]
+  mov rbx, qword ptr [rsp + 72]
+  mov rbp, qword ptr [rsp + 80]
+  mov r12, qword ptr [rsp + 88]
+  mov r13, qword ptr [rsp + 96]
+  mov r14, qword ptr [rsp + 104]
+  mov r15, qword ptr [rsp + 112]
+  vmovaps xmm6, xmmword ptr [rsp + 128]
+  vmovaps xmm7, xmmword ptr [rsp + 144]
+  vmovaps xmm8, xmmword ptr [rsp + 160]
+  vmovaps xmm9, xmmword ptr [rsp + 176]
+  vmovaps xmm10, xmmword ptr [rsp + 192]
+  vmovaps xmm11, xmmword ptr [rsp + 208]
+  vmovaps xmm12, xmmword ptr [rsp + 224]
+  vmovaps xmm13, xmmword ptr [rsp + 240]
+  vmovaps xmm14, xmmword ptr [rsp + 256]
+  vmovaps xmm15, xmmword ptr [rsp + 272]
+  add rsp, 296
   ret
   .seh_endproc
 #endif
