@@ -50,8 +50,7 @@ class DepthwiseWriter {
         b_(v.code_name(), *v.isa),
         vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))),
         panels_(ratio(v.tile.n, v.rhs.panel)),
-        pixels_(v.tile.m.fixed),
-        by_column_(adds_by_column(v)) {}
+        pixels_(v.tile.m.fixed) {}
 
   Program write() {
     const Value first = b_.op(OpCode::constant, {}, {.imm = 0}, "column_bytes");
@@ -174,7 +173,7 @@ class DepthwiseWriter {
   void tile(const Channels& c, Value in, Value out) {
     Rows sums(static_cast<size_t>(pixels_), c.bias);
     const Value first = b_.op(OpCode::iadd, {b_.arg(ArgField::lhs), in}, {}, "line", Role::address);
-    by_column_ ? add_columns(c, sums, first) : add_lines(c, sums, first);
+    add_lines(c, sums, first);
     Value row = b_.op(OpCode::iadd, {c.t.dst, out}, {}, "dst", Role::address);
     for (size_t p = 0; p < sums.size(); ++p) {
       if (p > 0)
@@ -189,20 +188,6 @@ class DepthwiseWriter {
       const Rows weights = line_of_taps(c, y);
       for (int64_t x = 0; x < columns_of(v_.window, pixels_); ++x) {
         add_column(c, sums, weights, x, pixel(c, line, x * pointer_bytes));
-      }
-    }
-  }
-
-  void add_columns(const Channels& c, Rows& sums, Value line) {
-    std::vector<Value> lines;
-    std::vector<Rows> weights;
-    for (int64_t y = 0; y < v_.window.height; ++y) {
-      lines.push_back(y == 0 ? line : next_line(lines.back()));
-      weights.push_back(line_of_taps(c, y));
-    }
-    for (int64_t x = 0; x < columns_of(v_.window, pixels_); ++x) {
-      for (size_t y = 0; y < lines.size(); ++y) {
-        add_column(c, sums, weights[y], x, pixel(c, lines[y], x * pointer_bytes));
       }
     }
   }
@@ -250,32 +235,27 @@ class DepthwiseWriter {
     std::vector<Value> carried = {table};
     carried.insert(carried.end(), c.t.rhs.base.begin(), c.t.rhs.base.end());
     carried.insert(carried.end(), c.bias.begin(), c.bias.end());
-    const auto& window = v_.window;
-    const auto outer = [&](const std::vector<Value>& p) {
-      std::vector<Value> after = b_.loop(
-          by_column_ ? "tap_y" : "tap_x", b_.constant(by_column_ ? window.height : window.width), p,
-          [&](std::vector<Value> q) { return single_tap(c, std::move(q)); });
-      after[0] = by_column_ ? b_.add(p[0], pointer_bytes) : next_line(p[0]);
-      for (size_t i = 1; by_column_ && i <= c.t.rhs.base.size(); ++i) {
-        after[i] = b_.add(p[i], step_bytes(v_.rhs, 1));
-      }
+    const auto line = [&](const std::vector<Value>& p) {
+      std::vector<Value> after =
+          b_.loop("tap_x", b_.constant(v_.window.width), p,
+                  [&](std::vector<Value> q) { return single_tap(c, std::move(q)); });
+      after[0] = next_line(p[0]);
       return after;
     };
-    carried = b_.loop(by_column_ ? "tap_x" : "tap_y",
-                      b_.constant(by_column_ ? window.width : window.height), carried, outer);
+    carried = b_.loop("tap_y", b_.constant(v_.window.height), carried, line);
     return {carried.end() - vectors_, carried.end()};
   }
 
   std::vector<Value> single_tap(const Channels& c, std::vector<Value> carried) {
     const Value at = pixel(c, carried[0], 0);
-    carried[0] = by_column_ ? next_line(carried[0]) : b_.add(carried[0], pointer_bytes);
+    carried[0] = b_.add(carried[0], pointer_bytes);
     for (int64_t j = 0; j < vectors_; ++j) {
       Value& weights = carried[static_cast<size_t>(1 + j / c.t.rhs.rows)];
       Value& sum = carried[static_cast<size_t>(1 + panels_ + j)];
       const Value tap = load_tap(weights, code_offset(v_.rhs, 0, 0) + in_panel(c, j));
       sum = multiply(c, load_pixel(c, at, j), tap, sum);
       const bool last = (j + 1) % c.t.rhs.rows == 0;  // of its panel
-      if (last) weights = b_.add(weights, step_bytes(v_.rhs, by_column_ ? v_.window.width : 1));
+      if (last) weights = b_.add(weights, step_bytes(v_.rhs, 1));
     }
     return carried;
   }
@@ -352,7 +332,6 @@ class DepthwiseWriter {
   const Variant& v_;
   Builder b_;
   int64_t vectors_, panels_, pixels_;
-  bool by_column_;
 };
 
 }  // namespace

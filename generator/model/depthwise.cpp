@@ -100,11 +100,6 @@ bool makes_lines(const Variant& v) {
   return v.style == LayoutStyle::kleidiai && v.isa->has(OpCode::tile_put4);
 }
 
-bool adds_by_column(const Variant& v) {
-  if (makes_lines(v)) return true;
-  return v.style == LayoutStyle::kleidiai && ratio(v.tile.n, v.isa->vector_bytes.divided(4)) == 1;
-}
-
 int64_t columns_of(const Window& window, int64_t outputs) {
   return (outputs - 1) * window.stride + window.width;
 }

@@ -15,14 +15,11 @@ LayoutPair depthwise_layouts(const Family& family, const Isa& isa, LayoutStyle s
 std::string depthwise_name(const Variant& variant);
 
 /// Lines of outputs, one below the other, that some kernels make at a time: then m of a tile is
-/// their number, and a call makes outputs of all of them.
+/// their number, and a call makes outputs of all of them. They add up taps a column of the window
+/// after the other, as KleidiAI's do, whose tests compare sums that are nearly 0, too; others a
+/// line after the other.
 constexpr int64_t depthwise_lines = 4;
 bool makes_lines(const Variant& variant);
-
-/// Whether taps are added up a column of the window after the other, else a line after the other.
-/// So do KleidiAI's, whose tests compare sums that are nearly 0, too. All weights of a tile's
-/// channels are in registers then, so that it is for tiles of one vector.
-bool adds_by_column(const Variant& variant);
 
 /// Columns of input pixels that a tile's outputs lie on.
 int64_t columns_of(const Window& window, int64_t outputs);

@@ -113,7 +113,7 @@ Depthwise random_shape(const Variant& v, VectorLength vl, Random& random) {
   in.width = in.taps_x + side(0, 3 * v.tile.m.fixed * v.window.stride);
   in.channels = side(1, 2 * v.tile.n.at(vl) + 1);
   in.type = v.family.dst == ElementType::i8 ? "i8" : std::string(name(v.family.dst));
-  in.by_column = adds_by_column(v);
+  in.by_column = makes_lines(v);
   in.fused = v.isa->can_print_assembly;
   fill_depthwise(in, static_cast<uint32_t>(random.between(1, 1 << 20)));
   if (random.between(0, 1) == 0) {
