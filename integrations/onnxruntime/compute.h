@@ -27,6 +27,7 @@ class MemoryPool {
 struct Settings {
   int threads = 0;            ///< of our own; 0: those of the session
   bool convolutions = false;  ///< whether they are ours
+  bool measure = false;       ///< whether what the runtime does faster is left to it
 };
 
 class Compute : public NodeCompute {

@@ -129,11 +129,20 @@ std::vector<const Node*> nodes_of(const Api& api, const Graph* graph) {
   return nodes;
 }
 
-std::string operation_of(const Api& api, const Node* node) {
-  const char *domain = nullptr, *operation = nullptr;
+namespace {
+
+std::string maker_of(const Api& api, const Node* node) {
+  const char* domain = nullptr;
   check(api, api.domain_of_node(node, &domain));
+  return domain;
+}
+
+}  // namespace
+
+std::string operation_of(const Api& api, const Node* node) {
+  const char* operation = nullptr;
   check(api, api.operator_of_node(node, &operation));
-  const std::string maker = domain;
+  const std::string maker = maker_of(api, node);
   const bool is_known = maker.empty() || maker == "ai.onnx" || maker == "com.microsoft";
   return is_known ? operation : "";
 }
@@ -153,6 +162,7 @@ std::vector<std::string> input_names(const Api& api, const Node* node) {
 NodeFacts read_node(const Api& api, const Node* node) {
   NodeFacts facts;
   facts.operation = operation_of(api, node);
+  facts.maker = maker_of(api, node);
   for (const ValueInfo* input : inputs_of(api, node)) {
     facts.inputs.push_back(read_operand(api, input));
   }

@@ -36,6 +36,7 @@ size_t value_count(const Operand& operand);
 
 struct NodeFacts {
   std::string operation;  ///< "MatMulNBits"
+  std::string maker;      ///< "com.microsoft"; "": ONNX's own
   std::vector<Operand> inputs, outputs;
   std::map<std::string, int64_t> integers;  ///< attributes that are set
   std::map<std::string, float> floats;

@@ -25,13 +25,18 @@ struct GraphSupport;
 struct HardwareDevice;
 struct ProviderDevice;
 struct KeyValuePairs;
+struct Environment;
+struct Session;
 struct SessionOptions;
+struct RunOptions;
 struct Logger;
 struct MemoryInfo;
 struct Allocator;
 struct DataTransfer;
 
 enum : int32_t { status_failed = 1 };
+
+enum : int32_t { logging_errors = 3 };
 
 enum ElementType : int32_t {
   type_none = 0,
@@ -77,7 +82,19 @@ struct Api {
   Status* (*create_status)(int32_t code, const char* message);
   void* unused_1[1];
   const char* (*message_of_status)(const Status*);
-  void* unused_3[48];
+  Status* (*create_environment)(int32_t logging, const char* name, Environment** out);
+  void* unused_4[4];
+  Status* (*create_session)(const Environment*, const void* model, size_t bytes,
+                            const SessionOptions*, Session** out);
+  Status* (*run)(Session*, const RunOptions*, const char* const* names, const Value* const* inputs,
+                 size_t count, const char* const* out_names, size_t out_count, Value** outputs);
+  Status* (*create_options)(SessionOptions** out);
+  void* unused_11[13];
+  Status* (*set_threads)(SessionOptions*, int count);
+  void* unused_25[23];
+  Status* (*create_tensor)(Allocator*, const int64_t* extents, size_t count, int32_t type,
+                           Value** out);
+  void* unused_49[2];
   Status* (*mutable_data)(Value*, void** out);
   void* unused_52[3];
   Status* (*tensor_info)(const TypeInfo*, const ShapeInfo** out);  ///< null: no tensor
@@ -87,15 +104,21 @@ struct Api {
   Status* (*extents)(const ShapeInfo*, int64_t* out, size_t count);
   void* unused_63[2];
   Status* (*shape_of)(const Value*, ShapeInfo** out);
-  void* unused_66[24];
+  void* unused_66[12];
+  Status* (*default_allocator)(Allocator** out);  ///< the runtime's, which nobody releases
+  void* unused_79[11];
   Status* (*input)(const KernelContext*, size_t index, const Value** out);
   Status* (*output)(KernelContext*, size_t index, const int64_t* extents, size_t count,
                     Value** out);
-  void* unused_92[1];
+  void (*release_environment)(Environment*);
   void (*release_status)(Status*);
-  void* unused_94[5];
+  void* unused_94[1];
+  void (*release_session)(Session*);
+  void (*release_value)(Value*);
+  void* unused_97[2];
   void (*release_shape)(ShapeInfo*);
-  void* unused_100[172];
+  void (*release_options)(SessionOptions*);
+  void* unused_101[171];
   Status* (*read_attribute)(const Attribute*, int32_t type, void* data, size_t bytes, size_t* out);
   void* unused_273[1];
   Status* (*parallel_for)(const KernelContext*, void (*body)(void*, size_t), size_t count,

@@ -4,6 +4,7 @@
 
 #include "integrations/common/message.h"
 #include "integrations/common/own_team.h"
+#include "integrations/onnxruntime/measured.h"
 #include "tilewright/tilewright.hpp"
 
 namespace tw::onnxruntime {
@@ -17,6 +18,7 @@ class OurProvider : public Provider {
   const Api& api;
   const Settings settings;
   MemoryPool memory;
+  Measured measured;
 
   /// That slices are made for, and that pack weights.
   [[nodiscard]] size_t threads() const {
@@ -30,15 +32,20 @@ OurProvider& ours(Provider* provider) {
 
 // ---- claims ----
 
-bool is_ours(const OurProvider& provider, const Node* node) {
+bool is_ours(OurProvider& provider, const Node* node) {
   const std::string operation = operation_of(provider.api, node);
   if (!may_be_layer(operation)) return false;
   const bool logs = is_set("TILEWRIGHT_LOG", "1");
   try {
-    const Layer layer = describe(read_node(provider.api, node));
-    require(!layer.window || provider.settings.convolutions, "convolutions are not asked for");
+    const NodeFacts facts = read_node(provider.api, node);
+    const Layer layer = describe(facts);
+    require(!layer.window || provider.settings.convolutions || provider.settings.measure,
+            "convolutions are not asked for");
     PackedWeights plan;
     plan_layer(layer, provider.threads(), plan);
+    if (provider.settings.measure) {
+      require(provider.measured.is_ours(provider.api, facts, layer), "the runtime is faster");
+    }
     if (logs) message("{} {}: ours", operation, name_of(provider.api, node));
     return true;
   } catch (const Refused& refused) {
@@ -51,7 +58,7 @@ bool is_ours(const OurProvider& provider, const Node* node) {
 }
 
 Status* claim(Provider* provider, const Graph* graph, GraphSupport* support) {
-  const OurProvider& its = ours(provider);
+  OurProvider& its = ours(provider);
   return guarded(its.api, [&] {
     constexpr FusionOptions kOptions = {interface_version, true};
     for (const Node* node : nodes_of(its.api, graph)) {

@@ -29,20 +29,23 @@ void take_threads(std::string_view value, Settings& settings) {
   settings.threads = threads;
 }
 
-void take_convolutions(std::string_view value, Settings& settings) {
+bool is_on(std::string_view key, std::string_view value) {
   if (value != "0" && value != "1") {
-    throw Refused(fmt::format("option \"convolutions\" is \"{}\"; 0 and 1 are legal", value));
+    throw Refused(fmt::format("option \"{}\" is \"{}\"; 0 and 1 are legal", key, value));
   }
-  settings.convolutions = value == "1";
+  return value == "1";
 }
 
 void take_option(std::string_view key, std::string_view value, Settings& settings) {
   if (key == "threads") {
     take_threads(value, settings);
   } else if (key == "convolutions") {
-    take_convolutions(value, settings);
+    settings.convolutions = is_on(key, value);
+  } else if (key == "measure") {
+    settings.measure = is_on(key, value);
   } else {
-    throw Refused(fmt::format("no option \"{}\"; \"threads\" and \"convolutions\" are legal", key));
+    throw Refused(fmt::format(
+        "no option \"{}\"; \"threads\", \"convolutions\" and \"measure\" are legal", key));
   }
 }
 

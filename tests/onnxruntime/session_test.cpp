@@ -44,9 +44,11 @@ TEST_F(SessionTest, SaysWhichInputsDoNotFit) {
 
 TEST_F(SessionTest, RefusesOptionsThatMeanNothing) {
   for (const auto& [key, value, because] : std::vector<std::array<std::string, 3>>{
-           {"thread", "2", "no option \"thread\"; \"threads\" and \"convolutions\" are legal"},
+           {"thread", "2",
+            "no option \"thread\"; \"threads\", \"convolutions\" and \"measure\" are legal"},
            {"threads", "0", "option \"threads\" is \"0\"; 1 to 1024 is legal"},
            {"convolutions", "yes", "option \"convolutions\" is \"yes\"; 0 and 1 are legal"},
+           {"measure", "2", "option \"measure\" is \"2\"; 0 and 1 are legal"},
            {"threads", "2x", "option \"threads\" is \"2x\"; 1 to 1024 is legal"}}) {
     RunOptions options;
     options.options = {{key, value}};

@@ -13,16 +13,27 @@ static_assert(interface_version == ORT_API_VERSION);
 
 SAME_PLACE(Api, create_status, OrtApi, CreateStatus);
 SAME_PLACE(Api, message_of_status, OrtApi, GetErrorMessage);
+SAME_PLACE(Api, create_environment, OrtApi, CreateEnv);
+SAME_PLACE(Api, create_session, OrtApi, CreateSessionFromArray);
+SAME_PLACE(Api, run, OrtApi, Run);
+SAME_PLACE(Api, create_options, OrtApi, CreateSessionOptions);
+SAME_PLACE(Api, set_threads, OrtApi, SetIntraOpNumThreads);
+SAME_PLACE(Api, create_tensor, OrtApi, CreateTensorAsOrtValue);
 SAME_PLACE(Api, mutable_data, OrtApi, GetTensorMutableData);
 SAME_PLACE(Api, tensor_info, OrtApi, CastTypeInfoToTensorInfo);
 SAME_PLACE(Api, element_type, OrtApi, GetTensorElementType);
 SAME_PLACE(Api, rank, OrtApi, GetDimensionsCount);
 SAME_PLACE(Api, extents, OrtApi, GetDimensions);
 SAME_PLACE(Api, shape_of, OrtApi, GetTensorTypeAndShape);
+SAME_PLACE(Api, default_allocator, OrtApi, GetAllocatorWithDefaultOptions);
 SAME_PLACE(Api, input, OrtApi, KernelContext_GetInput);
 SAME_PLACE(Api, output, OrtApi, KernelContext_GetOutput);
+SAME_PLACE(Api, release_environment, OrtApi, ReleaseEnv);
 SAME_PLACE(Api, release_status, OrtApi, ReleaseStatus);
+SAME_PLACE(Api, release_session, OrtApi, ReleaseSession);
+SAME_PLACE(Api, release_value, OrtApi, ReleaseValue);
 SAME_PLACE(Api, release_shape, OrtApi, ReleaseTensorTypeAndShapeInfo);
+SAME_PLACE(Api, release_options, OrtApi, ReleaseSessionOptions);
 SAME_PLACE(Api, read_attribute, OrtApi, ReadOpAttr);
 SAME_PLACE(Api, parallel_for, OrtApi, KernelContext_ParallelFor);
 SAME_PLACE(Api, name_of_value, OrtApi, GetValueInfoName);
@@ -88,6 +99,7 @@ constexpr bool same(Ours ours, Theirs theirs) {
   return static_cast<int64_t>(ours) == static_cast<int64_t>(theirs);
 }
 static_assert(same(status_failed, ORT_FAIL));
+static_assert(same(logging_errors, ORT_LOGGING_LEVEL_ERROR));
 static_assert(same(type_none, ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED) &&
               same(type_f32, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) &&
               same(type_u8, ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8) &&

@@ -1,7 +1,10 @@
 // What only a runtime itself can show.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
+#include <utility>
 
 #include "onnxruntime/runner.h"
 #include "support/test_folder.h"
@@ -90,6 +93,54 @@ TEST_F(Runtime, CopiesNothingBetweenItsNodesAndOurs) {
       << profile;
   EXPECT_NE(profile.find("\"provider\" : \"CPUExecutionProvider\""), std::string::npos);
   EXPECT_EQ(profile.find("Memcpy"), std::string::npos);
+}
+
+/// Microseconds of ours and of the runtime's, in the order in which they were measured.
+std::vector<std::pair<double, double>> measured_in(const std::string& messages) {
+  const std::regex line("measured ([0-9.]+) us, the runtime ([0-9.]+) us");
+  std::vector<std::pair<double, double>> found;
+  for (std::sregex_iterator at(messages.begin(), messages.end(), line), end; at != end; ++at) {
+    found.emplace_back(std::stod((*at)[1]), std::stod((*at)[2]));
+  }
+  return found;
+}
+
+/// Each in a session of its own: what is ours afterwards follows from what was measured.
+TEST_F(Runtime, LeavesToItWhatItDoesFaster) {
+  std::vector<Case> cases = one_of_each();
+  cases.erase(cases.begin() + 4);  // it rounds activations as a whole, we row by row
+  cases.push_back(images_case({1, 64, 40, 40, 64}, random));
+  Case of_any_rows = floats_case({"MatMul", {5}, 200, 300}, random);
+  of_any_rows.model.inputs[0].shape = {-1, -1};
+  cases.push_back(of_any_rows);
+  for (const bool in_node : {false, true}) {
+    for (size_t i = 0; i < cases.size(); ++i) {
+      SCOPED_TRACE("case " + std::to_string(i));
+      RunOptions options;
+      options.options = {{"measure", "1"}};
+      options.in_node = in_node;
+      const Outcome outcome = run({cases[i]}, options);
+      ASSERT_EQ(outcome.status, 0) << outcome.messages;
+      const auto measured = measured_in(outcome.messages);
+      const bool is_ours = std::ranges::all_of(
+          measured, [](const auto& pair) { return pair.first <= pair.second * 1.03 + 1; });
+      const size_t counts = is_ours && i + 1 == cases.size() ? 2 : 1;
+      EXPECT_GE(measured.size(), counts) << outcome.messages;
+      EXPECT_EQ(outcome.ours, is_ours ? 1U : 0U) << outcome.messages;
+      EXPECT_NE(outcome.messages.find(is_ours ? ": ours" : "the runtime is faster"),
+                std::string::npos);
+      expect_outputs(cases[i], outcome.outputs.at(0));
+    }
+  }
+}
+
+TEST_F(Runtime, LeavesToItImagesOfAnySize) {
+  Case images = images_case({1, 12, 8, 9, 21}, random);
+  images.model.inputs[0].shape = images.model.outputs[0].shape = {1, -1, -1, -1};
+  images.model.inputs[0].shape[1] = 12;
+  RunOptions options;
+  options.options = {{"measure", "1"}};
+  expect_refused(images, "images of a size that is not known cannot be measured", options);
 }
 
 TEST_F(Runtime, DoesWhatIsNotOurs) {

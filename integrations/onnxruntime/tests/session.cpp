@@ -43,7 +43,7 @@ void Runtime::check(OrtStatus* status) const {
   throw std::runtime_error(message);
 }
 
-void Runtime::add_provider(OrtSessionOptions* options) const {
+void Runtime::add_provider(OrtSessionOptions* session, const ProviderOptions& options) const {
   const OrtEpDevice* const* devices = nullptr;
   size_t count = 0;
   check(api_->GetEpDevices(environment_, &devices, &count));
@@ -53,22 +53,22 @@ void Runtime::add_provider(OrtSessionOptions* options) const {
   }
   if (ours.empty()) throw std::runtime_error("no device of our provider");
   std::vector<const char*> keys, values;
-  for (const auto& [key, value] : choice_.options) {
+  for (const auto& [key, value] : options) {
     keys.push_back(key.c_str());
     values.push_back(value.c_str());
   }
   check(api_->SessionOptionsAppendExecutionProvider_V2(
-      options, environment_, ours.data(), ours.size(), keys.data(), values.data(), keys.size()));
+      session, environment_, ours.data(), ours.size(), keys.data(), values.data(), keys.size()));
 }
 
-Runtime::Session Runtime::open(const std::string& model) const {
+Runtime::Session Runtime::open(const std::string& model, const ProviderOptions& provider) const {
   OrtSessionOptions* options = nullptr;
   check(api_->CreateSessionOptions(&options));
   const std::unique_ptr<OrtSessionOptions, void (*)(OrtSessionOptions*)> held(
       options, api_->ReleaseSessionOptions);
   check(api_->SetIntraOpNumThreads(options, choice_.threads));
   if (!choice_.profile.empty()) check(api_->EnableProfiling(options, choice_.profile.c_str()));
-  if (!choice_.provider.empty()) add_provider(options);
+  if (!choice_.provider.empty()) add_provider(options, provider);
   OrtSession* session = nullptr;
   check(api_->CreateSession(environment_, model.c_str(), options, &session));
   return {session, api_->ReleaseSession};

@@ -10,10 +10,12 @@
 
 namespace tw::onnxruntime {
 
+using ProviderOptions = std::vector<std::pair<std::string, std::string>>;
+
 struct SessionChoice {
-  std::string library;                                       ///< ONNX Runtime's
-  std::string provider;                                      ///< ours; "": only the runtime's own
-  std::vector<std::pair<std::string, std::string>> options;  ///< the provider's
+  std::string library;      ///< ONNX Runtime's
+  std::string provider;     ///< ours; "": only the runtime's own
+  ProviderOptions options;  ///< the provider's
   int threads = 1;
   std::string profile;  ///< what a profile's file begins with; "": none
 };
@@ -36,7 +38,9 @@ class Runtime {
   [[nodiscard]] std::string version() const { return version_; }
 
   using Session = std::unique_ptr<OrtSession, void (*)(OrtSession*)>;
-  Session open(const std::string& model) const;
+  Session open(const std::string& model) const { return open(model, choice_.options); }
+  /// With other options of the provider.
+  Session open(const std::string& model, const ProviderOptions& options) const;
 
   using Value = std::unique_ptr<OrtValue, void (*)(OrtValue*)>;
   /// Reads and writes the tensor's own bytes.
@@ -50,7 +54,7 @@ class Runtime {
   [[nodiscard]] std::vector<std::string> output_names(OrtSession* session) const;
 
  private:
-  void add_provider(OrtSessionOptions* options) const;
+  void add_provider(OrtSessionOptions* session, const ProviderOptions& options) const;
 
   const SessionChoice choice_;
   std::string version_;
