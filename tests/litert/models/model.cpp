@@ -107,6 +107,10 @@ std::vector<Flat::Field> fields_of(const SoftmaxOptions& options) {
   return {Flat::field(0, options.factor)};
 }
 
+std::vector<Flat::Field> fields_of(const MeanOptions& options) {
+  return {Flat::field(0, options.keeps_dimensions)};
+}
+
 /// With the number of their kind.
 void add_options(const ModelNode& node, std::vector<Flat::Field>& fields) {
   const auto add = [&](uint8_t kind, const auto& options) {
@@ -114,7 +118,7 @@ void add_options(const ModelNode& node, std::vector<Flat::Field>& fields) {
     fields.push_back(Flat::field(4, Flat::table(fields_of(options))));
   };
   constexpr uint8_t kConvolution = 1, kDepthwise = 2, kPool = 5, kFullyConnected = 8, kSoftmax = 9,
-                    kTransposed = 49, kBatchMatMul = 101;
+                    kMean = 27, kTransposed = 49, kBatchMatMul = 101;
   if (const auto* connected = std::get_if<FullyConnectedOptions>(&node.options)) {
     add(kFullyConnected, *connected);
   } else if (const auto* convolution = std::get_if<ConvolutionOptions>(&node.options)) {
@@ -129,6 +133,8 @@ void add_options(const ModelNode& node, std::vector<Flat::Field>& fields) {
     add(kBatchMatMul, *batch);
   } else if (const auto* softmax = std::get_if<SoftmaxOptions>(&node.options)) {
     add(kSoftmax, *softmax);
+  } else if (const auto* mean = std::get_if<MeanOptions>(&node.options)) {
+    add(kMean, *mean);
   }
 }
 

@@ -12,10 +12,15 @@ namespace tw::litert {
 enum : int32_t {
   builtin_add = 0,
   builtin_average_pool_2d = 1,
+  builtin_mul = 18,
   builtin_relu = 19,
   builtin_reshape = 22,
   builtin_softmax = 25,
   builtin_transpose = 39,
+  builtin_mean = 40,
+  builtin_sub = 41,
+  builtin_rsqrt = 76,
+  builtin_squared_difference = 99,
 };
 
 struct PoolOptions {
@@ -25,6 +30,10 @@ struct PoolOptions {
 
 struct SoftmaxOptions {
   float factor;  ///< of its inputs
+};
+
+struct MeanOptions {
+  bool keeps_dimensions;
 };
 
 struct ModelTensor {
@@ -42,7 +51,7 @@ struct ModelNode {
   int32_t version = 1;
   std::vector<int32_t> inputs, outputs;
   std::variant<std::monostate, FullyConnectedOptions, ConvolutionOptions, DepthwiseOptions,
-               TransposedOptions, BatchMatMulOptions, PoolOptions, SoftmaxOptions>
+               TransposedOptions, BatchMatMulOptions, PoolOptions, SoftmaxOptions, MeanOptions>
       options = {};
 };
 

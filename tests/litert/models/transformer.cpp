@@ -18,14 +18,17 @@ float score_factor(const BlockShape& shape) {
   return 1 / std::sqrt(static_cast<float>(head_width(shape)));
 }
 
+constexpr float kLeastVariance = 1e-5F;
+
 /// A block's nodes, one after the other; tensors by their numbers.
 class BlockModel {
  public:
   explicit BlockModel(const Block& block) : block_(block), shape_(block.shape) {
     model_.inputs = {add({type_f32, {shape_.rows, shape_.width}})};
     const int32_t inputs = model_.inputs[0];
-    const int32_t attended = add_sum(inputs, add_layer(block.out, add_attention(inputs)));
-    const int32_t inner = add_layer(block.up, attended);
+    const int32_t normed = add_norm(inputs, block.attention_gain);
+    const int32_t attended = add_sum(inputs, add_layer(block.out, add_attention(normed)));
+    const int32_t inner = add_layer(block.up, add_norm(attended, block.inner_gain));
     model_.outputs = {add_sum(attended, add_layer(block.down, inner))};
   }
   Model take() { return std::move(model_); }
@@ -53,6 +56,23 @@ class BlockModel {
   }
   int32_t add_sum(int32_t a, int32_t b) {
     return add_node({builtin_add, 1, {a, b}, {}}, {shape_.rows, shape_.width});
+  }
+  int32_t add_mean(int32_t input) {
+    const int32_t dimension = add_constant({1});
+    return add_node({builtin_mean, 1, {input, dimension}, {}, MeanOptions{true}}, {shape_.rows, 1});
+  }
+  int32_t add_norm(int32_t input, const std::vector<float>& gain) {
+    const std::vector<int32_t> whole = {shape_.rows, shape_.width}, of_rows = {shape_.rows, 1};
+    const int32_t least = add({type_f32, {1}, bytes_of(type_f32, {double{kLeastVariance}})});
+    const int32_t gains =
+        add({type_f32, {shape_.width}, bytes_of(type_f32, {gain.begin(), gain.end()})});
+    const int32_t mean = add_mean(input);
+    const int32_t squares = add_node({builtin_squared_difference, 1, {input, mean}, {}}, whole);
+    const int32_t variance = add_node({builtin_add, 1, {add_mean(squares), least}, {}}, of_rows);
+    const int32_t factor = add_node({builtin_rsqrt, 1, {variance}, {}}, of_rows);
+    const int32_t around_zero = add_node({builtin_sub, 1, {input, mean}, {}}, whole);
+    const int32_t even = add_node({builtin_mul, 1, {around_zero, factor}, {}}, whole);
+    return add_node({builtin_mul, 1, {even, gains}, {}}, whole);
   }
   int32_t add_reshape(int32_t input, const std::vector<int32_t>& shape) {
     const int32_t as_tensor = add_constant(shape);
@@ -97,6 +117,22 @@ std::vector<double> sum_of(const std::vector<double>& a, const std::vector<doubl
   std::vector<double> sum(a.size());
   std::transform(a.begin(), a.end(), b.begin(), sum.begin(), std::plus<>());
   return sum;
+}
+
+std::vector<double> exact_norm(const std::vector<double>& inputs, const std::vector<float>& gain) {
+  const size_t width = gain.size();
+  std::vector<double> out(inputs.size());
+  for (size_t row = 0; row < inputs.size(); row += width) {
+    double mean = 0, variance = double{kLeastVariance};
+    for (size_t i = 0; i < width; ++i) mean += inputs[row + i] / static_cast<double>(width);
+    for (size_t i = 0; i < width; ++i) {
+      variance += (inputs[row + i] - mean) * (inputs[row + i] - mean) / static_cast<double>(width);
+    }
+    for (size_t i = 0; i < width; ++i) {
+      out[row + i] = (inputs[row + i] - mean) / std::sqrt(variance) * double{gain[i]};
+    }
+  }
+  return out;
 }
 
 /// Of one row of one head: what begins at `query`, by all rows that begin there in keys and values.
@@ -148,6 +184,11 @@ Block random_block(const LayerKind& kind, const BlockShape& shape, std::mt19937&
   }
   block.up = make(shape.inner, shape.width, activation_relu);
   block.down = make(shape.width, shape.inner, activation_none);
+  std::uniform_real_distribution<float> gains(0.5F, 1.5F);
+  for (std::vector<float>* gain : {&block.attention_gain, &block.inner_gain}) {
+    gain->resize(static_cast<size_t>(shape.width));
+    for (float& of_column : *gain) of_column = gains(random);
+  }
   return block;
 }
 
@@ -156,9 +197,11 @@ Model block_model(const Block& block) {
 }
 
 std::vector<double> exact_outputs(const Block& block, const std::vector<double>& inputs) {
-  const std::vector<double> attended =
-      sum_of(inputs, exact_products(block.out, exact_attention(block, inputs)));
-  const std::vector<double> inner = exact_products(block.up, attended);
+  const std::vector<double> attended = sum_of(
+      inputs,
+      exact_products(block.out, exact_attention(block, exact_norm(inputs, block.attention_gain))));
+  const std::vector<double> inner =
+      exact_products(block.up, exact_norm(attended, block.inner_gain));
   return sum_of(attended, exact_products(block.down, inner));
 }
 

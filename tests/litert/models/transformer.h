@@ -1,5 +1,5 @@
-// A block of a transformer, of random weights and without norms: attention of several heads, then a
-// feed-forward network, and what goes into each is added to what comes out.
+// A block of a transformer, of random weights: attention of several heads, then a feed-forward
+// network, behind a layer norm each; what goes into those is added to what comes out.
 #pragma once
 
 #include <vector>
@@ -19,6 +19,7 @@ struct Block {
   BlockShape shape;
   Layer queries, keys, values, out;
   Layer up, down;
+  std::vector<float> attention_gain, inner_gain;  ///< of the norms, a column each
 };
 
 /// Of activations of f32.
