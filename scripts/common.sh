@@ -86,3 +86,45 @@ unpack_packages() {
   done >"$folder/packages"
   rm -rf "$area" "${folder:?}/usr/share"
 }
+
+# fetch_packages WHAT FOLDER ARCHITECTURE SUITES PACKAGE...: unpacks the packages, and what they
+# need, from the first of these suites that has them; quick when FOLDER has them already.
+fetch_packages() {
+  local what=$1 folder=$2 architecture=$3 suites=$4 suite
+  shift 4
+  [ ! -f "$folder/packages" ] || return 0
+  echo "fetching $what for $architecture"
+  for suite in $suites; do
+    rm -rf "$folder.new"
+    mkdir -p "$folder.new"
+    if unpack_packages "$folder.new" "$architecture" "$suite" "$@"; then
+      rm -rf "$folder"
+      mv "$folder.new" "$folder"
+      return
+    fi
+  done
+  rm -rf "$folder.new"
+  echo "this machine's Debian archive gave no $* for $architecture (suites: $suites): see apt's" \
+    "messages above; the network is needed once" >&2
+  return 1
+}
+
+# write_starter FOLDER LIBRARY: the starter of programs that are linked with the packages' LIBRARY.
+write_starter() {
+  cat >"$1/.starter" <<RUN
+#!/bin/sh
+# run PROGRAM [ARGUMENTS]: with the libraries here. Arm programs run under QEMU on other machines.
+here=\$(cd "\$(dirname "\$0")" && pwd)
+libraries=\$(dirname "\$here"/usr/lib/*/$2)
+emulator=
+case \$libraries:\$(uname -m) in
+*/aarch64-linux-gnu:aarch64 | */x86_64-linux-gnu:*) ;;
+*) emulator=\${TILEWRIGHT_ARM_TOOLS:-\$HOME/.cache/tilewright/arm-tools}/bin/qemu-aarch64 ;;
+esac
+[ -z "\$emulator" ] || [ -x "\$emulator" ] ||
+  { echo "\$emulator is missing: scripts/setup-arm-tools installs it" >&2; exit 127; }
+exec \$emulator "\$libraries"/ld-linux-*.so.[0-9] --library-path "\$libraries" "\$@"
+RUN
+  chmod +x "$1/.starter"
+  mv "$1/.starter" "$1/run"
+}

@@ -13,6 +13,11 @@
 #include "measure/machine.h"
 #include "measure/team.h"
 
+/// What counts instructions finds its address by its name.
+extern "C" [[gnu::noinline]] void tw_gemma_part() {
+  asm volatile("" ::: "memory");
+}
+
 namespace tw::gemma {
 namespace {
 
@@ -21,8 +26,15 @@ struct Options {
   std::vector<size_t> prompts = {64, 512, 1024};
   size_t decode = 16, threads = 1;
   std::string records;
-  bool is_tiny = false;
+  size_t layers = 0;  ///< 0: the model's
+  bool is_tiny = false, by_parts = false;
 };
+
+Sizes sizes_of(const Options& options) {
+  Sizes sizes = options.is_tiny ? kTiny : kGemma2b;
+  if (options.layers != 0) sizes.layers = options.layers;
+  return sizes;
+}
 
 /// Behind the shortest prompt.
 size_t positions_of(const Options& options) {
@@ -76,6 +88,23 @@ void measure_decoding(const Options& options, const Sizes& sizes, Gemma& gemma) 
   fmt::print("decode {:.2f}\n", static_cast<double>(options.decode - 1) / seconds);
 }
 
+/// Whose instructions scripts/gemma2b counts, each once between calls of tw_gemma_part(): the first
+/// prompt in a whole layer, and in the last one; a token in a layer, and in all and the words.
+void run_parts(const Options& options, const Sizes& sizes, Gemma& gemma) {
+  const size_t count = options.prompts.front();
+  std::vector<float> rows = gemma.embed(tokens_of(sizes, count));
+  tw_gemma_part();
+  gemma.layer(0, 0, rows);
+  tw_gemma_part();
+  gemma.layer(0, 0, rows, false);
+  tw_gemma_part();
+  std::vector<float> row = gemma.embed({1});
+  gemma.layer(0, count, row);
+  tw_gemma_part();
+  gemma.next(1, count);
+  tw_gemma_part();
+}
+
 void run(const Options& options) {
   const std::vector<int> cores = measure::allowed_cores();
   const size_t helpers = std::min(options.threads, cores.size()) - 1;
@@ -88,9 +117,10 @@ void run(const Options& options) {
       team.share(count, work);
     }
   };
-  const Sizes& sizes = options.is_tiny ? kTiny : kGemma2b;
+  const Sizes sizes = sizes_of(options);
   const auto engine = make_engine(share, helpers + 1, options.records);
   Gemma gemma(sizes, options.scheme, positions_of(options), *engine, share, helpers + 1);
+  if (options.by_parts) return run_parts(options, sizes, gemma);
   check_layer(sizes, options.scheme, gemma);
   measure_prompts(options, sizes, gemma);
   measure_decoding(options, sizes, gemma);
@@ -118,7 +148,9 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   app.add_option("--records", options.records, "measurements that kernels are chosen by");
+  app.add_option("--layers", options.layers, "only so many of them")->check(CLI::Range(1, 18));
   app.add_flag("--tiny", options.is_tiny, "a model of two small layers");
+  app.add_flag("--parts", options.by_parts, "each part once, untimed: to count its instructions");
   app.footer("Example: gemma2b --weights mixed --prompt 64,512 --threads 2");
   CLI11_PARSE(app, argc, argv);
   try {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <string>
 
 namespace tw::test {
 
@@ -12,6 +13,11 @@ inline void set_environment(const char* name, const char* value) {
 #else
   ::setenv(name, value, 1);
 #endif
+}
+
+inline std::string from_environment(const char* name, const std::string& otherwise) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : otherwise;
 }
 
 /// For `scripts/test --long`.

@@ -8,6 +8,7 @@
 #include <regex>
 #include <stdexcept>
 
+#include "support/environment.h"
 #include "support/run_command.h"
 #include "support/test_folder.h"
 
@@ -16,17 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string from_environment(const char* name, const std::string& otherwise) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : otherwise;
-}
-
 std::string packages() {
-  return from_environment("TILEWRIGHT_TEST_LLAMA", TILEWRIGHT_LLAMA_PACKAGES);
+  return test::from_environment("TILEWRIGHT_TEST_LLAMA", TILEWRIGHT_LLAMA_PACKAGES);
 }
 
 std::string plugin() {
-  return from_environment("TILEWRIGHT_TEST_PLUGIN", TILEWRIGHT_LLAMA_PLUGIN);
+  return test::from_environment("TILEWRIGHT_TEST_PLUGIN", TILEWRIGHT_LLAMA_PLUGIN);
 }
 
 std::string quoted(const std::string& word) {
@@ -86,7 +82,7 @@ Finished LlamaTest::ours(const std::string& command, Environment environment) {
 }
 
 std::string LlamaTest::built(const std::string& name) {
-  return from_environment("TILEWRIGHT_TEST_BUILD", TILEWRIGHT_LLAMA_BUILD) + "/" + name;
+  return test::from_environment("TILEWRIGHT_TEST_BUILD", TILEWRIGHT_LLAMA_BUILD) + "/" + name;
 }
 
 std::string LlamaTest::greedy(const std::string& files, int threads, int batch, const char* load) {

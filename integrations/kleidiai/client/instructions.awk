@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Adds up the instructions that micro-kernels retire, called functions of the same file with them:
 #
-#   awk -f instructions.awk COUNTS LOG
+#   awk -f measure/qemu_blocks.awk -f instructions.awk COUNTS LOG
 #
 # COUNTS: what count.so wrote. LOG: of QEMU, with -d exec,nochain,in_asm, for the micro-kernels' file
-# and what they return to: the instructions of a block once, "Trace" each time that it runs.
-function address(text) {
-  sub(/^0x/, "", text)
-  sub(/^0+/, "", text)
-  return text
-}
+# and what they return to.
 NR == FNR {
   if ($2 ~ /^kai_run_(i?matmul|dwconv)_/) {
     begins[address($5)] = 1
@@ -17,22 +12,8 @@ NR == FNR {
   }
   next
 }
-/^IN:/ {
-  block = ""
-  next
-}
-/^0x/ {
-  sub(/:.*/, "")
-  if (block == "") {
-    block = address($0)
-    sizes[block] = 0
-  }
-  ++sizes[block]
-  next
-}
 /^Trace/ {
-  split($0, parts, "/")
-  at = address(parts[2])
+  at = traced()
   if (at in begins) inside = 1
   if (at in returns) inside = 0
   if (inside) total += sizes[at]

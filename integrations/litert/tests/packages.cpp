@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "litert/runner.h"
+#include "support/environment.h"
 #include "support/run_command.h"
 #include "support/test_folder.h"
 
@@ -15,6 +16,19 @@ namespace tw::litert {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Packages, delegate and runner of another architecture, where QEMU plays it.
+std::string packages() {
+  return test::from_environment("TILEWRIGHT_TEST_LITERT", TILEWRIGHT_LITERT_PACKAGES);
+}
+
+std::string plugin() {
+  return test::from_environment("TILEWRIGHT_TEST_PLUGIN", TILEWRIGHT_LITERT_PLUGIN);
+}
+
+std::string runner() {
+  return test::from_environment("TILEWRIGHT_TEST_RUN_MODEL", TILEWRIGHT_RUN_MODEL);
+}
 
 std::string quoted(const std::string& word) {
   return "'" + word + "'";
@@ -50,7 +64,7 @@ std::string words_of(const RunOptions& options) {
   for (const int32_t extent : options.shape)
     shape += (shape.empty() ? "" : ",") + std::to_string(extent);
   if (!shape.empty()) words += " --resize " + shape;
-  if (options.with_us) words += std::string(" --delegate ") + quoted(TILEWRIGHT_LITERT_PLUGIN);
+  if (options.with_us) words += std::string(" --delegate ") + quoted(plugin());
   return words;
 }
 
@@ -58,11 +72,10 @@ std::string words_of(const RunOptions& options) {
 
 void LitertTest::SetUp() {
   std::string missing;
-  const std::string packages = TILEWRIGHT_LITERT_PACKAGES;
-  if (!fs::exists(packages + "/run")) {
-    missing = packages + " has no TensorFlow Lite: scripts/setup-litert fetches it";
+  if (!fs::exists(packages() + "/run")) {
+    missing = packages() + " has no TensorFlow Lite: scripts/setup-litert fetches it";
   } else {
-    for (const std::string file : {TILEWRIGHT_LITERT_PLUGIN, TILEWRIGHT_RUN_MODEL}) {
+    for (const std::string& file : {plugin(), runner()}) {
       ASSERT_TRUE(fs::exists(file)) << file << ": configure and build again";
     }
     return;
@@ -82,8 +95,8 @@ Outcome LitertTest::run_model(const Model& model, const std::vector<uint8_t>& in
   std::string command =
       "unset TILEWRIGHT_LOG TILEWRIGHT_CACHE TILEWRIGHT_ISA; TILEWRIGHT_LITERT_TEST=1 ";
   for (const auto& [name, value] : options.environment) command += name + "=" + value + " ";
-  command += quoted(std::string(TILEWRIGHT_LITERT_PACKAGES) + "/run") + " ";
-  command += quoted(TILEWRIGHT_RUN_MODEL) + " " + quoted(path) + " " + quoted(out);
+  command += quoted(packages() + "/run") + " ";
+  command += quoted(runner()) + " " + quoted(path) + " " + quoted(out);
   if (!inputs.empty()) command += " --inputs " + quoted(in);
   const Ran ran = run_command(command + words_of(options));
   Outcome outcome;

@@ -51,6 +51,16 @@ TEST_F(Runtime, KeepsNodesWhereOnlyPortableKernelsRun) {
   EXPECT_NE(ours.messages.find("no kernels that would be faster"), std::string::npos);
 }
 
+TEST_F(Runtime, TakesNodesWhereThisProcessorHasKernels) {
+  const OneMatrix matrix(40);
+  RunOptions options;
+  options.environment = {{"TILEWRIGHT_LITERT_TEST", "0"}};
+  const Outcome ours = run_model(matrix.model, matrix.input_bytes(), options);
+  ASSERT_EQ(ours.status, 0) << ours.messages;
+  EXPECT_EQ(ours.replaced, 1U) << ours.messages;
+  expect_products(matrix.layer, matrix.inputs, ours.outputs);
+}
+
 /// The reason for plain loops as the judge: 2.14.1 returns the bias.
 TEST_F(Runtime, IsWrongOfInt8WeightsWithAScaleForEachRow) {
   const OneMatrix matrix(40, {type_f32, type_i8});
