@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 4svl x 8svl: needs 21 vector registers on sme2 (21 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (3e887c36ec403362)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce4cfc3535c2190f)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -58,8 +58,8 @@ std::string call_kernel(const ClientMatmul& matmul, const Variant& kernel,
         "  }} else {{\n"
         "    tw_kai_multiply_{}_{}(&args, {}, {}, {});\n"
         "  }}\n",
-        shortest_block, fits, codes.front().symbol, kernel.family.lhs->name,
-        kernel.family.rhs->name, length_text(kernel.lhs.panel), told, kernel.rhs.order.kr);
+        plain_block, fits, codes.front().symbol, kernel.family.lhs->name, kernel.family.rhs->name,
+        length_text(kernel.lhs.panel), told, kernel.rhs.order.kr);
   }
   if (codes.size() == 1) return fmt::format("  {}(&args);\n", codes.front().symbol);
   return fmt::format("  (bl == {} ? {} : {})(&args);\n", codes.front().block, codes.front().symbol,
@@ -217,7 +217,7 @@ std::string usual_table(const Format& format) {
 
 std::string check_blocks(const Layout& layout) {
   if (layout.block == 0) return "";
-  return client_check(fmt::format("bl != 0 && bl % {} == 0", shortest_block)) +
+  return client_check(fmt::format("bl != 0 && bl % {} == 0", plain_block)) +
          client_check("k % bl == 0");
 }
 

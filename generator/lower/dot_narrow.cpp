@@ -1,7 +1,9 @@
-// Technique `dot` where products of neighbours add up in 16 bits: a group of 32 k fits them, for
-// any codes of up to 4 bits (16 products of 15 * -128 make -30720), of wider ones fewer; then it is
-// added to 32-bit sums.
+// Technique `dot` where products of neighbours add up in 16 bits: a group of 32 k, or a shorter
+// block, fits them, for any codes of up to 4 bits (16 products of 15 * -128 make -30720), of wider
+// ones fewer; then it is added to 32-bit sums.
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "lower/splat.h"
 #include "lower/tile.h"
@@ -18,7 +20,7 @@ class NarrowDot : public Multiplier {
   explicit NarrowDot(const Variant& v)
       : rows_(v.tile.m.fixed),
         vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))),
-        group_(narrow_depth(*v.family.rhs)),
+        group_(depth_of(v)),
         in_memory_(v.rhs.block == 0 && !fit_registers(v)),
         decoder_(v) {}
 
@@ -99,6 +101,11 @@ class NarrowDot : public Multiplier {
   }
 
  private:
+  static int64_t depth_of(const Variant& v) {
+    const int64_t most = narrow_depth(*v.family.rhs);
+    return v.rhs.block != 0 ? std::min<int64_t>(most, v.rhs.block) : most;
+  }
+
   /// Two accumulators an output, and beside them: raw codes, codes, activation, product and the
   /// two constants.
   static bool fit_registers(const Variant& v) {

@@ -98,7 +98,7 @@ Field sums_field(const Isa& isa, const Format& rhs, const OperandContract& wants
   // A raw byte times an activation is at most 2^14: sums of up to 128 of them are floats at once;
   // code for long blocks does not know how many there are.
   const bool two_lanes = wants.code() == OpCode::dot4_s8s8 && panels.kr == 8;
-  if (block == shortest_block) sums.base = two_lanes ? float_base / 2 : float_base;
+  if (block <= plain_block) sums.base = two_lanes ? float_base / 2 : float_base;
   return sums;
 }
 
@@ -157,12 +157,14 @@ Layout rhs_layout(const Format& lhs, const Format& format, const OperandContract
   layout.panel = panels.rhs;
   layout.order = {panels.kr, wants.pair, wants.low_unsigned, wants.high_unsigned, panels.kr};
   layout.block = block;
+  if (block != 0)
+    layout.k_multiple = std::min(layout.k_multiple, std::max(block, format.super_block));
   const Field data{FieldKind::data, format.element, 1, 1, true};
   const Field bias{FieldKind::bias, ElementType::f32, 1, 1, false};
   if (format.scales == Granularity::block) {
     // Codes of a byte as far apart as a block allows, nibbles as in ggml's: packing those moves
     // whole groups of kr bytes.
-    const int distance = format.block * bits(format.element) / 8;
+    const int distance = std::min(format.block, block) * bits(format.element) / 8;
     if (wants.pair == NibblePair::depth) layout.order.distance = distance;
     // The sums serve an lhs with zero points; they are few enough to have one layout for all.
     // Scales stand behind the codes: few columns' would move those off multiples of a vector.
@@ -248,10 +250,10 @@ const OperandContract& kleidiai_contract(const Format& lhs, const Format& rhs, T
   }
   const bool wide = isa.file_of(Kind::tile) != nullptr;  // panels, as vectors
   const bool one_length = lhs.scales == Granularity::block && !rhs.has_zero_point && !wide;
-  if (one_length && block != shortest_block) {
+  if (block != 0 && (one_length ? block != plain_block : block < plain_block)) {
     throw std::invalid_argument(
-        fmt::format("layout kleidiai is not known for {} in blocks of {}: they are of {}", lhs.name,
-                    block, shortest_block));
+        fmt::format("layout kleidiai is not known for {} in blocks of {}: they are of {}{}",
+                    lhs.name, block, plain_block, one_length ? "" : " and more"));
   }
   const bool splats_halves = isa.has(OpCode::load_dup, 16, isa.vector_bytes.divided(2));
   const bool splats_scales =
@@ -323,11 +325,12 @@ void check_block(const Format& rhs, int64_t block, ElementType scales) {
         fmt::format("blocks of {} are not possible: {} of {} are of {}", block,
                     rhs.super_block != 0 ? "those in super-blocks" : "those", rhs.name, rhs.block));
   }
-  if (block != shortest_block && !one_length &&
+  const bool is_short = block == shortest_block || block == plain_block;
+  if (!is_short && !one_length &&
       (block < long_block_step || block > longest_block || block % long_block_step != 0)) {
     throw std::invalid_argument(fmt::format(
-        "blocks of {} are not possible: of {}, or of a multiple of {} up to {}, they are", block,
-        shortest_block, long_block_step, longest_block));
+        "blocks of {} are not possible: of {}, {}, or of a multiple of {} up to {}, they are",
+        block, shortest_block, plain_block, long_block_step, longest_block));
   }
   if (rhs.scale_type == ElementType::e8m0) {
     if (scales == rhs.scale_type) return;

@@ -132,7 +132,7 @@ std::string block_suffix(const Layout& layout, const Format& format, BlockLength
 }
 
 bool has_long_blocks(const Layout& layout) {
-  return layout.block > shortest_block;
+  return layout.block > plain_block;
 }
 
 std::string bias_suffix(const Layout& layout) {

@@ -116,9 +116,10 @@ bool is_unpacked(const Layout& layout);
 /// 64-bit FNV-1a of canonical(). Complete only together with the vector length it was packed at.
 uint64_t id(const Layout& layout);
 
-/// Blocks of more than shortest_block are multiples of long_block_step values of k; code loops over
-/// them, so that it serves all of these.
-constexpr int shortest_block = 32;
+/// Blocks of up to plain_block values of k are unrolled. Longer ones are multiples of
+/// long_block_step; code loops over them, so that it serves all of these.
+constexpr int shortest_block = 16;
+constexpr int plain_block = 32;
 constexpr int long_block_step = 64;
 bool has_long_blocks(const Layout& layout);
 

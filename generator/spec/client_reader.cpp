@@ -104,10 +104,9 @@ Variants find_kernels(const YamlNode& node, const Variants& family, const std::s
     }
   }
   for (const Variant* kernel : found) {
-    if (!has_long_blocks(kernel->rhs) || kernel->knobs.unroll_k == shortest_block) continue;
-    node.fail(
-        fmt::format("of long blocks only kernels with unroll_k {0} serve all multiples of {0}",
-                    shortest_block));
+    if (!has_long_blocks(kernel->rhs) || kernel->knobs.unroll_k == plain_block) continue;
+    node.fail(fmt::format(
+        "of long blocks only kernels with unroll_k {0} serve all multiples of {0}", plain_block));
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const Variant* a, const Variant* b) { return a->rhs.block < b->rhs.block; });

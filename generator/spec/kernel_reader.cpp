@@ -271,10 +271,10 @@ void check_unroll(KnobChoice& choice, const LayoutPair& layouts) {
     const bool is_long = has_long_blocks(layouts.rhs);
     const int usual = is_long ? long_block_step : layouts.rhs.block;
     const int asked = choice.unroll_k != nullptr ? choice.knobs.unroll_k : usual;
-    if (asked != usual && !(is_long && asked == shortest_block)) {
+    if (asked != usual && !(is_long && asked == plain_block)) {
       choice.unroll_k->fail(fmt::format("unroll_k {} is not possible with blocks of {}: {}{} is",
                                         asked, layouts.rhs.block, usual,
-                                        is_long ? fmt::format(", or {},", shortest_block) : ""));
+                                        is_long ? fmt::format(", or {},", plain_block) : ""));
     }
     choice.knobs.unroll_k = asked;
     return;

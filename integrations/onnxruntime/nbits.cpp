@@ -48,8 +48,8 @@ Layer describe_nbits(const NodeFacts& node) {
   const int64_t bits = node.integer("bits", 4), block = node.integer("block_size", 0);
   const int64_t n = node.integer("N", 0), k = node.integer("K", 0);
   require(bits == 4 || bits == 8, "codes of other than 4 or 8 bits");
-  require(block == 32 || block == 64 || block == 128 || block == 256,
-          "blocks of other than 32, 64, 128 or 256");
+  require(block == 16 || block == 32 || block == 64 || block == 128 || block == 256,
+          "blocks of other than 16, 32, 64, 128 or 256");
   require(n > 0 && k > 0, "no size");
   require(!node.input(4).is_there(), "values of k in another order");
   require(node.integer("weight_prepacked", 0) == 0, "weights in a layout of the host's");

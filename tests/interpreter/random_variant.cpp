@@ -138,7 +138,7 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   const Format& weights = *find_format(ground.rhs);
   const bool steps = weights.super_block != 0;
   if (ground.blocks() && !steps && weights.top_bits == 0 && weights.table == nullptr)
-    panels.block = random.of({32, 32, 64, 128, 192, 256});
+    panels.block = random.of({ground.style == LayoutStyle::own ? 16 : 32, 32, 64, 128, 192, 256});
   panels.kr = floats(ground) ? 0 : random.of({0, 0, 4, 8});
   const std::optional<LayoutPair> smallest = layouts(ground, panels);
   if (!smallest) return std::nullopt;

@@ -370,7 +370,7 @@ TEST(PackPrograms, BlocksWithZeroPoints) {
 
 TEST(PackPrograms, BlocksOfMatMulNBits) {
   for (const ElementType scales : {ElementType::f16, ElementType::bf16, ElementType::f32}) {
-    for (const int block : {32, 64}) {
+    for (const int block : {16, 32, 64}) {
       check_blocks({"avx2", 16, 4, block, scales, false, false, 0, "qai4c32", true});
       check_blocks({"avx2", 16, 4, block, scales, false, false, 0, "qai8c32", true});
     }

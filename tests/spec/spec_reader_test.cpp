@@ -158,7 +158,7 @@ TEST_F(SpecReader, RefusesWrongBlocks) {
                  "}\n");
   };
   EXPECT_EQ(block_error("blocks: {length: 48, scales: f16}"),
-            "s.yaml:6:71: blocks of 48 are not possible: of 32, or of a multiple of 64 up to 4096, "
+            "s.yaml:6:71: blocks of 48 are not possible: of 16, 32, or of a multiple of 64 up to 4096, "
             "they are");
   EXPECT_EQ(block_error("blocks: {length: 32, scales: i8}"),
             "s.yaml:6:83: unknown scale type 'i8'; known scale types: f16, bf16, f32, e8m0");

@@ -144,9 +144,8 @@ TEST_F(Runtime, LeavesToItImagesOfAnySize) {
 }
 
 TEST_F(Runtime, DoesWhatIsNotOurs) {
-  NbitsShape small{{3}, 8, 64, 32};
-  small.block = 16;
-  const Case of = nbits_case(small, random);
+  Case of = nbits_case({{3}, 8, 64, 32, 4, true, false, 0}, random);
+  make_input(of, "b");
   const Outcome outcome = run({of});
   ASSERT_EQ(outcome.status, 0) << outcome.messages;
   EXPECT_EQ(outcome.ours, 0U);
