@@ -7,6 +7,7 @@
 
 #include "onnxruntime/runner.h"
 #include "support/count_of.h"
+#include "support/environment.h"
 #include "support/run_command.h"
 #include "support/test_folder.h"
 
@@ -16,7 +17,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kPackages = TILEWRIGHT_ONNXRUNTIME_PACKAGES;
+/// Runtimes, provider and runner of another architecture, where QEMU plays it.
+std::string debian() {
+  return test::from_environment("TILEWRIGHT_TEST_DEBIAN", TILEWRIGHT_ONNXRUNTIME_DEBIAN);
+}
+
+std::string node_library() {
+  return test::from_environment("TILEWRIGHT_TEST_NODE", TILEWRIGHT_ONNXRUNTIME_NODE);
+}
+
+std::string plugin() {
+  return test::from_environment("TILEWRIGHT_TEST_PLUGIN", TILEWRIGHT_ONNXRUNTIME_PLUGIN);
+}
+
+std::string runner() {
+  return test::from_environment("TILEWRIGHT_TEST_RUN_MODEL", TILEWRIGHT_RUN_ONNX_MODEL);
+}
 
 std::string quoted(const std::string& word) {
   return "'" + word + "'";
@@ -31,16 +47,6 @@ std::string library_below(const std::string& folder, const std::string& name) {
   return "";
 }
 
-std::string node_library() {
-#ifdef __aarch64__
-  const std::string processor = "arm64";
-#else
-  const std::string processor = "x64";
-#endif
-  return kPackages + "/node_modules/onnxruntime-node/bin/napi-v6/linux/" + processor +
-         "/libonnxruntime.so.1";
-}
-
 std::string words_of(const RunOptions& options) {
   std::string words = " --threads " + std::to_string(options.threads) + " --callers " +
                       std::to_string(options.callers);
@@ -48,34 +54,34 @@ std::string words_of(const RunOptions& options) {
     words += " --option " + quoted(key + "=" + value);
   }
   if (!options.profile.empty()) words += " --profile " + quoted(options.profile);
-  if (options.with_us) words += " --provider " + quoted(TILEWRIGHT_ONNXRUNTIME_PLUGIN);
+  if (options.with_us) words += " --provider " + quoted(plugin());
   return words;
 }
 
 }  // namespace
 
 void OnnxTest::SetUp() {
-  if (fs::exists(kPackages + "/debian/run") && fs::exists(node_library())) {
-    for (const std::string file : {TILEWRIGHT_ONNXRUNTIME_PLUGIN, TILEWRIGHT_RUN_ONNX_MODEL}) {
+  if (fs::exists(debian() + "/run") && fs::exists(node_library())) {
+    for (const std::string& file : {plugin(), runner()}) {
       ASSERT_TRUE(fs::exists(file)) << file << ": configure and build again";
     }
     return;
   }
   const std::string missing =
-      kPackages + " has no ONNX Runtime: scripts/setup-onnxruntime fetches it";
+      debian() + " or node has no ONNX Runtime: scripts/setup-onnxruntime fetches it";
   if (std::getenv("TILEWRIGHT_ALL_TOOLS") != nullptr) FAIL() << missing;
   GTEST_SKIP() << missing;
 }
 
 Outcome OnnxTest::run(const std::vector<Case>& cases, const RunOptions& options) {
   static const TestFolder folder("tilewright-onnxruntime");
-  static const std::string debian =
-      library_below(kPackages + "/debian/usr/lib", "libonnxruntime.so");
+  static const std::string debian_library =
+      library_below(debian() + "/usr/lib", "libonnxruntime.so");
   std::string command =
       "unset TILEWRIGHT_CACHE TILEWRIGHT_ISA; TILEWRIGHT_ONNXRUNTIME_TEST=1 TILEWRIGHT_LOG=1 ";
   for (const auto& [name, value] : options.environment) command += name + "=" + quoted(value) + " ";
-  command += quoted(kPackages + "/debian/run") + " " + quoted(TILEWRIGHT_RUN_ONNX_MODEL) + " " +
-             quoted(options.in_node ? node_library() : debian);
+  command += quoted(debian() + "/run") + " " + quoted(runner()) + " " +
+             quoted(options.in_node ? node_library() : debian_library);
   for (size_t i = 0; i < cases.size(); ++i) {
     const std::string path = folder.path + "/" + std::to_string(i) + ".onnx";
     write_model(path, cases[i].model);
