@@ -25,8 +25,8 @@
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (eeb581b70bdf9e67)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (00d216dcd03671d2)
 // from   specs/matmul_clamp_f32_qai8dxp_qsu2cxp.yaml (003110b0239400bb)
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce4cfc3535c2190f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (ac754be4e90e9af9)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6ac87e42c8de77c2)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (b12eb39c0fabcc2e)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (14ab7fc834aa7089)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (53c9347db5d82eb8)
@@ -36,7 +36,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (732eb37b7cbb3f40)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (7bc6e76755b77ae2)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (d9048f4c7343cafa)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (fe5c144bd53e1f69)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (265e5b8a1bb010f3)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (56287954ce76d704)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
@@ -54730,7 +54730,7 @@ const tw_kernel tw_generated_kernels[] = {
         .vector_registers = 18,
         .macs_per_cycle = 0.0,
         .content_hash = UINT64_C(0xaef8d7be79044c78),
-        .spills = "gcc, clang",
+        .spills = "gcc",
         .core = "generic",
         .in_order = 0,
         .tile_m_scalable = 0,
@@ -58996,7 +58996,7 @@ const tw_kernel tw_generated_kernels[] = {
         .vector_registers = 17,
         .macs_per_cycle = 0.0,
         .content_hash = UINT64_C(0x4c2847dd6e4d36c3),
-        .spills = "gcc, clang",
+        .spills = "gcc",
         .core = "generic",
         .in_order = 0,
         .tile_m_scalable = 0,
@@ -66394,7 +66394,7 @@ const tw_kernel tw_generated_kernels[] = {
         .vector_registers = 18,
         .macs_per_cycle = 0.0,
         .content_hash = UINT64_C(0xdc2d3ead38172432),
-        .spills = "gcc, clang",
+        .spills = "none",
         .core = "generic",
         .in_order = 0,
         .tile_m_scalable = 0,

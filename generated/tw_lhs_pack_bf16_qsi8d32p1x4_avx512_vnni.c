@@ -21,8 +21,8 @@
 // into lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b] (4077f3fdb721daa7)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce4cfc3535c2190f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (ac754be4e90e9af9)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6ac87e42c8de77c2)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (14ab7fc834aa7089)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (53c9347db5d82eb8)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (85d7b8f90c4e454f)
@@ -30,7 +30,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml (c14f82272deeb702)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (732eb37b7cbb3f40)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (7bc6e76755b77ae2)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (fe5c144bd53e1f69)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (265e5b8a1bb010f3)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // again  tilewright generate

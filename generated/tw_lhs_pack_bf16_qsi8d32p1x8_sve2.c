@@ -9,9 +9,9 @@
 // into lhs i8 m1 kr8 k%32 b32 [data/b|scales:f32/b] (5103ca4845a0de6c)
 //          | 8 x k bits of codes | 1 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce4cfc3535c2190f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (ac754be4e90e9af9)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (fe5c144bd53e1f69)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6ac87e42c8de77c2)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (265e5b8a1bb010f3)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // again  tilewright generate
 

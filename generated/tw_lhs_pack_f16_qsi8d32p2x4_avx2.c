@@ -9,12 +9,12 @@
 // into lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-128/b|scales:f32/b] (d9d4bff2db3345cc)
 //          | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce4cfc3535c2190f)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (14ab7fc834aa7089)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (85d7b8f90c4e454f)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (b7d9a86ce1f0d5d0)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml (c14f82272deeb702)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (fe5c144bd53e1f69)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (265e5b8a1bb010f3)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // again  tilewright generate

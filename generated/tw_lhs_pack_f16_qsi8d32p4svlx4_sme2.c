@@ -11,7 +11,7 @@
 // into lhs i8 m4svl kr4 k%32 b256 [data/b|scales:f32/b] (152c845d0c814c5a)
 //          | 32svl x k bits of codes | 4svl f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (fe5c144bd53e1f69)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (265e5b8a1bb010f3)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // again  tilewright generate
 

@@ -15,7 +15,7 @@
 // into lhs i8 m8 kr8 k%32 b32 [data/b|sums:i32*-16x2/b|scales:f32x2/b] (5d153084e94eb9bc)
 //          | 64 x k bits of codes | 16 i32 x sums a block | 16 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (ac754be4e90e9af9)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6ac87e42c8de77c2)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (85d7b8f90c4e454f)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (b7d9a86ce1f0d5d0)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)

@@ -13,11 +13,11 @@
 // into lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b] (90941a0458714f11)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce4cfc3535c2190f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (ac754be4e90e9af9)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6ac87e42c8de77c2)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (b12eb39c0fabcc2e)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (d9048f4c7343cafa)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (fe5c144bd53e1f69)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (265e5b8a1bb010f3)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (56287954ce76d704)
 // again  tilewright generate
 

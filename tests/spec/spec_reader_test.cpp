@@ -157,9 +157,10 @@ TEST_F(SpecReader, RefusesWrongBlocks) {
     return error(block_head + "  - {isa: wide, technique: dot, tile: {m: 1, n: 16}, " + keys +
                  "}\n");
   };
-  EXPECT_EQ(block_error("blocks: {length: 48, scales: f16}"),
-            "s.yaml:6:71: blocks of 48 are not possible: of 16, 32, or of a multiple of 64 up to 4096, "
-            "they are");
+  EXPECT_EQ(
+      block_error("blocks: {length: 48, scales: f16}"),
+      "s.yaml:6:71: blocks of 48 are not possible: of 16, 32, or of a multiple of 64 up to 4096, "
+      "they are");
   EXPECT_EQ(block_error("blocks: {length: 32, scales: i8}"),
             "s.yaml:6:83: unknown scale type 'i8'; known scale types: f16, bf16, f32, e8m0");
   EXPECT_EQ(block_error("blocks: {length: 32}"),

@@ -134,12 +134,14 @@ TEST(WorkloadReader, RefusesMistakesInFamiliesAndBlocks) {
   EXPECT_EQ(error_of("scales: f16"),
             "w.yaml:3:36: weights of family matmul_clamp_f32_qai8dxp_qsi4cxp have no blocks: leave "
             "'scales' away");
-  EXPECT_EQ(error_of(blocks + "block: 48"),
-            "w.yaml:3:79: blocks of 48 are not possible: of 16, 32, or of a multiple of 64 up to 4096, "
-            "they are");
-  EXPECT_EQ(error_of(blocks + "block: 4294967328"),
-            "w.yaml:3:79: blocks of 4294967328 are not possible: of 16, 32, or of a multiple of 64 up "
-            "to 4096, they are");
+  EXPECT_EQ(
+      error_of(blocks + "block: 48"),
+      "w.yaml:3:79: blocks of 48 are not possible: of 16, 32, or of a multiple of 64 up to 4096, "
+      "they are");
+  EXPECT_EQ(
+      error_of(blocks + "block: 4294967328"),
+      "w.yaml:3:79: blocks of 4294967328 are not possible: of 16, 32, or of a multiple of 64 up "
+      "to 4096, they are");
   EXPECT_EQ(error_of(blocks + "scales: i8"),
             "w.yaml:3:80: unknown scale type 'i8'; known scale types: f16, bf16, f32, e8m0");
   const std::string super = "family: matmul_clamp_f32_qsi8d32p_qmi4k32p";
