@@ -76,12 +76,13 @@ LayoutPair depthwise_layouts(const Family& family, const Isa& isa, LayoutStyle s
     weights.fields.insert(weights.fields.begin(), {FieldKind::bias, weights.element, 1, 1, false});
     return {pixels, weights};
   }
+  const Field data = weights.fields.front(),
+              scales = {FieldKind::scales, ElementType::f32, 1, 1, false};
   if (is_static(*family.lhs)) {
     weights.k_multiple = 4;  // packers take codes by fours
-    weights.fields.push_back({FieldKind::bias, ElementType::i32, 1, 1, false});
-    weights.fields.push_back({FieldKind::scales, ElementType::f32, 1, 1, false});
+    weights.fields = {data, {FieldKind::bias, ElementType::i32, 1, 1, false}, scales};
   } else {
-    weights.fields.push_back({FieldKind::bias, ElementType::f32, 1, 1, false});
+    weights.fields = {data, {FieldKind::bias, ElementType::f32, 1, 1, false}};
   }
   return {pixels, weights};
 }

@@ -170,11 +170,8 @@ std::string run_and_compare(const Program& program, const Call& call, bool physi
   }
   if (takes_table(*variant.family.rhs)) {
     const CodeValues* const table = code_values(std::string(variant.rhs.table->name));
-    std::vector<uint8_t> lookup;
-    for (size_t i = 0; i < 4; ++i) {
-      // The other bytes are of no meaning.
-      lookup.insert(lookup.end(), {static_cast<uint8_t>(table->values[i]), 0x55, 0x55, 0x55});
-    }
+    std::vector<uint8_t> lookup(16, 0x55);  // three of four bytes are of no meaning
+    for (size_t i = 0; i < 4; ++i) lookup[4 * i] = static_cast<uint8_t>(table->values[i]);
     set(ArgField::lookup, memory.add("lookup", lookup, false, options.misalign));
   }
   arguments.min = codes.min;
