@@ -54,22 +54,16 @@ std::vector<Extents> shapes_of(const Operand& input, const Layer& layer) {
   return shapes;
 }
 
-size_t count_of(const Extents& shape) {
-  size_t count = 1;
-  for (const int64_t extent : shape) count *= static_cast<size_t>(extent);
-  return count;
-}
-
 /// The layer with inputs that mean nothing, on one thread.
 class OurNode {
  public:
   OurNode(const Layer& layer, const Extents& shape, std::shared_ptr<const PackedWeights> weights)
       : layer_(layer), weights_(std::move(weights)), bias_(layer.n, 1.0F) {
-    const size_t count = count_of(shape);
+    const size_t count = value_count(shape);
     input_.resize(count * size_of(layer.input_type));
     fill(input_.data(), layer.input_type, count);
     const Extents out = output_shape(layer, shape);
-    output_.resize(count_of(out) * (layer.has_codes_out ? 1 : sizeof(float)));
+    output_.resize(value_count(out) * (layer.has_codes_out ? 1 : sizeof(float)));
     at_ = {input_.data(), shape, output_.data(), nullptr, 1, 1};
     if (!layer.bias_input.empty()) at_.bias = bias_.data();
     if (layer.scale && layer.scale->input.empty()) at_.scale = layer.scale->value;
@@ -126,7 +120,7 @@ bool is_ours_with(const Api& api, const NodeFacts& facts, const Extents& shape, 
   session.run();
   OtherWeights others;
   // The weights of many rows are in the caches for all but the first.
-  const bool is_one_row = count_of(shape) == static_cast<size_t>(shape.back());
+  const bool is_one_row = value_count(shape) == static_cast<size_t>(shape.back());
   double our_best = HUGE_VAL, their_best = HUGE_VAL, session_best = HUGE_VAL;
   for (int round = 0; round < kRounds; ++round) {
     if (is_one_row) others.read();

@@ -2,13 +2,17 @@
 
 namespace tw::onnxruntime {
 
-size_t value_count(const Operand& operand) {
+size_t value_count(const std::vector<int64_t>& shape) {
   size_t count = 1;
-  for (const int64_t extent : operand.shape) {
-    require(extent >= 0, "a constant of unknown shape");
+  for (const int64_t extent : shape) {
+    require(extent >= 0, "values of an unknown shape");
     count *= static_cast<size_t>(extent);
   }
   return count;
+}
+
+size_t value_count(const Operand& operand) {
+  return value_count(operand.shape);
 }
 
 const Operand& NodeFacts::input(size_t i) const {

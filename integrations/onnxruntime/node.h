@@ -32,6 +32,7 @@ struct Operand {
 };
 
 /// Of a shape that is known.
+size_t value_count(const std::vector<int64_t>& shape);
 size_t value_count(const Operand& operand);
 
 struct NodeFacts {

@@ -7,12 +7,6 @@ namespace tw::onnxruntime {
 
 namespace {
 
-size_t count_of(const std::vector<int64_t>& shape) {
-  size_t count = 1;
-  for (const int64_t extent : shape) count *= static_cast<size_t>(extent);
-  return count;
-}
-
 /// Releases what the function that is called with its address has made.
 template <class Type, class Create>
 std::unique_ptr<Type, void (*)(Type*)> made_by(const Api& api, void (*release)(Type*),
@@ -74,7 +68,7 @@ OneNode::Held<Value> OneNode::tensor(int32_t type, const std::vector<int64_t>& s
   });
   void* values = nullptr;
   check(api_, api_.mutable_data(made.get(), &values));
-  fill(values, type, count_of(shape));
+  fill(values, type, value_count(shape));
   return made;
 }
 
