@@ -141,14 +141,17 @@ bool is_ours_with(const Api& api, const NodeFacts& facts, const Extents& shape, 
 }  // namespace
 
 bool Measured::is_ours(const Api& api, const NodeFacts& node, const Layer& layer) {
-  const auto [found, is_new] = known_.try_emplace(kind_of(node), false);
-  if (!is_new) return found->second;
+  const std::string kind = kind_of(node);
+  if (const auto found = known_.find(kind); found != known_.end()) return found->second;
   const std::vector<Extents> shapes = shapes_of(node.inputs[0], layer);
   const auto weights = make_weights(layer, 1);
-  found->second = std::ranges::all_of(shapes, [&](const Extents& shape) {
-    return is_ours_with(api, node, shape, {layer, shape, weights});
-  });
-  return found->second;
+  try {
+    return known_[kind] = std::ranges::all_of(shapes, [&](const Extents& shape) {
+             return is_ours_with(api, node, shape, {layer, shape, weights});
+           });
+  } catch (const HostFailed& failed) {
+    throw Refused(fmt::format("the runtime does not run it alone ({})", failed.what()));
+  }
 }
 
 }  // namespace tw::onnxruntime

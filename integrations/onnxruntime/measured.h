@@ -12,7 +12,8 @@ namespace tw::onnxruntime {
 class Measured {
  public:
   /// Runs both on one thread, with the node's rows, or with 1 and 128 where the graph leaves open
-  /// how many there are. Throws Refused where it leaves open more than that.
+  /// how many there are. Throws Refused where it leaves open more than that,
+  /// or where the runtime does not run the node alone.
   bool is_ours(const Api& api, const NodeFacts& node, const Layer& layer);
 
  private:

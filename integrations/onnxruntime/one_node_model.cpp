@@ -1,29 +1,15 @@
-// The file format of models (protobuf): a field is its number and its wire type, then its value.
-// Fields are those of onnx.proto, whose names stand beside their numbers.
-#include <cstring>
+// The file format of models: fields are those of onnx.proto, whose names stand beside their
+// numbers.
 #include <set>
 
 #include "integrations/onnxruntime/one_node.h"
+#include "integrations/onnxruntime/protobuf.h"
 
 namespace tw::onnxruntime {
 
 namespace {
 
-enum Wire : uint64_t { wire_number = 0, wire_bytes = 2, wire_float = 5 };
-
-std::string varint(uint64_t value) {
-  std::string bytes;
-  for (; value > 127; value /= 128) bytes += static_cast<char>(value % 128 + 128);
-  return bytes + static_cast<char>(value);
-}
-
-std::string number(uint64_t field, int64_t value) {
-  return varint(field * 8 + wire_number) + varint(static_cast<uint64_t>(value));
-}
-
-std::string bytes(uint64_t field, const std::string& value) {
-  return varint(field * 8 + wire_bytes) + varint(value.size()) + value;
-}
+using protobuf::bytes, protobuf::number, protobuf::single;
 
 /// `typed` is the value with its type (field 20).
 std::string attribute(const std::string& name, const std::string& typed) {
@@ -36,9 +22,7 @@ std::string attributes(const NodeFacts& node) {
     made += attribute(name, number(3, value) + number(20, 2));  // i, INT
   }
   for (const auto& [name, value] : node.floats) {
-    std::string raw(sizeof value, '\0');
-    std::memcpy(raw.data(), &value, sizeof value);
-    made += attribute(name, varint(2 * 8 + wire_float) + raw + number(20, 1));  // f, FLOAT
+    made += attribute(name, single(2, value) + number(20, 1));  // f, FLOAT
   }
   for (const auto& [name, values] : node.lists) {
     std::string list;

@@ -13,6 +13,7 @@ namespace {
 
 struct PlayedSessions {
   std::vector<std::string> models;
+  bool refuses = false;
   std::chrono::milliseconds time_of_a_product{0};
   std::vector<float> numbers = std::vector<float>(1 << 16);
 };
@@ -25,6 +26,7 @@ Type* as(size_t number) {
 
 Status* create_session(const Environment*, const void* model, size_t bytes, const SessionOptions*,
                        Session** out) {
+  if (played->refuses) return as<Status>(1);
   played->models.emplace_back(static_cast<const char*>(model), bytes);
   *out = as<Session>(played->models.size());
   return nullptr;
@@ -62,6 +64,8 @@ Api sessions() {
     *out = played->numbers.data();
     return nullptr;
   };
+  api.message_of_status = [](const Status*) { return "no such operator"; };
+  api.release_status = [](Status*) {};
   api.release_environment = [](Environment*) {};
   api.release_session = [](Session*) {};
   api.release_value = [](Value*) {};
@@ -167,6 +171,19 @@ TEST_F(MeasuredTest, WritesWhatTheNodeIs) {
   EXPECT_EQ(count("\x0a\x08"
                   "auto_pad\x22\x06NOTSET\xa0\x01\x03"s),
             1U);  // a STRING
+}
+
+/// And says so however often it is asked.
+TEST_F(MeasuredTest, RefusesWhatTheRuntimeDoesNotRunAlone) {
+  runtime.refuses = true;
+  for (int i = 0; i < 2; ++i) {
+    try {
+      is_ours();
+      ADD_FAILURE() << "it was measured";
+    } catch (const Refused& refused) {
+      EXPECT_STREQ(refused.what(), "the runtime does not run it alone (no such operator)");
+    }
+  }
 }
 
 TEST_F(MeasuredTest, RefusesImagesOfAnySize) {

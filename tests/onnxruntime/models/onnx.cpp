@@ -3,34 +3,15 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "integrations/onnxruntime/protobuf.h"
+
 namespace tw::onnxruntime {
 
 namespace {
 
-// A field is its number and its wire type, then its value (protobuf.dev). Fields are those of
-// onnx.proto, whose names stand beside their numbers.
-
-enum Wire : uint64_t { wire_number = 0, wire_bytes = 2, wire_float = 5 };
-
-std::string varint(uint64_t value) {
-  std::string bytes;
-  for (; value > 127; value /= 128) bytes += static_cast<char>(value % 128 + 128);
-  return bytes + static_cast<char>(value);
-}
-
-std::string number(uint64_t field, int64_t value) {
-  return varint(field * 8 + wire_number) + varint(static_cast<uint64_t>(value));
-}
-
-std::string text(uint64_t field, const std::string& value) {
-  return varint(field * 8 + wire_bytes) + varint(value.size()) + value;
-}
-
-std::string single(uint64_t field, float value) {
-  std::string bytes(sizeof value, '\0');
-  std::memcpy(bytes.data(), &value, sizeof value);
-  return varint(field * 8 + wire_float) + bytes;
-}
+// Fields are those of onnx.proto, whose names stand beside their numbers.
+using protobuf::number, protobuf::single;
+constexpr auto text = protobuf::bytes;
 
 std::string attribute_proto(const OnnxAttribute& attribute) {
   std::string made = text(1, attribute.name);
