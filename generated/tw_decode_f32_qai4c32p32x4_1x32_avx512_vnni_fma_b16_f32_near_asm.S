@@ -13,7 +13,7 @@
 //
 // Registers in loop k:
 //  rax k  rcx n_left  rdx rhs  rsi dst  rdi args  r8 n  r9 rhs_stride  r10 k_left  r11 rhs_prefetch
-//  rbx rhs  rbp dst ...  r12 ahead  zmm0 signs  zmm1 scale_0 ...  zmm2 scale_1  zmm3 zero_0 ...
+//  rbx rhs  rbp dst ...  r12 ahead  zmm0 worth  zmm1 scale_0 ...  zmm2 scale_1  zmm3 zero_0 ...
 //  zmm4 zero_1  zmm5 w_0 ...  zmm6 w_0 ...  zmm7 w_1 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
@@ -82,8 +82,20 @@ tw_decode_f32_qai4c32p32x4_1x32_avx512_vnni_fma_b16_f32_near_asm:
   jz L(n_done)
 L(n):
   mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
-  mov r10, 2290649224
-  vpbroadcastd zmm0, r10d                                // signs
+  mov r10, 4227529208
+  vpbroadcastd zmm0, r10d                                // worth
+  mov r10, 4294901244
+  vpbroadcastd zmm1, r10d                                // worth
+  mov r10, 50462976
+  vpbroadcastd zmm2, r10d                                // worth
+  mov r10, 117835012
+  vpbroadcastd zmm3, r10d                                // worth
+  vpunpckldq zmm2, zmm2, zmm3                            // worth
+  vpunpckldq zmm0, zmm0, zmm1                            // worth
+  vpunpcklqdq zmm0, zmm0, zmm2                           // worth
+  vextracti32x4 xmm0, zmm0, 0                            // worth
+  vpmovsxbd zmm0, xmm0                                   // worth
+  vcvtdq2ps zmm0, zmm0                                   // worth
   mov r10, rax                                           // k
   shr r10, 4                                             // blocks
   mov r11, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -99,206 +111,170 @@ L(k):
   vmovdqu64 zmm3, zmmword ptr [rbx + 384]                // zero_0
   vmovdqu64 zmm4, zmmword ptr [rbx + 448]                // zero_1
   vmovdqu64 zmm5, zmmword ptr [rbx + 0]                  // w_0
-  vpxord zmm5, zmm5, zmm0                                // w_0
-  vpslld zmm6, zmm5, 28                                  // w_0
-  vpsrad zmm6, zmm6, 28                                  // w_0
-  vcvtdq2ps zmm6, zmm6                                   // w_0
+  vpermd zmm6, zmm5, zmm0                                // w_0
   vsubps zmm6, zmm6, zmm3                                // w_0
   vmulps zmm6, zmm6, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rbp + 0], zmm6                  // w_0
   vmovdqu64 zmm6, zmmword ptr [rbx + 64]                 // w_1
-  vpxord zmm6, zmm6, zmm0                                // w_1
-  vpslld zmm7, zmm6, 28                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpermd zmm7, zmm6, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rbp + 64], zmm7                 // w_1
   prefetcht0 byte ptr [r12 + 0]                          // ahead
-  vpslld zmm7, zmm5, 20                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 8                                   // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rbp + 128], zmm7                // w_0
-  vpslld zmm7, zmm6, 20                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 8                                   // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rbp + 192], zmm7                // w_1
-  vpslld zmm7, zmm5, 12                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 16                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rbp + 256], zmm7                // w_0
-  vpslld zmm7, zmm6, 12                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 16                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rbp + 320], zmm7                // w_1
   prefetcht0 byte ptr [r12 + 64]                         // ahead
-  vpslld zmm7, zmm5, 4                                   // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 24                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rbp + 384], zmm7                // w_0
-  vpslld zmm7, zmm6, 4                                   // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 24                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rbp + 448], zmm7                // w_1
-  vpslld zmm7, zmm5, 24                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 4                                   // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rbp + 1024], zmm7               // w_0
-  vpslld zmm7, zmm6, 24                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 4                                   // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rbp + 1088], zmm7               // w_1
   prefetcht0 byte ptr [r12 + 128]                        // ahead
-  vpslld zmm7, zmm5, 16                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 12                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rbp + 1152], zmm7               // w_0
-  vpslld zmm7, zmm6, 16                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 12                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rbp + 1216], zmm7               // w_1
-  vpslld zmm7, zmm5, 8                                   // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 20                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rbp + 1280], zmm7               // w_0
-  vpslld zmm7, zmm6, 8                                   // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 20                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rbp + 1344], zmm7               // w_1
   prefetcht0 byte ptr [r12 + 192]                        // ahead
-  vpsrad zmm5, zmm5, 28                                  // w_0
-  vcvtdq2ps zmm5, zmm5                                   // w_0
+  vpsrld zmm5, zmm5, 28                                  // w_0
+  vpermd zmm5, zmm5, zmm0                                // w_0
   vsubps zmm5, zmm5, zmm3                                // w_0
   vmulps zmm5, zmm5, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rbp + 1408], zmm5               // w_0
-  vpsrad zmm5, zmm6, 28                                  // w_1
-  vcvtdq2ps zmm5, zmm5                                   // w_1
+  vpsrld zmm5, zmm6, 28                                  // w_1
+  vpermd zmm5, zmm5, zmm0                                // w_1
   vsubps zmm5, zmm5, zmm4                                // w_1
   vmulps zmm5, zmm5, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rbp + 1472], zmm5               // w_1
   vmovdqu64 zmm5, zmmword ptr [rbx + 128]                // w_0
-  vpxord zmm5, zmm5, zmm0                                // w_0
-  vpslld zmm6, zmm5, 28                                  // w_0
-  vpsrad zmm6, zmm6, 28                                  // w_0
-  vcvtdq2ps zmm6, zmm6                                   // w_0
+  vpermd zmm6, zmm5, zmm0                                // w_0
   vsubps zmm6, zmm6, zmm3                                // w_0
   vmulps zmm6, zmm6, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rbp + 512], zmm6                // w_0
   vmovdqu64 zmm6, zmmword ptr [rbx + 192]                // w_1
-  vpxord zmm6, zmm6, zmm0                                // w_1
-  vpslld zmm7, zmm6, 28                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpermd zmm7, zmm6, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rbp + 576], zmm7                // w_1
   prefetcht0 byte ptr [r12 + 256]                        // ahead
-  vpslld zmm7, zmm5, 20                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 8                                   // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rbp + 640], zmm7                // w_0
-  vpslld zmm7, zmm6, 20                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 8                                   // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rbp + 704], zmm7                // w_1
-  vpslld zmm7, zmm5, 12                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 16                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rbp + 768], zmm7                // w_0
-  vpslld zmm7, zmm6, 12                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 16                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rbp + 832], zmm7                // w_1
   prefetcht0 byte ptr [r12 + 320]                        // ahead
-  vpslld zmm7, zmm5, 4                                   // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 24                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rbp + 896], zmm7                // w_0
-  vpslld zmm7, zmm6, 4                                   // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 24                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rbp + 960], zmm7                // w_1
-  vpslld zmm7, zmm5, 24                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 4                                   // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rbp + 1536], zmm7               // w_0
-  vpslld zmm7, zmm6, 24                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 4                                   // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rbp + 1600], zmm7               // w_1
   prefetcht0 byte ptr [r12 + 384]                        // ahead
-  vpslld zmm7, zmm5, 16                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 12                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rbp + 1664], zmm7               // w_0
-  vpslld zmm7, zmm6, 16                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 12                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rbp + 1728], zmm7               // w_1
-  vpslld zmm7, zmm5, 8                                   // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 20                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rbp + 1792], zmm7               // w_0
-  vpslld zmm7, zmm6, 8                                   // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 20                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rbp + 1856], zmm7               // w_1
   prefetcht0 byte ptr [r12 + 448]                        // ahead
-  vpsrad zmm5, zmm5, 28                                  // w_0
-  vcvtdq2ps zmm5, zmm5                                   // w_0
+  vpsrld zmm5, zmm5, 28                                  // w_0
+  vpermd zmm5, zmm5, zmm0                                // w_0
   vsubps zmm3, zmm5, zmm3                                // w_0
   vmulps zmm1, zmm3, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rbp + 1920], zmm1               // w_0
-  vpsrad zmm1, zmm6, 28                                  // w_1
-  vcvtdq2ps zmm1, zmm1                                   // w_1
+  vpsrld zmm1, zmm6, 28                                  // w_1
+  vpermd zmm1, zmm1, zmm0                                // w_1
   vsubps zmm1, zmm1, zmm4                                // w_1
   vmulps zmm1, zmm1, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rbp + 1984], zmm1               // w_1

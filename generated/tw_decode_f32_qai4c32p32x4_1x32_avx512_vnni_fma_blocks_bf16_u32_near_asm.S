@@ -14,7 +14,7 @@
 //
 // Registers in loop k:
 //  rax rhs  rcx k  rdx dst ...  rsi n_left  rdi args  r8 rhs  r9 dst  r10 n  r11 rhs_stride
-//  rbx block_left  rbp k_left  r12 rhs_prefetch  r13 ahead  zmm0 signs  zmm1 scale_0  zmm2 scale_1
+//  rbx block_left  rbp k_left  r12 rhs_prefetch  r13 ahead  zmm0 worth  zmm1 scale_0  zmm2 scale_1
 //  zmm3 zero_0  zmm4 zero_1  zmm5 w_0 ...  zmm6 w_0 ...  zmm7 w_1 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
@@ -92,8 +92,20 @@ L(n):
   xor edx, edx
   div rbx
   mov rbx, rax
-  mov rax, 2290649224
-  vpbroadcastd zmm0, eax                                 // signs
+  mov rax, 4227529208
+  vpbroadcastd zmm0, eax                                 // worth
+  mov rax, 4294901244
+  vpbroadcastd zmm1, eax                                 // worth
+  mov rax, 50462976
+  vpbroadcastd zmm2, eax                                 // worth
+  mov rax, 117835012
+  vpbroadcastd zmm3, eax                                 // worth
+  vpunpckldq zmm2, zmm2, zmm3                            // worth
+  vpunpckldq zmm0, zmm0, zmm1                            // worth
+  vpunpcklqdq zmm0, zmm0, zmm2                           // worth
+  vextracti32x4 xmm0, zmm0, 0                            // worth
+  vpmovsxbd zmm0, xmm0                                   // worth
+  vcvtdq2ps zmm0, zmm0                                   // worth
   mov rax, r8                                            // rhs
   mov rdx, r9                                            // dst
   test rbx, rbx
@@ -124,402 +136,330 @@ L(block):
 L(k):
   lea r13, [rax + r12]                                   // ahead
   vmovdqu64 zmm5, zmmword ptr [rax + 0]                  // w_0
-  vpxord zmm5, zmm5, zmm0                                // w_0
-  vpslld zmm6, zmm5, 28                                  // w_0
-  vpsrad zmm6, zmm6, 28                                  // w_0
-  vcvtdq2ps zmm6, zmm6                                   // w_0
+  vpermd zmm6, zmm5, zmm0                                // w_0
   vsubps zmm6, zmm6, zmm3                                // w_0
   vmulps zmm6, zmm6, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 0], zmm6                  // w_0
   vmovdqu64 zmm6, zmmword ptr [rax + 64]                 // w_1
-  vpxord zmm6, zmm6, zmm0                                // w_1
-  vpslld zmm7, zmm6, 28                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpermd zmm7, zmm6, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 64], zmm7                 // w_1
-  vpslld zmm7, zmm5, 20                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 8                                   // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 128], zmm7                // w_0
-  vpslld zmm7, zmm6, 20                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 8                                   // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 192], zmm7                // w_1
-  vpslld zmm7, zmm5, 12                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 16                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 256], zmm7                // w_0
-  vpslld zmm7, zmm6, 12                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 16                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 320], zmm7                // w_1
   prefetcht0 byte ptr [r13 + 0]                          // ahead
-  vpslld zmm7, zmm5, 4                                   // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 24                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 384], zmm7                // w_0
-  vpslld zmm7, zmm6, 4                                   // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 24                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 448], zmm7                // w_1
-  vpslld zmm7, zmm5, 24                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 4                                   // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 2048], zmm7               // w_0
-  vpslld zmm7, zmm6, 24                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 4                                   // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 2112], zmm7               // w_1
-  vpslld zmm7, zmm5, 16                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 12                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 2176], zmm7               // w_0
-  vpslld zmm7, zmm6, 16                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 12                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 2240], zmm7               // w_1
-  vpslld zmm7, zmm5, 8                                   // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 20                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 2304], zmm7               // w_0
-  vpslld zmm7, zmm6, 8                                   // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 20                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 2368], zmm7               // w_1
   prefetcht0 byte ptr [r13 + 64]                         // ahead
-  vpsrad zmm5, zmm5, 28                                  // w_0
-  vcvtdq2ps zmm5, zmm5                                   // w_0
+  vpsrld zmm5, zmm5, 28                                  // w_0
+  vpermd zmm5, zmm5, zmm0                                // w_0
   vsubps zmm5, zmm5, zmm3                                // w_0
   vmulps zmm5, zmm5, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 2432], zmm5               // w_0
-  vpsrad zmm5, zmm6, 28                                  // w_1
-  vcvtdq2ps zmm5, zmm5                                   // w_1
+  vpsrld zmm5, zmm6, 28                                  // w_1
+  vpermd zmm5, zmm5, zmm0                                // w_1
   vsubps zmm5, zmm5, zmm4                                // w_1
   vmulps zmm5, zmm5, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 2496], zmm5               // w_1
   vmovdqu64 zmm5, zmmword ptr [rax + 128]                // w_0
-  vpxord zmm5, zmm5, zmm0                                // w_0
-  vpslld zmm6, zmm5, 28                                  // w_0
-  vpsrad zmm6, zmm6, 28                                  // w_0
-  vcvtdq2ps zmm6, zmm6                                   // w_0
+  vpermd zmm6, zmm5, zmm0                                // w_0
   vsubps zmm6, zmm6, zmm3                                // w_0
   vmulps zmm6, zmm6, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 512], zmm6                // w_0
   vmovdqu64 zmm6, zmmword ptr [rax + 192]                // w_1
-  vpxord zmm6, zmm6, zmm0                                // w_1
-  vpslld zmm7, zmm6, 28                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpermd zmm7, zmm6, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 576], zmm7                // w_1
-  vpslld zmm7, zmm5, 20                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 8                                   // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 640], zmm7                // w_0
-  vpslld zmm7, zmm6, 20                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 8                                   // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 704], zmm7                // w_1
-  vpslld zmm7, zmm5, 12                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 16                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 768], zmm7                // w_0
-  vpslld zmm7, zmm6, 12                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 16                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 832], zmm7                // w_1
   prefetcht0 byte ptr [r13 + 128]                        // ahead
-  vpslld zmm7, zmm5, 4                                   // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 24                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 896], zmm7                // w_0
-  vpslld zmm7, zmm6, 4                                   // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 24                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 960], zmm7                // w_1
-  vpslld zmm7, zmm5, 24                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 4                                   // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 2560], zmm7               // w_0
-  vpslld zmm7, zmm6, 24                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 4                                   // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 2624], zmm7               // w_1
-  vpslld zmm7, zmm5, 16                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 12                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 2688], zmm7               // w_0
-  vpslld zmm7, zmm6, 16                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 12                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 2752], zmm7               // w_1
-  vpslld zmm7, zmm5, 8                                   // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 20                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 2816], zmm7               // w_0
-  vpslld zmm7, zmm6, 8                                   // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 20                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 2880], zmm7               // w_1
   prefetcht0 byte ptr [r13 + 192]                        // ahead
-  vpsrad zmm5, zmm5, 28                                  // w_0
-  vcvtdq2ps zmm5, zmm5                                   // w_0
+  vpsrld zmm5, zmm5, 28                                  // w_0
+  vpermd zmm5, zmm5, zmm0                                // w_0
   vsubps zmm5, zmm5, zmm3                                // w_0
   vmulps zmm5, zmm5, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 2944], zmm5               // w_0
-  vpsrad zmm5, zmm6, 28                                  // w_1
-  vcvtdq2ps zmm5, zmm5                                   // w_1
+  vpsrld zmm5, zmm6, 28                                  // w_1
+  vpermd zmm5, zmm5, zmm0                                // w_1
   vsubps zmm5, zmm5, zmm4                                // w_1
   vmulps zmm5, zmm5, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 3008], zmm5               // w_1
   vmovdqu64 zmm5, zmmword ptr [rax + 256]                // w_0
-  vpxord zmm5, zmm5, zmm0                                // w_0
-  vpslld zmm6, zmm5, 28                                  // w_0
-  vpsrad zmm6, zmm6, 28                                  // w_0
-  vcvtdq2ps zmm6, zmm6                                   // w_0
+  vpermd zmm6, zmm5, zmm0                                // w_0
   vsubps zmm6, zmm6, zmm3                                // w_0
   vmulps zmm6, zmm6, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 1024], zmm6               // w_0
   vmovdqu64 zmm6, zmmword ptr [rax + 320]                // w_1
-  vpxord zmm6, zmm6, zmm0                                // w_1
-  vpslld zmm7, zmm6, 28                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpermd zmm7, zmm6, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 1088], zmm7               // w_1
-  vpslld zmm7, zmm5, 20                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 8                                   // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 1152], zmm7               // w_0
-  vpslld zmm7, zmm6, 20                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 8                                   // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 1216], zmm7               // w_1
-  vpslld zmm7, zmm5, 12                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 16                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 1280], zmm7               // w_0
-  vpslld zmm7, zmm6, 12                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 16                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 1344], zmm7               // w_1
   prefetcht0 byte ptr [r13 + 256]                        // ahead
-  vpslld zmm7, zmm5, 4                                   // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 24                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 1408], zmm7               // w_0
-  vpslld zmm7, zmm6, 4                                   // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 24                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 1472], zmm7               // w_1
-  vpslld zmm7, zmm5, 24                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 4                                   // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 3072], zmm7               // w_0
-  vpslld zmm7, zmm6, 24                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 4                                   // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 3136], zmm7               // w_1
-  vpslld zmm7, zmm5, 16                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 12                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 3200], zmm7               // w_0
-  vpslld zmm7, zmm6, 16                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 12                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 3264], zmm7               // w_1
-  vpslld zmm7, zmm5, 8                                   // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 20                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 3328], zmm7               // w_0
-  vpslld zmm7, zmm6, 8                                   // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 20                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 3392], zmm7               // w_1
   prefetcht0 byte ptr [r13 + 320]                        // ahead
-  vpsrad zmm5, zmm5, 28                                  // w_0
-  vcvtdq2ps zmm5, zmm5                                   // w_0
+  vpsrld zmm5, zmm5, 28                                  // w_0
+  vpermd zmm5, zmm5, zmm0                                // w_0
   vsubps zmm5, zmm5, zmm3                                // w_0
   vmulps zmm5, zmm5, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 3456], zmm5               // w_0
-  vpsrad zmm5, zmm6, 28                                  // w_1
-  vcvtdq2ps zmm5, zmm5                                   // w_1
+  vpsrld zmm5, zmm6, 28                                  // w_1
+  vpermd zmm5, zmm5, zmm0                                // w_1
   vsubps zmm5, zmm5, zmm4                                // w_1
   vmulps zmm5, zmm5, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 3520], zmm5               // w_1
   vmovdqu64 zmm5, zmmword ptr [rax + 384]                // w_0
-  vpxord zmm5, zmm5, zmm0                                // w_0
-  vpslld zmm6, zmm5, 28                                  // w_0
-  vpsrad zmm6, zmm6, 28                                  // w_0
-  vcvtdq2ps zmm6, zmm6                                   // w_0
+  vpermd zmm6, zmm5, zmm0                                // w_0
   vsubps zmm6, zmm6, zmm3                                // w_0
   vmulps zmm6, zmm6, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 1536], zmm6               // w_0
   vmovdqu64 zmm6, zmmword ptr [rax + 448]                // w_1
-  vpxord zmm6, zmm6, zmm0                                // w_1
-  vpslld zmm7, zmm6, 28                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpermd zmm7, zmm6, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 1600], zmm7               // w_1
-  vpslld zmm7, zmm5, 20                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 8                                   // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 1664], zmm7               // w_0
-  vpslld zmm7, zmm6, 20                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 8                                   // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 1728], zmm7               // w_1
-  vpslld zmm7, zmm5, 12                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 16                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 1792], zmm7               // w_0
-  vpslld zmm7, zmm6, 12                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 16                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 1856], zmm7               // w_1
   prefetcht0 byte ptr [r13 + 384]                        // ahead
-  vpslld zmm7, zmm5, 4                                   // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 24                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 1920], zmm7               // w_0
-  vpslld zmm7, zmm6, 4                                   // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 24                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 1984], zmm7               // w_1
-  vpslld zmm7, zmm5, 24                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 4                                   // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 3584], zmm7               // w_0
-  vpslld zmm7, zmm6, 24                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 4                                   // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 3648], zmm7               // w_1
-  vpslld zmm7, zmm5, 16                                  // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 12                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 3712], zmm7               // w_0
-  vpslld zmm7, zmm6, 16                                  // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 12                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 3776], zmm7               // w_1
-  vpslld zmm7, zmm5, 8                                   // w_0
-  vpsrad zmm7, zmm7, 28                                  // w_0
-  vcvtdq2ps zmm7, zmm7                                   // w_0
+  vpsrld zmm7, zmm5, 20                                  // w_0
+  vpermd zmm7, zmm7, zmm0                                // w_0
   vsubps zmm7, zmm7, zmm3                                // w_0
   vmulps zmm7, zmm7, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 3840], zmm7               // w_0
-  vpslld zmm7, zmm6, 8                                   // w_1
-  vpsrad zmm7, zmm7, 28                                  // w_1
-  vcvtdq2ps zmm7, zmm7                                   // w_1
+  vpsrld zmm7, zmm6, 20                                  // w_1
+  vpermd zmm7, zmm7, zmm0                                // w_1
   vsubps zmm7, zmm7, zmm4                                // w_1
   vmulps zmm7, zmm7, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 3904], zmm7               // w_1
   prefetcht0 byte ptr [r13 + 448]                        // ahead
-  vpsrad zmm5, zmm5, 28                                  // w_0
-  vcvtdq2ps zmm5, zmm5                                   // w_0
+  vpsrld zmm5, zmm5, 28                                  // w_0
+  vpermd zmm5, zmm5, zmm0                                // w_0
   vsubps zmm5, zmm5, zmm3                                // w_0
   vmulps zmm5, zmm5, zmm1                                // w_0
   vmovdqu64 zmmword ptr [rdx + 3968], zmm5               // w_0
-  vpsrad zmm5, zmm6, 28                                  // w_1
-  vcvtdq2ps zmm5, zmm5                                   // w_1
+  vpsrld zmm5, zmm6, 28                                  // w_1
+  vpermd zmm5, zmm5, zmm0                                // w_1
   vsubps zmm5, zmm5, zmm4                                // w_1
   vmulps zmm5, zmm5, zmm2                                // w_1
   vmovdqu64 zmmword ptr [rdx + 4032], zmm5               // w_1

@@ -10,8 +10,34 @@ namespace tw {
 Weights::Weights(const Layout& rhs) : rhs_(rhs), group_(depth_codes(rhs) * rhs.order.distance) {}
 
 void Weights::prepare(const Tile1& t) {
-  const auto signs = is_float(rhs_.element) ? 0 : static_cast<uint32_t>(offset_bits(rhs_));
+  if (is_float(rhs_.element)) return;
+  const int64_t codes = int64_t{1} << bits(rhs_.element);
+  if (t.b.isa().has(OpCode::look_up_32) && t.lanes() == Length{codes}) return prepare_table(t);
+  const auto signs = static_cast<uint32_t>(offset_bits(rhs_));
   if (signs != 0) signs_ = splat32(t.b, signs * 0x01010101U, "signs", Role::mask);
+}
+
+/// Put together from constants, as Decoder's: so a kernel needs no memory but its operands.
+void Weights::prepare_table(const Tile1& t) {
+  const auto join = [&](Value a, Value b, int bits) {
+    return t.b.op(OpCode::zip_lo, {a, b}, {.bits = bits}, "worth", Role::mask);
+  };
+  const int sign = 1 << (bits(rhs_.element) - 1);
+  const int lowest = offset_bits(rhs_) != 0 ? 0 : sign;  // the code that is worth -sign
+  std::vector<Value> fours;
+  for (int i = 0; i < 16; i += 4) {
+    uint32_t four = 0;
+    for (int j = 0; j < 4; ++j) {
+      const auto byte = static_cast<uint8_t>(((i + j) ^ lowest) - sign);
+      four |= static_cast<uint32_t>(byte) << (8 * j);
+    }
+    fours.push_back(splat32(t.b, four, "worth", Role::mask));
+  }
+  const Value bytes = join(join(fours[0], fours[1], 32), join(fours[2], fours[3], 32), 64);
+  const Value first =
+      t.b.op(OpCode::segment, {bytes}, {.imm = 0, .bytes = 16}, "worth", Role::mask);
+  const Value wide = t.b.op(OpCode::widen_8_32, {first}, {}, "worth", Role::mask);
+  table_ = t.b.op(OpCode::cvt_i32_f32, {wide}, {}, "worth", Role::mask);
 }
 
 void Weights::begin_block(const Tile1& t, const std::vector<Value>& rhs) {
@@ -59,6 +85,10 @@ Value Weights::real(const Tile1& t, Value codes, int64_t bit, const std::string&
   const auto shift = [&](OpCode code, Value x, int64_t by) {
     return t.b.op(code, {x}, {.bits = 32, .imm = by}, name, Role::operand);
   };
+  if (table_ != no_value) {
+    const Value number = bit == 0 ? codes : shift(OpCode::shr, codes, bit);
+    return t.b.op(OpCode::look_up_32, {table_, number}, {}, name, Role::operand);
+  }
   const Value top = above == 0 ? codes : shift(OpCode::shl, codes, above);
   const Value code = shift(OpCode::sar, top, 32 - width);
   return t.b.op(OpCode::cvt_i32_f32, {code}, {}, name, Role::operand);
