@@ -6,7 +6,7 @@
 //     | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
 // rhs i4 n8 kr4 pair=column us k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32] (c3198706e3804e32)
 //     | 8 f16 x scale_steps | 8 f16 x minimum_steps | 32 x k bits of codes | 8 i8 x scales a block | 8 i8 x minimums a block | 8 f32 x bias |
-// tile 1 x 16: needs 28 vector registers on neon_dotprod (8 accumulators + 17 operands + 2 masks + 1 other), 32 exist
+// tile 1 x 16: needs 31 vector registers on neon_dotprod (8 accumulators + 17 operands + 6 masks), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (53c9347db5d82eb8)
 // again  tilewright generate
@@ -14,11 +14,11 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 block_left  x12 lhs_panel  x13 -  x14 -
-//  x15 k_left  v0 sums_of_codes  v1 acc_0_1h ...  v2 acc_0_0l ...  v3 acc_0_1l ...  v4 raw_0 ...
-//  v5 raw_0 ...  v6 raw_0 ...  v7 raw_0 ...  v8 lo_0 ...  v9 raw_1 ...  v10 raw_1 ...
-//  v11 raw_1 ...  v12 acc_0_0h ...  v13 a_0 ...  v14 a_0  v16 mask  v17 base  v18 f_0  v19 f_1
-//  v20 f_2  v21 f_3  v22 zero_0  v23 zero_1  v24 zero_2  v25 zero_3  v26 zero_0  v27 zero_1
-//  v28 zero_2  v29 zero_3  v30 negated_half  v31 eighth
+//  x15 k_left  v0 mask  v1 base  v2 places  v3 places  v4 f_0  v5 f_1  v6 f_2  v7 f_3  v8 lo_0 ...
+//  v9 number ...  v10 numbers ...  v11 number ...  v12 numbers ...  v13 number ...  v14 half ...
+//  v15 scale_row  v16 zero_0  v17 zero_1  v18 zero_2  v19 zero_3  v20 zeros  v21 zeros  v22 zeros
+//  v23 zeros  v24 zero_factor  v25 zero_factor  v26 acc_0_0h ...  v27 acc_0_1h ...
+//  v28 acc_0_0l ...  v29 acc_0_1l ...  v30 a_0 ...  v31 raw_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -64,6 +64,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p8x4_1x16_neon_dotprod_asm:
   .cfi_offset d13, -24
   str d14, [sp, #48]
   .cfi_offset d14, -16
+  str d15, [sp, #56]
+  .cfi_offset d15, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p8x4_1x16_neon_dotprod_asm
   hint #34
@@ -84,6 +86,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p8x4_1x16_neon_dotprod_asm:
   .seh_save_freg d13, 40
   str d14, [sp, #48]
   .seh_save_freg d14, 48
+  str d15, [sp, #56]
+  .seh_save_freg d15, 56
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -107,13 +111,35 @@ L(m):
   add x9, x3, x9
   cmp x4, #8                                             // rhs_1
   csel x9, x3, x9, ls
-  movi v16.16b, #15                                      // mask
+  movi v0.16b, #15                                       // mask
   ldr x11, =1262485504
-  dup v17.4s, w11                                        // base
-  movi v18.2d, #0                                        // f_0
-  movi v19.2d, #0                                        // f_1
-  movi v20.2d, #0                                        // f_2
-  movi v21.2d, #0                                        // f_3
+  dup v1.4s, w11                                         // base
+  ldr x11, =67108863
+  dup v2.4s, w11                                         // place
+  ldr x11, =33554431
+  dup v3.4s, w11                                         // place
+  zip1 v2.4s, v3.4s, v2.4s                               // places
+  ldr x11, =50331647
+  dup v3.4s, w11                                         // place
+  ldr x11, =16777215
+  dup v4.4s, w11                                         // place
+  zip1 v3.4s, v4.4s, v3.4s                               // places
+  zip1 v2.4s, v3.4s, v2.4s                               // places
+  ldr x11, =134217727
+  dup v3.4s, w11                                         // place
+  ldr x11, =100663295
+  dup v4.4s, w11                                         // place
+  zip1 v3.4s, v4.4s, v3.4s                               // places
+  ldr x11, =117440511
+  dup v4.4s, w11                                         // place
+  ldr x11, =83886079
+  dup v5.4s, w11                                         // place
+  zip1 v4.4s, v5.4s, v4.4s                               // places
+  zip1 v3.4s, v4.4s, v3.4s                               // places
+  movi v4.2d, #0                                         // f_0
+  movi v5.2d, #0                                         // f_1
+  movi v6.2d, #0                                         // f_2
+  movi v7.2d, #0                                         // f_3
   lsr x11, x10, #8                                       // super_blocks
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
@@ -124,169 +150,176 @@ L(block):
   add x14, x14, #32
   ldr x15, =-32
   add x15, x15, x13
-  ldr d0, [x15, #0]                                      // scale
-  fcvtl v22.4s, v0.4h                                    // zero_0
+  ldr d16, [x15, #0]                                     // scale
+  fcvtl v16.4s, v16.4h                                   // zero_0
   ldr x15, =-24
   add x15, x15, x13
-  ldr d0, [x15, #0]                                      // scale
-  fcvtl v23.4s, v0.4h                                    // zero_1
+  ldr d17, [x15, #0]                                     // scale
+  fcvtl v17.4s, v17.4h                                   // zero_1
   ldr x15, =-32
   add x15, x15, x14
-  ldr d0, [x15, #0]                                      // scale
-  fcvtl v24.4s, v0.4h                                    // zero_2
+  ldr d18, [x15, #0]                                     // scale
+  fcvtl v18.4s, v18.4h                                   // zero_2
   ldr x15, =-24
   add x15, x15, x14
-  ldr d0, [x15, #0]                                      // scale
-  fcvtl v25.4s, v0.4h                                    // zero_3
+  ldr d19, [x15, #0]                                     // scale
+  fcvtl v19.4s, v19.4h                                   // zero_3
   ldr x15, =-16
   add x15, x15, x13
-  ldr d0, [x15, #0]                                      // scale
-  fcvtl v26.4s, v0.4h                                    // zero_0
+  ldr d20, [x15, #0]                                     // scale
+  fcvtl v20.4s, v20.4h                                   // zero_0
   ldr x15, =-8
   add x15, x15, x13
-  ldr d0, [x15, #0]                                      // scale
-  fcvtl v27.4s, v0.4h                                    // zero_1
+  ldr d21, [x15, #0]                                     // scale
+  fcvtl v21.4s, v21.4h                                   // zero_1
   ldr x15, =-16
   add x15, x15, x14
-  ldr d0, [x15, #0]                                      // scale
-  fcvtl v28.4s, v0.4h                                    // zero_2
+  ldr d22, [x15, #0]                                     // scale
+  fcvtl v22.4s, v22.4h                                   // zero_2
   ldr x15, =-8
   add x15, x15, x14
-  ldr d0, [x15, #0]                                      // scale
-  fcvtl v29.4s, v0.4h                                    // zero_3
+  ldr d23, [x15, #0]                                     // scale
+  fcvtl v23.4s, v23.4h                                   // zero_3
+  ldr x15, =1040187392
+  dup v24.4s, w15                                        // zero_factor
+  fadd v20.4s, v20.4s, v20.4s                            // zeros
+  fmul v21.4s, v21.4s, v24.4s                            // zeros
+  fadd v22.4s, v22.4s, v22.4s                            // zeros
+  fmul v23.4s, v23.4s, v24.4s                            // zeros
   mov x15, #8
-  ldr x16, =3238002688                                   // number
-  dup v30.4s, w16                                        // negated_half
-  ldr x16, =1040187392                                   // number
-  dup v31.4s, w16                                        // eighth
+  ldr x16, =3246391296                                   // number
+  dup v24.4s, w16                                        // zero_factor
+  ldr x16, =3212836864                                   // number
+  dup v25.4s, w16                                        // zero_factor
   cbz x15, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldr q12, [x12, #0]                                     // acc_0_0h
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12], #64       // sums_of_codes, acc_0_1h, acc_0_0l, acc_0_1l, lhs_panel
-  ldp q14, q13, [x12], #32                               // a_0, a_0, lhs_panel
-  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x13], #64       // raw_0, raw_0, raw_0, raw_0
-  and v8.16b, v4.16b, v16.16b                            // lo_0
-  sdot v12.4s, v4.16b, v14.4b[0]                         // acc
-  sdot v2.4s, v8.16b, v14.4b[0]                          // acc
-  ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x14], #64     // raw_1, raw_1, raw_1, raw_1
-  and v4.16b, v8.16b, v16.16b                            // lo_1
-  sdot v1.4s, v8.16b, v14.4b[0]                          // acc
-  sdot v3.4s, v4.16b, v14.4b[0]                          // acc
-  and v4.16b, v5.16b, v16.16b                            // lo_0
-  sdot v12.4s, v5.16b, v14.4b[1]                         // acc
-  sdot v2.4s, v4.16b, v14.4b[1]                          // acc
-  and v4.16b, v9.16b, v16.16b                            // lo_1
-  sdot v1.4s, v9.16b, v14.4b[1]                          // acc
-  sdot v3.4s, v4.16b, v14.4b[1]                          // acc
-  and v4.16b, v6.16b, v16.16b                            // lo_0
-  sdot v12.4s, v6.16b, v14.4b[2]                         // acc
-  sdot v2.4s, v4.16b, v14.4b[2]                          // acc
-  and v4.16b, v10.16b, v16.16b                           // lo_1
-  sdot v1.4s, v10.16b, v14.4b[2]                         // acc
-  sdot v3.4s, v4.16b, v14.4b[2]                          // acc
-  and v4.16b, v7.16b, v16.16b                            // lo_0
-  sdot v12.4s, v7.16b, v14.4b[3]                         // acc
-  sdot v2.4s, v4.16b, v14.4b[3]                          // acc
-  and v4.16b, v11.16b, v16.16b                           // lo_1
-  sdot v1.4s, v11.16b, v14.4b[3]                         // acc
-  sdot v3.4s, v4.16b, v14.4b[3]                          // acc
-  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x13], #64       // raw_0, raw_0, raw_0, raw_0
-  and v8.16b, v4.16b, v16.16b                            // lo_0
-  sdot v12.4s, v4.16b, v13.4b[0]                         // acc
-  sdot v2.4s, v8.16b, v13.4b[0]                          // acc
-  ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x14], #64     // raw_1, raw_1, raw_1, raw_1
-  and v4.16b, v8.16b, v16.16b                            // lo_1
-  sdot v1.4s, v8.16b, v13.4b[0]                          // acc
-  sdot v3.4s, v4.16b, v13.4b[0]                          // acc
-  and v4.16b, v5.16b, v16.16b                            // lo_0
-  sdot v12.4s, v5.16b, v13.4b[1]                         // acc
-  sdot v2.4s, v4.16b, v13.4b[1]                          // acc
-  and v4.16b, v9.16b, v16.16b                            // lo_1
-  sdot v1.4s, v9.16b, v13.4b[1]                          // acc
-  sdot v3.4s, v4.16b, v13.4b[1]                          // acc
-  and v4.16b, v6.16b, v16.16b                            // lo_0
-  sdot v12.4s, v6.16b, v13.4b[2]                         // acc
-  sdot v2.4s, v4.16b, v13.4b[2]                          // acc
-  and v4.16b, v10.16b, v16.16b                           // lo_1
-  sdot v1.4s, v10.16b, v13.4b[2]                         // acc
-  sdot v3.4s, v4.16b, v13.4b[2]                          // acc
-  and v4.16b, v7.16b, v16.16b                            // lo_0
-  sdot v12.4s, v7.16b, v13.4b[3]                         // acc
-  sdot v2.4s, v4.16b, v13.4b[3]                          // acc
-  and v4.16b, v11.16b, v16.16b                           // lo_1
-  sdot v1.4s, v11.16b, v13.4b[3]                         // acc
-  sdot v3.4s, v4.16b, v13.4b[3]                          // acc
-  ldr s4, [x13, #0]                                      // scale
-  sshll v4.8h, v4.8b, #0                                 // scale_0
-  sshll v4.4s, v4.4h, #0
-  scvtf v4.4s, v4.4s                                     // scale_0
-  ldr s5, [x13, #4]                                      // scale
-  sshll v5.8h, v5.8b, #0                                 // scale_1
-  sshll v5.4s, v5.4h, #0
-  scvtf v5.4s, v5.4s                                     // scale_1
-  ldr s6, [x14, #0]                                      // scale
-  sshll v6.8h, v6.8b, #0                                 // scale_2
-  sshll v6.4s, v6.4h, #0
-  scvtf v6.4s, v6.4s                                     // scale_2
-  ldr s7, [x14, #4]                                      // scale
-  sshll v7.8h, v7.8b, #0                                 // scale_3
-  sshll v7.4s, v7.4h, #0
-  scvtf v7.4s, v7.4s                                     // scale_3
-  fmul v4.4s, v4.4s, v22.4s                              // scale_0
-  fmul v5.4s, v5.4s, v23.4s                              // scale_1
-  fmul v6.4s, v6.4s, v24.4s                              // scale_2
-  fmul v7.4s, v7.4s, v25.4s                              // scale_3
-  ldr s8, [x13, #8]                                      // scale
-  sshll v8.8h, v8.8b, #0                                 // minimum_0
-  sshll v8.4s, v8.4h, #0
-  scvtf v8.4s, v8.4s                                     // minimum_0
-  ldr s9, [x13, #12]                                     // scale
-  sshll v9.8h, v9.8b, #0                                 // minimum_1
-  sshll v9.4s, v9.4h, #0
-  scvtf v9.4s, v9.4s                                     // minimum_1
-  ldr s10, [x14, #8]                                     // scale
-  sshll v10.8h, v10.8b, #0                               // minimum_2
-  sshll v10.4s, v10.4h, #0
-  scvtf v10.4s, v10.4s                                   // minimum_2
-  ldr s11, [x14, #12]                                    // scale
-  sshll v11.8h, v11.8b, #0                               // minimum_3
-  sshll v11.4s, v11.4h, #0
-  scvtf v11.4s, v11.4s                                   // minimum_3
-  fmul v13.4s, v4.4s, v30.4s                             // half
-  fmla v13.4s, v8.4s, v26.4s                             // middle
-  fmul v8.4s, v5.4s, v30.4s                              // half
-  fmla v8.4s, v9.4s, v27.4s                              // middle
-  fmul v9.4s, v6.4s, v30.4s                              // half
-  fmla v9.4s, v10.4s, v28.4s                             // middle
-  fmul v10.4s, v7.4s, v30.4s                             // half
-  fmla v10.4s, v11.4s, v29.4s                            // middle
-  fadd v11.4s, v13.4s, v13.4s                            // zeros
-  fmul v8.4s, v8.4s, v31.4s                              // zeros
-  fadd v9.4s, v9.4s, v9.4s                               // zeros
-  fmul v10.4s, v10.4s, v31.4s                            // zeros
-  fsub v12.4s, v12.4s, v2.4s                             // real
-  fsub v2.4s, v2.4s, v17.4s                              // real
-  fsub v1.4s, v1.4s, v3.4s                               // real
-  fsub v3.4s, v3.4s, v17.4s                              // real
-  fsub v0.4s, v0.4s, v17.4s                              // sums_of_codes
-  ldr q13, [x12], #16                                    // scale_row
-  fmul v4.4s, v12.4s, v4.4s                              // real
-  fmla v4.4s, v0.4s, v11.4s                              // real
-  fmla v18.4s, v4.4s, v13.4s                             // f_0
-  fmul v2.4s, v2.4s, v5.4s                               // real
-  fmla v2.4s, v0.4s, v8.4s                               // real
-  fmla v19.4s, v2.4s, v13.4s                             // f_1
-  fmul v1.4s, v1.4s, v6.4s                               // real
-  fmla v1.4s, v0.4s, v9.4s                               // real
-  fmla v20.4s, v1.4s, v13.4s                             // f_2
-  fmul v1.4s, v3.4s, v7.4s                               // real
-  fmla v1.4s, v0.4s, v10.4s                              // real
-  fmla v21.4s, v1.4s, v13.4s                             // f_3
-  add x13, x13, #16
-  add x14, x14, #16
+  ldr q26, [x12, #0]                                     // acc_0_0h
+  ldr q27, [x12, #16]                                    // acc_0_1h
+  ldr q28, [x12, #32]                                    // acc_0_0l
+  ldr q29, [x12, #48]                                    // acc_0_1l
+  ldr q30, [x12, #64]                                    // a_0
+  ldr q31, [x13, #0]                                     // raw_0
+  and v8.16b, v31.16b, v0.16b                            // lo_0
+  sdot v26.4s, v31.16b, v30.4b[0]                        // acc
+  sdot v28.4s, v8.16b, v30.4b[0]                         // acc
+  ldr q31, [x14, #0]                                     // raw_1
+  and v8.16b, v31.16b, v0.16b                            // lo_1
+  sdot v27.4s, v31.16b, v30.4b[0]                        // acc
+  sdot v29.4s, v8.16b, v30.4b[0]                         // acc
+  ldr q31, [x13, #16]                                    // raw_0
+  and v8.16b, v31.16b, v0.16b                            // lo_0
+  sdot v26.4s, v31.16b, v30.4b[1]                        // acc
+  sdot v28.4s, v8.16b, v30.4b[1]                         // acc
+  ldr q31, [x14, #16]                                    // raw_1
+  and v8.16b, v31.16b, v0.16b                            // lo_1
+  sdot v27.4s, v31.16b, v30.4b[1]                        // acc
+  sdot v29.4s, v8.16b, v30.4b[1]                         // acc
+  ldr q31, [x13, #32]                                    // raw_0
+  and v8.16b, v31.16b, v0.16b                            // lo_0
+  sdot v26.4s, v31.16b, v30.4b[2]                        // acc
+  sdot v28.4s, v8.16b, v30.4b[2]                         // acc
+  ldr q31, [x14, #32]                                    // raw_1
+  and v8.16b, v31.16b, v0.16b                            // lo_1
+  sdot v27.4s, v31.16b, v30.4b[2]                        // acc
+  sdot v29.4s, v8.16b, v30.4b[2]                         // acc
+  ldr q31, [x13, #48]                                    // raw_0
+  and v8.16b, v31.16b, v0.16b                            // lo_0
+  sdot v26.4s, v31.16b, v30.4b[3]                        // acc
+  sdot v28.4s, v8.16b, v30.4b[3]                         // acc
+  ldr q31, [x14, #48]                                    // raw_1
+  and v8.16b, v31.16b, v0.16b                            // lo_1
+  sdot v27.4s, v31.16b, v30.4b[3]                        // acc
+  sdot v29.4s, v8.16b, v30.4b[3]                         // acc
+  ldr q30, [x12, #80]                                    // a_0
+  ldr q31, [x13, #64]                                    // raw_0
+  and v8.16b, v31.16b, v0.16b                            // lo_0
+  sdot v26.4s, v31.16b, v30.4b[0]                        // acc
+  sdot v28.4s, v8.16b, v30.4b[0]                         // acc
+  ldr q31, [x14, #64]                                    // raw_1
+  and v8.16b, v31.16b, v0.16b                            // lo_1
+  sdot v27.4s, v31.16b, v30.4b[0]                        // acc
+  sdot v29.4s, v8.16b, v30.4b[0]                         // acc
+  ldr q31, [x13, #80]                                    // raw_0
+  and v8.16b, v31.16b, v0.16b                            // lo_0
+  sdot v26.4s, v31.16b, v30.4b[1]                        // acc
+  sdot v28.4s, v8.16b, v30.4b[1]                         // acc
+  ldr q31, [x14, #80]                                    // raw_1
+  and v8.16b, v31.16b, v0.16b                            // lo_1
+  sdot v27.4s, v31.16b, v30.4b[1]                        // acc
+  sdot v29.4s, v8.16b, v30.4b[1]                         // acc
+  ldr q31, [x13, #96]                                    // raw_0
+  and v8.16b, v31.16b, v0.16b                            // lo_0
+  sdot v26.4s, v31.16b, v30.4b[2]                        // acc
+  sdot v28.4s, v8.16b, v30.4b[2]                         // acc
+  ldr q31, [x14, #96]                                    // raw_1
+  and v8.16b, v31.16b, v0.16b                            // lo_1
+  sdot v27.4s, v31.16b, v30.4b[2]                        // acc
+  sdot v29.4s, v8.16b, v30.4b[2]                         // acc
+  ldr q31, [x13, #112]                                   // raw_0
+  and v8.16b, v31.16b, v0.16b                            // lo_0
+  sdot v26.4s, v31.16b, v30.4b[3]                        // acc
+  sdot v28.4s, v8.16b, v30.4b[3]                         // acc
+  ldr q31, [x14, #112]                                   // raw_1
+  and v8.16b, v31.16b, v0.16b                            // lo_1
+  sdot v27.4s, v31.16b, v30.4b[3]                        // acc
+  sdot v29.4s, v8.16b, v30.4b[3]                         // acc
+  ldr q30, [x13, #128]                                   // numbers
+  tbl v31.16b, {v30.16b}, v2.16b                         // number
+  scvtf v31.4s, v31.4s, #24                              // number
+  tbl v30.16b, {v30.16b}, v3.16b                         // number
+  scvtf v30.4s, v30.4s, #24                              // number
+  ldr q8, [x14, #128]                                    // numbers
+  tbl v9.16b, {v8.16b}, v2.16b                           // number
+  scvtf v9.4s, v9.4s, #24                                // number
+  tbl v8.16b, {v8.16b}, v3.16b                           // number
+  scvtf v8.4s, v8.4s, #24                                // number
+  fmul v31.4s, v31.4s, v16.4s                            // scale_0
+  fmul v30.4s, v30.4s, v17.4s                            // scale_1
+  fmul v9.4s, v9.4s, v18.4s                              // scale_2
+  fmul v8.4s, v8.4s, v19.4s                              // scale_3
+  ldur q10, [x13, #136]                                  // numbers
+  tbl v11.16b, {v10.16b}, v2.16b                         // number
+  scvtf v11.4s, v11.4s, #24                              // number
+  tbl v10.16b, {v10.16b}, v3.16b                         // number
+  scvtf v10.4s, v10.4s, #24                              // number
+  ldur q12, [x14, #136]                                  // numbers
+  tbl v13.16b, {v12.16b}, v2.16b                         // number
+  scvtf v13.4s, v13.4s, #24                              // number
+  tbl v12.16b, {v12.16b}, v3.16b                         // number
+  scvtf v12.4s, v12.4s, #24                              // number
+  fmul v14.4s, v31.4s, v24.4s                            // half
+  fmla v14.4s, v11.4s, v20.4s                            // middle
+  fmul v11.4s, v30.4s, v25.4s                            // half
+  fmla v11.4s, v10.4s, v21.4s                            // middle
+  fmul v10.4s, v9.4s, v24.4s                             // half
+  fmla v10.4s, v13.4s, v22.4s                            // middle
+  fmul v13.4s, v8.4s, v25.4s                             // half
+  fmla v13.4s, v12.4s, v23.4s                            // middle
+  fsub v26.4s, v26.4s, v28.4s                            // real
+  fsub v28.4s, v28.4s, v1.4s                             // real
+  fsub v27.4s, v27.4s, v29.4s                            // real
+  fsub v29.4s, v29.4s, v1.4s                             // real
+  ldr q12, [x12, #0]                                     // sums_of_codes
+  fsub v12.4s, v12.4s, v1.4s                             // sums_of_codes
+  ldr q15, [x12, #96]                                    // scale_row
+  fmul v26.4s, v26.4s, v31.4s                            // real
+  fmla v26.4s, v12.4s, v14.4s                            // real
+  fmla v4.4s, v26.4s, v15.4s                             // f_0
+  fmul v26.4s, v28.4s, v30.4s                            // real
+  fmla v26.4s, v12.4s, v11.4s                            // real
+  fmla v5.4s, v26.4s, v15.4s                             // f_1
+  fmul v26.4s, v27.4s, v9.4s                             // real
+  fmla v26.4s, v12.4s, v10.4s                            // real
+  fmla v6.4s, v26.4s, v15.4s                             // f_2
+  fmul v26.4s, v29.4s, v8.4s                             // real
+  fmla v26.4s, v12.4s, v13.4s                            // real
+  fmla v7.4s, v26.4s, v15.4s                             // f_3
+  add x12, x12, #112
+  add x13, x13, #144
+  add x14, x14, #144
   subs x15, x15, #1                                      // next k
   b.hi L(k)
 L(k_done):
@@ -295,8 +328,8 @@ L(k_done):
 L(block_done):
   ldr x11, =1031798784
   dup v0.4s, w11                                         // sixteenth
-  fmul v1.4s, v18.4s, v0.4s                              // f
-  fmul v0.4s, v20.4s, v0.4s                              // f
+  fmul v1.4s, v4.4s, v0.4s                               // f
+  fmul v0.4s, v6.4s, v0.4s                               // f
   add x11, x0, #8*15                                     // clamp
   ld1r {v2.4s}, [x11]                                    // min
   ldr s3, [x11, #4]                                      // max
@@ -318,21 +351,23 @@ L(block_done):
   add x12, x12, #32
   cmp x11, #0                                            // bias
   csel x9, x9, x12, eq
-  ldp q5, q4, [x10, #0]                                  // bias, bias
-  ldp q7, q6, [x9, #0]                                   // bias, bias
-  fadd v1.4s, v1.4s, v5.4s                               // out
+  ldr q4, [x10, #0]                                      // bias
+  ldr q6, [x10, #16]                                     // bias
+  ldr q16, [x9, #0]                                      // bias
+  ldr q17, [x9, #16]                                     // bias
+  fadd v1.4s, v1.4s, v4.4s                               // out
   fmax v1.4s, v1.4s, v2.4s                               // out
   fmin v1.4s, v1.4s, v3.4s                               // out_0_0
   str q1, [x6, #0]                                       // out_0_0
-  fadd v1.4s, v19.4s, v4.4s                              // out
+  fadd v1.4s, v5.4s, v6.4s                               // out
   fmax v1.4s, v1.4s, v2.4s                               // out
   fmin v1.4s, v1.4s, v3.4s                               // out_0_1
   str q1, [x6, #16]                                      // out_0_1
-  fadd v0.4s, v0.4s, v7.4s                               // out
+  fadd v0.4s, v0.4s, v16.4s                              // out
   fmax v0.4s, v0.4s, v2.4s                               // out
   fmin v0.4s, v0.4s, v3.4s                               // out_0_2
   str q0, [x6, #32]                                      // out_0_2
-  fadd v0.4s, v21.4s, v6.4s                              // out
+  fadd v0.4s, v7.4s, v17.4s                              // out
   fmax v0.4s, v0.4s, v2.4s                               // out
   fmin v0.4s, v0.4s, v3.4s                               // out_0_3
   str q0, [x6, #48]                                      // out_0_3
@@ -380,29 +415,6 @@ L(if_else):
   add x14, x10, #16
   cmp x12, #0
   csel x12, x10, x14, eq
-  ld1r {v5.4s}, [x12]                                    // bias
-  mov x14, #1
-  cmp x13, x14
-  csel x14, x13, x14, lo
-  add x14, x12, x14, lsl #2
-  ld1 {v5.s}[1], [x14]                                   // bias
-  mov x14, #2
-  cmp x13, x14
-  csel x14, x13, x14, lo
-  add x14, x12, x14, lsl #2
-  ld1 {v5.s}[2], [x14]                                   // bias
-  mov x14, #3
-  cmp x13, x14
-  csel x13, x13, x14, lo
-  add x12, x12, x13, lsl #2
-  ld1 {v5.s}[3], [x12]                                   // bias
-  mov x12, #8
-  subs x13, x11, x12
-  csel x13, x13, xzr, hs
-  subs x12, x4, x12
-  csel x12, x12, xzr, hs
-  cmp x12, #0
-  csel x12, x10, x9, eq
   ld1r {v6.4s}, [x12]                                    // bias
   mov x14, #1
   cmp x13, x14
@@ -419,6 +431,29 @@ L(if_else):
   csel x13, x13, x14, lo
   add x12, x12, x13, lsl #2
   ld1 {v6.s}[3], [x12]                                   // bias
+  mov x12, #8
+  subs x13, x11, x12
+  csel x13, x13, xzr, hs
+  subs x12, x4, x12
+  csel x12, x12, xzr, hs
+  cmp x12, #0
+  csel x12, x10, x9, eq
+  ld1r {v16.4s}, [x12]                                   // bias
+  mov x14, #1
+  cmp x13, x14
+  csel x14, x13, x14, lo
+  add x14, x12, x14, lsl #2
+  ld1 {v16.s}[1], [x14]                                  // bias
+  mov x14, #2
+  cmp x13, x14
+  csel x14, x13, x14, lo
+  add x14, x12, x14, lsl #2
+  ld1 {v16.s}[2], [x14]                                  // bias
+  mov x14, #3
+  cmp x13, x14
+  csel x13, x13, x14, lo
+  add x12, x12, x13, lsl #2
+  ld1 {v16.s}[3], [x12]                                  // bias
   mov x12, #12
   subs x11, x11, x12
   csel x11, x11, xzr, hs
@@ -427,32 +462,32 @@ L(if_else):
   add x9, x9, #16
   cmp x12, #0
   csel x9, x10, x9, eq
-  ld1r {v7.4s}, [x9]                                     // bias
+  ld1r {v17.4s}, [x9]                                    // bias
   mov x10, #1
   cmp x11, x10
   csel x10, x11, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v7.s}[1], [x10]                                   // bias
+  ld1 {v17.s}[1], [x10]                                  // bias
   mov x10, #2
   cmp x11, x10
   csel x10, x11, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v7.s}[2], [x10]                                   // bias
+  ld1 {v17.s}[2], [x10]                                  // bias
   mov x10, #3
   cmp x11, x10
   csel x10, x11, x10, lo
   add x9, x9, x10, lsl #2
-  ld1 {v7.s}[3], [x9]                                    // bias
+  ld1 {v17.s}[3], [x9]                                   // bias
   fadd v1.4s, v1.4s, v4.4s                               // out
   fmax v1.4s, v1.4s, v2.4s                               // out
   fmin v1.4s, v1.4s, v3.4s                               // out_0_0
-  fadd v4.4s, v19.4s, v5.4s                              // out
+  fadd v4.4s, v5.4s, v6.4s                               // out
   fmax v4.4s, v4.4s, v2.4s                               // out
   fmin v4.4s, v4.4s, v3.4s                               // out_0_1
-  fadd v0.4s, v0.4s, v6.4s                               // out
+  fadd v0.4s, v0.4s, v16.4s                              // out
   fmax v0.4s, v0.4s, v2.4s                               // out
   fmin v0.4s, v0.4s, v3.4s                               // out_0_2
-  fadd v5.4s, v21.4s, v7.4s                              // out
+  fadd v5.4s, v7.4s, v17.4s                              // out
   fmax v2.4s, v5.4s, v2.4s                               // out
   fmin v2.4s, v2.4s, v3.4s                               // out_0_3
   mov x9, #1
@@ -576,6 +611,7 @@ L(n_done):
   ldr d12, [sp, #32]
   ldr d13, [sp, #40]
   ldr d14, [sp, #48]
+  ldr d15, [sp, #56]
   add sp, sp, #64
   .cfi_def_cfa_offset 0
   ret
@@ -596,6 +632,8 @@ L(n_done):
   .seh_save_freg d13, 40
   ldr d14, [sp, #48]
   .seh_save_freg d14, 48
+  ldr d15, [sp, #56]
+  .seh_save_freg d15, 56
   add sp, sp, #64
   .seh_stackalloc 64
   .seh_endepilogue

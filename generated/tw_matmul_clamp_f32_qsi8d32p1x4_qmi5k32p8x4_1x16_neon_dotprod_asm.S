@@ -6,7 +6,7 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i4 n8 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32] (2998d144c4d057b7)
 //     | 8 f16 x scale_steps | 8 f16 x minimum_steps | 32 x k bits of codes | 8 i1 x tops a block | 8 i8 x scales a block | 8 i8 x minimums a block | 8 f32 x bias |
-// tile 1 x 16: needs 31 vector registers on neon_dotprod (4 accumulators + 25 operands + 2 masks), 32 exist
+// tile 1 x 16: needs 29 vector registers on neon_dotprod (8 accumulators + 17 operands + 4 masks), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (b7d9a86ce1f0d5d0)
 // again  tilewright generate
@@ -14,11 +14,11 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 block_left  x12 lhs_panel  x13 -  x14 -
-//  x15 k_left  v0 mask  v1 top_mask  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 zero_0  v7 zero_1
-//  v8 tops ...  v9 lo_2 ...  v10 tops ...  v11 tops ...  v12 tops ...  v13 tops ...  v14 tops ...
-//  v15 scale_row_0  v16 zero_2  v17 zero_3  v18 zero_0  v19 zero_1  v20 zero_2  v21 zero_3
-//  v22 negated_half  v23 acc_0_0 ...  v24 acc_0_1 ...  v25 acc_0_2 ...  v26 acc_0_3 ...
-//  v27 raw_1 ...  v28 raw_0 ...  v29 lo_0 ...  v30 tops ...  v31 tops ...
+//  x15 k_left  v0 mask  v1 top_mask  v2 places  v3 places  v4 f_0  v5 f_1  v6 f_2  v7 f_3
+//  v8 tops ...  v9 tops ...  v10 tops ...  v11 tops ...  v12 tops ...  v13 tops ...  v16 zero_0
+//  v17 zero_1  v18 zero_2  v19 zero_3  v20 zero_0  v21 zero_1  v22 zero_2  v23 zero_3
+//  v24 negated_half  v25 acc_0_0 ...  v26 acc_0_1 ...  v27 acc_0_2 ...  v28 acc_0_3 ...
+//  v29 raw_0 ...  v30 tops ...  v31 tops ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -48,30 +48,26 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x16_neon_dotprod_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #64
-  .cfi_def_cfa_offset 64
+  sub sp, sp, #48
+  .cfi_def_cfa_offset 48
   str d8, [sp, #0]
-  .cfi_offset d8, -64
+  .cfi_offset d8, -48
   str d9, [sp, #8]
-  .cfi_offset d9, -56
+  .cfi_offset d9, -40
   str d10, [sp, #16]
-  .cfi_offset d10, -48
+  .cfi_offset d10, -32
   str d11, [sp, #24]
-  .cfi_offset d11, -40
+  .cfi_offset d11, -24
   str d12, [sp, #32]
-  .cfi_offset d12, -32
+  .cfi_offset d12, -16
   str d13, [sp, #40]
-  .cfi_offset d13, -24
-  str d14, [sp, #48]
-  .cfi_offset d14, -16
-  str d15, [sp, #56]
-  .cfi_offset d15, -8
+  .cfi_offset d13, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x16_neon_dotprod_asm
   hint #34
   .seh_nop
-  sub sp, sp, #64
-  .seh_stackalloc 64
+  sub sp, sp, #48
+  .seh_stackalloc 48
   str d8, [sp, #0]
   .seh_save_freg d8, 0
   str d9, [sp, #8]
@@ -84,10 +80,6 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x16_neon_dotprod_asm:
   .seh_save_freg d12, 32
   str d13, [sp, #40]
   .seh_save_freg d13, 40
-  str d14, [sp, #48]
-  .seh_save_freg d14, 48
-  str d15, [sp, #56]
-  .seh_save_freg d15, 56
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -111,12 +103,34 @@ L(m):
   add x9, x3, x9
   cmp x4, #8                                             // rhs_1
   csel x9, x3, x9, ls
-  movi v0.16b, #15                                       // mask
+  movi v0.16b, #1                                        // mask
   movi v1.16b, #16                                       // top_mask
-  movi v2.2d, #0                                         // f_0
-  movi v3.2d, #0                                         // f_1
-  movi v4.2d, #0                                         // f_2
-  movi v5.2d, #0                                         // f_3
+  ldr x11, =67108863
+  dup v2.4s, w11                                         // place
+  ldr x11, =33554431
+  dup v3.4s, w11                                         // place
+  zip1 v2.4s, v3.4s, v2.4s                               // places
+  ldr x11, =50331647
+  dup v3.4s, w11                                         // place
+  ldr x11, =16777215
+  dup v4.4s, w11                                         // place
+  zip1 v3.4s, v4.4s, v3.4s                               // places
+  zip1 v2.4s, v3.4s, v2.4s                               // places
+  ldr x11, =134217727
+  dup v3.4s, w11                                         // place
+  ldr x11, =100663295
+  dup v4.4s, w11                                         // place
+  zip1 v3.4s, v4.4s, v3.4s                               // places
+  ldr x11, =117440511
+  dup v4.4s, w11                                         // place
+  ldr x11, =83886079
+  dup v5.4s, w11                                         // place
+  zip1 v4.4s, v5.4s, v4.4s                               // places
+  zip1 v3.4s, v4.4s, v3.4s                               // places
+  movi v4.2d, #0                                         // f_0
+  movi v5.2d, #0                                         // f_1
+  movi v6.2d, #0                                         // f_2
+  movi v7.2d, #0                                         // f_3
   lsr x11, x10, #8                                       // super_blocks
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
@@ -127,300 +141,265 @@ L(block):
   add x14, x14, #32
   ldr x15, =-32
   add x15, x15, x13
-  ldr d6, [x15, #0]                                      // scale
-  fcvtl v6.4s, v6.4h                                     // zero_0
+  ldr d16, [x15, #0]                                     // scale
+  fcvtl v16.4s, v16.4h                                   // zero_0
   ldr x15, =-24
   add x15, x15, x13
-  ldr d7, [x15, #0]                                      // scale
-  fcvtl v7.4s, v7.4h                                     // zero_1
+  ldr d17, [x15, #0]                                     // scale
+  fcvtl v17.4s, v17.4h                                   // zero_1
   ldr x15, =-32
   add x15, x15, x14
-  ldr d16, [x15, #0]                                     // scale
-  fcvtl v16.4s, v16.4h                                   // zero_2
+  ldr d18, [x15, #0]                                     // scale
+  fcvtl v18.4s, v18.4h                                   // zero_2
   ldr x15, =-24
   add x15, x15, x14
-  ldr d17, [x15, #0]                                     // scale
-  fcvtl v17.4s, v17.4h                                   // zero_3
-  ldr x15, =-16
-  add x15, x15, x13
-  ldr d18, [x15, #0]                                     // scale
-  fcvtl v18.4s, v18.4h                                   // zero_0
-  ldr x15, =-8
-  add x15, x15, x13
   ldr d19, [x15, #0]                                     // scale
-  fcvtl v19.4s, v19.4h                                   // zero_1
+  fcvtl v19.4s, v19.4h                                   // zero_3
+  ldr x15, =-16
+  add x15, x15, x13
+  ldr d20, [x15, #0]                                     // scale
+  fcvtl v20.4s, v20.4h                                   // zero_0
+  ldr x15, =-8
+  add x15, x15, x13
+  ldr d21, [x15, #0]                                     // scale
+  fcvtl v21.4s, v21.4h                                   // zero_1
   ldr x15, =-16
   add x15, x15, x14
-  ldr d20, [x15, #0]                                     // scale
-  fcvtl v20.4s, v20.4h                                   // zero_2
+  ldr d22, [x15, #0]                                     // scale
+  fcvtl v22.4s, v22.4h                                   // zero_2
   ldr x15, =-8
   add x15, x15, x14
-  ldr d21, [x15, #0]                                     // scale
-  fcvtl v21.4s, v21.4h                                   // zero_3
+  ldr d23, [x15, #0]                                     // scale
+  fcvtl v23.4s, v23.4h                                   // zero_3
   mov x15, #8
   ldr x16, =3238002688                                   // number
-  dup v22.4s, w16                                        // negated_half
+  dup v24.4s, w16                                        // negated_half
   cbz x15, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldr s23, [x12, #32]                                    // acc_0_0
-  dup v23.4s, v23.s[0]
-  ldr s24, [x12, #32]                                    // acc_0_1
-  dup v24.4s, v24.s[0]
-  ldr s25, [x12, #32]                                    // acc_0_2
+  ldr s25, [x12, #32]                                    // acc_0_0
   dup v25.4s, v25.s[0]
-  ldr s26, [x12, #32]                                    // acc_0_3
+  ldr s26, [x12, #32]                                    // acc_0_1
   dup v26.4s, v26.s[0]
-  ldp q28, q27, [x13, #0]                                // raw_0, raw_1
-  and v29.16b, v28.16b, v0.16b                           // lo_0
-  ushr v28.16b, v28.16b, #4                              // hi_0
-  ldp q31, q30, [x13, #128]                              // tops, tops
-  shl v8.16b, v31.16b, #4                                // tops
+  ldr s27, [x12, #32]                                    // acc_0_2
+  dup v27.4s, v27.s[0]
+  ldr s28, [x12, #32]                                    // acc_0_3
+  dup v28.4s, v28.s[0]
+  ldr q29, [x13, #0]                                     // raw_0
+  ldr q30, [x13, #128]                                   // tops
+  and v31.16b, v30.16b, v1.16b                           // tops
+  sri v31.16b, v29.16b, #4                               // code_0
+  and v30.16b, v30.16b, v0.16b                           // tops
+  sli v29.16b, v30.16b, #4                               // code_0
+  ldr q30, [x13, #16]                                    // raw_1
+  ldr q8, [x13, #144]                                    // tops
+  and v9.16b, v8.16b, v1.16b                             // tops
+  sri v9.16b, v30.16b, #4                                // code_1
+  and v8.16b, v8.16b, v0.16b                             // tops
+  sli v30.16b, v8.16b, #4                                // code_1
+  ldr q8, [x14, #0]                                      // raw_2
+  ldr q10, [x14, #128]                                   // tops
+  and v11.16b, v10.16b, v1.16b                           // tops
+  sri v11.16b, v8.16b, #4                                // code_2
+  and v10.16b, v10.16b, v0.16b                           // tops
+  sli v8.16b, v10.16b, #4                                // code_2
+  ldr q10, [x14, #16]                                    // raw_3
+  ldr q12, [x14, #144]                                   // tops
+  and v13.16b, v12.16b, v1.16b                           // tops
+  sri v13.16b, v10.16b, #4                               // code_3
+  and v12.16b, v12.16b, v0.16b                           // tops
+  sli v10.16b, v12.16b, #4                               // code_3
+  ldr q12, [x12, #0]                                     // a_0
+  sdot v25.4s, v29.16b, v12.4b[0]                        // acc_0_0
+  sdot v26.4s, v30.16b, v12.4b[0]                        // acc_0_1
+  sdot v27.4s, v8.16b, v12.4b[0]                         // acc_0_2
+  sdot v28.4s, v10.16b, v12.4b[0]                        // acc_0_3
+  ldr q29, [x12, #16]                                    // a_0
+  sdot v25.4s, v31.16b, v29.4b[0]                        // acc_0_0
+  sdot v26.4s, v9.16b, v29.4b[0]                         // acc_0_1
+  sdot v27.4s, v11.16b, v29.4b[0]                        // acc_0_2
+  sdot v28.4s, v13.16b, v29.4b[0]                        // acc_0_3
+  ldr q30, [x13, #32]                                    // raw_0
+  ldr q31, [x13, #128]                                   // tops
+  ushr v8.16b, v31.16b, #1                               // tops
   and v8.16b, v8.16b, v1.16b                             // tops
-  orr v29.16b, v29.16b, v8.16b                           // code_0
-  and v31.16b, v31.16b, v1.16b                           // tops
-  orr v28.16b, v28.16b, v31.16b                          // code_0
-  and v31.16b, v27.16b, v0.16b                           // lo_1
-  ushr v27.16b, v27.16b, #4                              // hi_1
-  shl v8.16b, v30.16b, #4                                // tops
-  and v8.16b, v8.16b, v1.16b                             // tops
-  orr v31.16b, v31.16b, v8.16b                           // code_1
-  and v30.16b, v30.16b, v1.16b                           // tops
-  orr v27.16b, v27.16b, v30.16b                          // code_1
-  ldp q8, q30, [x14, #0]                                 // raw_2, raw_3
-  and v9.16b, v8.16b, v0.16b                             // lo_2
-  ushr v8.16b, v8.16b, #4                                // hi_2
-  ldp q11, q10, [x14, #128]                              // tops, tops
-  shl v12.16b, v11.16b, #4                               // tops
-  and v12.16b, v12.16b, v1.16b                           // tops
-  orr v9.16b, v9.16b, v12.16b                            // code_2
-  and v11.16b, v11.16b, v1.16b                           // tops
-  orr v8.16b, v8.16b, v11.16b                            // code_2
-  and v11.16b, v30.16b, v0.16b                           // lo_3
-  ushr v30.16b, v30.16b, #4                              // hi_3
-  shl v12.16b, v10.16b, #4                               // tops
-  and v12.16b, v12.16b, v1.16b                           // tops
-  orr v11.16b, v11.16b, v12.16b                          // code_3
-  and v10.16b, v10.16b, v1.16b                           // tops
-  orr v30.16b, v30.16b, v10.16b                          // code_3
-  ldp q12, q10, [x12, #0]                                // a_0, a_0
-  sdot v23.4s, v29.16b, v12.4b[0]                        // acc_0_0
-  sdot v24.4s, v31.16b, v12.4b[0]                        // acc_0_1
-  sdot v25.4s, v9.16b, v12.4b[0]                         // acc_0_2
-  sdot v26.4s, v11.16b, v12.4b[0]                        // acc_0_3
-  sdot v23.4s, v28.16b, v10.4b[0]                        // acc_0_0
-  sdot v24.4s, v27.16b, v10.4b[0]                        // acc_0_1
-  sdot v25.4s, v8.16b, v10.4b[0]                         // acc_0_2
-  sdot v26.4s, v30.16b, v10.4b[0]                        // acc_0_3
-  ldp q28, q27, [x13, #32]                               // raw_0, raw_1
-  and v29.16b, v28.16b, v0.16b                           // lo_0
-  ushr v28.16b, v28.16b, #4                              // hi_0
-  ldp q31, q30, [x13, #128]                              // tops, tops
-  shl v8.16b, v31.16b, #3                                // tops
-  and v8.16b, v8.16b, v1.16b                             // tops
-  orr v29.16b, v29.16b, v8.16b                           // code_0
+  sri v8.16b, v30.16b, #4                                // code_0
   ushr v31.16b, v31.16b, #1                              // tops
-  and v31.16b, v31.16b, v1.16b                           // tops
-  orr v28.16b, v28.16b, v31.16b                          // code_0
-  and v31.16b, v27.16b, v0.16b                           // lo_1
-  ushr v27.16b, v27.16b, #4                              // hi_1
-  shl v8.16b, v30.16b, #3                                // tops
+  and v31.16b, v31.16b, v0.16b                           // tops
+  sli v30.16b, v31.16b, #4                               // code_0
+  sdot v25.4s, v30.16b, v12.4b[1]                        // acc_0_0
+  sdot v25.4s, v8.16b, v29.4b[1]                         // acc_0_0
+  ldr q30, [x13, #48]                                    // raw_1
+  ldr q31, [x13, #144]                                   // tops
+  ushr v8.16b, v31.16b, #1                               // tops
   and v8.16b, v8.16b, v1.16b                             // tops
-  orr v31.16b, v31.16b, v8.16b                           // code_1
-  ushr v30.16b, v30.16b, #1                              // tops
-  and v30.16b, v30.16b, v1.16b                           // tops
-  orr v27.16b, v27.16b, v30.16b                          // code_1
-  ldp q8, q30, [x14, #32]                                // raw_2, raw_3
-  and v9.16b, v8.16b, v0.16b                             // lo_2
-  ushr v8.16b, v8.16b, #4                                // hi_2
-  ldp q13, q11, [x14, #128]                              // tops, tops
-  shl v14.16b, v13.16b, #3                               // tops
-  and v14.16b, v14.16b, v1.16b                           // tops
-  orr v9.16b, v9.16b, v14.16b                            // code_2
-  ushr v13.16b, v13.16b, #1                              // tops
-  and v13.16b, v13.16b, v1.16b                           // tops
-  orr v8.16b, v8.16b, v13.16b                            // code_2
-  and v13.16b, v30.16b, v0.16b                           // lo_3
-  ushr v30.16b, v30.16b, #4                              // hi_3
-  shl v14.16b, v11.16b, #3                               // tops
-  and v14.16b, v14.16b, v1.16b                           // tops
-  orr v13.16b, v13.16b, v14.16b                          // code_3
-  ushr v11.16b, v11.16b, #1                              // tops
-  and v11.16b, v11.16b, v1.16b                           // tops
-  orr v30.16b, v30.16b, v11.16b                          // code_3
-  sdot v23.4s, v29.16b, v12.4b[1]                        // acc_0_0
-  sdot v24.4s, v31.16b, v12.4b[1]                        // acc_0_1
-  sdot v25.4s, v9.16b, v12.4b[1]                         // acc_0_2
-  sdot v26.4s, v13.16b, v12.4b[1]                        // acc_0_3
-  sdot v23.4s, v28.16b, v10.4b[1]                        // acc_0_0
-  sdot v24.4s, v27.16b, v10.4b[1]                        // acc_0_1
-  sdot v25.4s, v8.16b, v10.4b[1]                         // acc_0_2
-  sdot v26.4s, v30.16b, v10.4b[1]                        // acc_0_3
-  ldp q28, q27, [x13, #64]                               // raw_0, raw_1
-  and v29.16b, v28.16b, v0.16b                           // lo_0
-  ushr v28.16b, v28.16b, #4                              // hi_0
-  ldp q31, q30, [x13, #128]                              // tops, tops
-  shl v8.16b, v31.16b, #2                                // tops
+  sri v8.16b, v30.16b, #4                                // code_1
+  ushr v31.16b, v31.16b, #1                              // tops
+  and v31.16b, v31.16b, v0.16b                           // tops
+  sli v30.16b, v31.16b, #4                               // code_1
+  sdot v26.4s, v30.16b, v12.4b[1]                        // acc_0_1
+  sdot v26.4s, v8.16b, v29.4b[1]                         // acc_0_1
+  ldr q30, [x14, #32]                                    // raw_2
+  ldr q31, [x14, #128]                                   // tops
+  ushr v8.16b, v31.16b, #1                               // tops
   and v8.16b, v8.16b, v1.16b                             // tops
-  orr v29.16b, v29.16b, v8.16b                           // code_0
+  sri v8.16b, v30.16b, #4                                // code_2
+  ushr v31.16b, v31.16b, #1                              // tops
+  and v31.16b, v31.16b, v0.16b                           // tops
+  sli v30.16b, v31.16b, #4                               // code_2
+  sdot v27.4s, v30.16b, v12.4b[1]                        // acc_0_2
+  sdot v27.4s, v8.16b, v29.4b[1]                         // acc_0_2
+  ldr q30, [x14, #48]                                    // raw_3
+  ldr q31, [x14, #144]                                   // tops
+  ushr v8.16b, v31.16b, #1                               // tops
+  and v8.16b, v8.16b, v1.16b                             // tops
+  sri v8.16b, v30.16b, #4                                // code_3
+  ushr v31.16b, v31.16b, #1                              // tops
+  and v31.16b, v31.16b, v0.16b                           // tops
+  sli v30.16b, v31.16b, #4                               // code_3
+  sdot v28.4s, v30.16b, v12.4b[1]                        // acc_0_3
+  sdot v28.4s, v8.16b, v29.4b[1]                         // acc_0_3
+  ldr q30, [x13, #64]                                    // raw_0
+  ldr q31, [x13, #128]                                   // tops
+  ushr v8.16b, v31.16b, #2                               // tops
+  and v8.16b, v8.16b, v1.16b                             // tops
+  sri v8.16b, v30.16b, #4                                // code_0
   ushr v31.16b, v31.16b, #2                              // tops
-  and v31.16b, v31.16b, v1.16b                           // tops
-  orr v28.16b, v28.16b, v31.16b                          // code_0
-  and v31.16b, v27.16b, v0.16b                           // lo_1
-  ushr v27.16b, v27.16b, #4                              // hi_1
-  shl v8.16b, v30.16b, #2                                // tops
+  and v31.16b, v31.16b, v0.16b                           // tops
+  sli v30.16b, v31.16b, #4                               // code_0
+  sdot v25.4s, v30.16b, v12.4b[2]                        // acc_0_0
+  sdot v25.4s, v8.16b, v29.4b[2]                         // acc_0_0
+  ldr q30, [x13, #80]                                    // raw_1
+  ldr q31, [x13, #144]                                   // tops
+  ushr v8.16b, v31.16b, #2                               // tops
   and v8.16b, v8.16b, v1.16b                             // tops
-  orr v31.16b, v31.16b, v8.16b                           // code_1
-  ushr v30.16b, v30.16b, #2                              // tops
-  and v30.16b, v30.16b, v1.16b                           // tops
-  orr v27.16b, v27.16b, v30.16b                          // code_1
-  ldp q8, q30, [x14, #64]                                // raw_2, raw_3
-  and v9.16b, v8.16b, v0.16b                             // lo_2
-  ushr v8.16b, v8.16b, #4                                // hi_2
-  ldp q13, q11, [x14, #128]                              // tops, tops
-  shl v14.16b, v13.16b, #2                               // tops
-  and v14.16b, v14.16b, v1.16b                           // tops
-  orr v9.16b, v9.16b, v14.16b                            // code_2
-  ushr v13.16b, v13.16b, #2                              // tops
-  and v13.16b, v13.16b, v1.16b                           // tops
-  orr v8.16b, v8.16b, v13.16b                            // code_2
-  and v13.16b, v30.16b, v0.16b                           // lo_3
-  ushr v30.16b, v30.16b, #4                              // hi_3
-  shl v14.16b, v11.16b, #2                               // tops
-  and v14.16b, v14.16b, v1.16b                           // tops
-  orr v13.16b, v13.16b, v14.16b                          // code_3
-  ushr v11.16b, v11.16b, #2                              // tops
-  and v11.16b, v11.16b, v1.16b                           // tops
-  orr v30.16b, v30.16b, v11.16b                          // code_3
-  sdot v23.4s, v29.16b, v12.4b[2]                        // acc_0_0
-  sdot v24.4s, v31.16b, v12.4b[2]                        // acc_0_1
-  sdot v25.4s, v9.16b, v12.4b[2]                         // acc_0_2
-  sdot v26.4s, v13.16b, v12.4b[2]                        // acc_0_3
-  sdot v23.4s, v28.16b, v10.4b[2]                        // acc_0_0
-  sdot v24.4s, v27.16b, v10.4b[2]                        // acc_0_1
-  sdot v25.4s, v8.16b, v10.4b[2]                         // acc_0_2
-  sdot v26.4s, v30.16b, v10.4b[2]                        // acc_0_3
-  ldp q28, q27, [x13, #96]                               // raw_0, raw_1
-  and v29.16b, v28.16b, v0.16b                           // lo_0
-  ushr v28.16b, v28.16b, #4                              // hi_0
-  ldp q31, q30, [x13, #128]                              // tops, tops
-  shl v8.16b, v31.16b, #1                                // tops
+  sri v8.16b, v30.16b, #4                                // code_1
+  ushr v31.16b, v31.16b, #2                              // tops
+  and v31.16b, v31.16b, v0.16b                           // tops
+  sli v30.16b, v31.16b, #4                               // code_1
+  sdot v26.4s, v30.16b, v12.4b[2]                        // acc_0_1
+  sdot v26.4s, v8.16b, v29.4b[2]                         // acc_0_1
+  ldr q30, [x14, #64]                                    // raw_2
+  ldr q31, [x14, #128]                                   // tops
+  ushr v8.16b, v31.16b, #2                               // tops
   and v8.16b, v8.16b, v1.16b                             // tops
-  orr v29.16b, v29.16b, v8.16b                           // code_0
+  sri v8.16b, v30.16b, #4                                // code_2
+  ushr v31.16b, v31.16b, #2                              // tops
+  and v31.16b, v31.16b, v0.16b                           // tops
+  sli v30.16b, v31.16b, #4                               // code_2
+  sdot v27.4s, v30.16b, v12.4b[2]                        // acc_0_2
+  sdot v27.4s, v8.16b, v29.4b[2]                         // acc_0_2
+  ldr q30, [x14, #80]                                    // raw_3
+  ldr q31, [x14, #144]                                   // tops
+  ushr v8.16b, v31.16b, #2                               // tops
+  and v8.16b, v8.16b, v1.16b                             // tops
+  sri v8.16b, v30.16b, #4                                // code_3
+  ushr v31.16b, v31.16b, #2                              // tops
+  and v31.16b, v31.16b, v0.16b                           // tops
+  sli v30.16b, v31.16b, #4                               // code_3
+  sdot v28.4s, v30.16b, v12.4b[2]                        // acc_0_3
+  sdot v28.4s, v8.16b, v29.4b[2]                         // acc_0_3
+  ldr q30, [x13, #96]                                    // raw_0
+  ldr q31, [x13, #128]                                   // tops
+  ushr v8.16b, v31.16b, #3                               // tops
+  sri v8.16b, v30.16b, #4                                // code_0
   ushr v31.16b, v31.16b, #3                              // tops
-  and v31.16b, v31.16b, v1.16b                           // tops
-  orr v28.16b, v28.16b, v31.16b                          // code_0
-  and v31.16b, v27.16b, v0.16b                           // lo_1
-  ushr v27.16b, v27.16b, #4                              // hi_1
-  shl v8.16b, v30.16b, #1                                // tops
-  and v8.16b, v8.16b, v1.16b                             // tops
-  orr v31.16b, v31.16b, v8.16b                           // code_1
-  ushr v30.16b, v30.16b, #3                              // tops
-  and v30.16b, v30.16b, v1.16b                           // tops
-  orr v27.16b, v27.16b, v30.16b                          // code_1
-  ldp q8, q30, [x14, #96]                                // raw_2, raw_3
-  and v9.16b, v8.16b, v0.16b                             // lo_2
-  ushr v8.16b, v8.16b, #4                                // hi_2
-  ldp q13, q11, [x14, #128]                              // tops, tops
-  shl v14.16b, v13.16b, #1                               // tops
-  and v14.16b, v14.16b, v1.16b                           // tops
-  orr v9.16b, v9.16b, v14.16b                            // code_2
-  ushr v13.16b, v13.16b, #3                              // tops
-  and v13.16b, v13.16b, v1.16b                           // tops
-  orr v8.16b, v8.16b, v13.16b                            // code_2
-  and v13.16b, v30.16b, v0.16b                           // lo_3
-  ushr v30.16b, v30.16b, #4                              // hi_3
-  shl v14.16b, v11.16b, #1                               // tops
-  and v14.16b, v14.16b, v1.16b                           // tops
-  orr v13.16b, v13.16b, v14.16b                          // code_3
-  ushr v11.16b, v11.16b, #3                              // tops
-  and v11.16b, v11.16b, v1.16b                           // tops
-  orr v30.16b, v30.16b, v11.16b                          // code_3
-  sdot v23.4s, v29.16b, v12.4b[3]                        // acc_0_0
-  sdot v24.4s, v31.16b, v12.4b[3]                        // acc_0_1
-  sdot v25.4s, v9.16b, v12.4b[3]                         // acc_0_2
-  sdot v26.4s, v13.16b, v12.4b[3]                        // acc_0_3
-  sdot v23.4s, v28.16b, v10.4b[3]                        // acc_0_0
-  sdot v24.4s, v27.16b, v10.4b[3]                        // acc_0_1
-  sdot v25.4s, v8.16b, v10.4b[3]                         // acc_0_2
-  sdot v26.4s, v30.16b, v10.4b[3]                        // acc_0_3
-  ldr s27, [x13, #160]                                   // scale
-  sshll v27.8h, v27.8b, #0                               // scale_0
-  sshll v27.4s, v27.4h, #0
-  scvtf v27.4s, v27.4s                                   // scale_0
-  ldr s28, [x13, #164]                                   // scale
-  sshll v28.8h, v28.8b, #0                               // scale_1
-  sshll v28.4s, v28.4h, #0
-  scvtf v28.4s, v28.4s                                   // scale_1
-  ldr s29, [x14, #160]                                   // scale
-  sshll v29.8h, v29.8b, #0                               // scale_2
-  sshll v29.4s, v29.4h, #0
-  scvtf v29.4s, v29.4s                                   // scale_2
-  ldr s30, [x14, #164]                                   // scale
-  sshll v30.8h, v30.8b, #0                               // scale_3
-  sshll v30.4s, v30.4h, #0
-  scvtf v30.4s, v30.4s                                   // scale_3
-  fmul v27.4s, v27.4s, v6.4s                             // scale_0
-  fmul v28.4s, v28.4s, v7.4s                             // scale_1
-  fmul v29.4s, v29.4s, v16.4s                            // scale_2
-  fmul v30.4s, v30.4s, v17.4s                            // scale_3
-  ldr s31, [x13, #168]                                   // scale
-  sshll v31.8h, v31.8b, #0                               // minimum_0
-  sshll v31.4s, v31.4h, #0
-  scvtf v31.4s, v31.4s                                   // minimum_0
-  ldr s8, [x13, #172]                                    // scale
-  sshll v8.8h, v8.8b, #0                                 // minimum_1
-  sshll v8.4s, v8.4h, #0
-  scvtf v8.4s, v8.4s                                     // minimum_1
-  ldr s9, [x14, #168]                                    // scale
-  sshll v9.8h, v9.8b, #0                                 // minimum_2
-  sshll v9.4s, v9.4h, #0
-  scvtf v9.4s, v9.4s                                     // minimum_2
-  ldr s10, [x14, #172]                                   // scale
-  sshll v10.8h, v10.8b, #0                               // minimum_3
-  sshll v10.4s, v10.4h, #0
-  scvtf v10.4s, v10.4s                                   // minimum_3
-  fmul v11.4s, v27.4s, v22.4s                            // half
-  fmla v11.4s, v31.4s, v18.4s                            // middle
-  fmul v31.4s, v28.4s, v22.4s                            // half
-  fmla v31.4s, v8.4s, v19.4s                             // middle
-  fmul v8.4s, v29.4s, v22.4s                             // half
-  fmla v8.4s, v9.4s, v20.4s                              // middle
-  fmul v9.4s, v30.4s, v22.4s                             // half
-  fmla v9.4s, v10.4s, v21.4s                             // middle
-  scvtf v23.4s, v23.4s                                   // real
-  scvtf v24.4s, v24.4s                                   // real
+  and v31.16b, v31.16b, v0.16b                           // tops
+  sli v30.16b, v31.16b, #4                               // code_0
+  sdot v25.4s, v30.16b, v12.4b[3]                        // acc_0_0
+  sdot v25.4s, v8.16b, v29.4b[3]                         // acc_0_0
   scvtf v25.4s, v25.4s                                   // real
+  ldr q30, [x13, #112]                                   // raw_1
+  ldr q31, [x13, #144]                                   // tops
+  ushr v8.16b, v31.16b, #3                               // tops
+  sri v8.16b, v30.16b, #4                                // code_1
+  ushr v31.16b, v31.16b, #3                              // tops
+  and v31.16b, v31.16b, v0.16b                           // tops
+  sli v30.16b, v31.16b, #4                               // code_1
+  sdot v26.4s, v30.16b, v12.4b[3]                        // acc_0_1
+  sdot v26.4s, v8.16b, v29.4b[3]                         // acc_0_1
   scvtf v26.4s, v26.4s                                   // real
-  ldr s10, [x12, #32]                                    // sum_of_codes
-  dup v10.4s, v10.s[0]
-  sshr v10.4s, v10.4s, #3                                // sum_of_codes
-  scvtf v10.4s, v10.4s                                   // sum_of_codes
-  ldr s12, [x12, #36]                                    // scale_row_0
-  dup v12.4s, v12.s[0]
-  ldr s13, [x12, #36]                                    // scale_row_0
-  dup v13.4s, v13.s[0]
-  ldr s14, [x12, #36]                                    // scale_row_0
-  dup v14.4s, v14.s[0]
-  ldr s15, [x12, #36]                                    // scale_row_0
-  dup v15.4s, v15.s[0]
-  fmul v23.4s, v23.4s, v27.4s                            // real
-  fmla v23.4s, v10.4s, v11.4s                            // real
-  fmla v2.4s, v23.4s, v12.4s                             // f_0
-  fmul v23.4s, v24.4s, v28.4s                            // real
-  fmla v23.4s, v10.4s, v31.4s                            // real
-  fmla v3.4s, v23.4s, v13.4s                             // f_1
-  fmul v23.4s, v25.4s, v29.4s                            // real
-  fmla v23.4s, v10.4s, v8.4s                             // real
-  fmla v4.4s, v23.4s, v14.4s                             // f_2
-  fmul v23.4s, v26.4s, v30.4s                            // real
-  fmla v23.4s, v10.4s, v9.4s                             // real
-  fmla v5.4s, v23.4s, v15.4s                             // f_3
-  add x12, x12, #40
+  ldr q30, [x14, #96]                                    // raw_2
+  ldr q31, [x14, #128]                                   // tops
+  ushr v8.16b, v31.16b, #3                               // tops
+  sri v8.16b, v30.16b, #4                                // code_2
+  ushr v31.16b, v31.16b, #3                              // tops
+  and v31.16b, v31.16b, v0.16b                           // tops
+  sli v30.16b, v31.16b, #4                               // code_2
+  sdot v27.4s, v30.16b, v12.4b[3]                        // acc_0_2
+  sdot v27.4s, v8.16b, v29.4b[3]                         // acc_0_2
+  scvtf v27.4s, v27.4s                                   // real
+  ldr q30, [x14, #112]                                   // raw_3
+  ldr q31, [x14, #144]                                   // tops
+  ushr v8.16b, v31.16b, #3                               // tops
+  sri v8.16b, v30.16b, #4                                // code_3
+  ushr v31.16b, v31.16b, #3                              // tops
+  and v31.16b, v31.16b, v0.16b                           // tops
+  sli v30.16b, v31.16b, #4                               // code_3
+  sdot v28.4s, v30.16b, v12.4b[3]                        // acc_0_3
+  sdot v28.4s, v8.16b, v29.4b[3]                         // acc_0_3
+  scvtf v28.4s, v28.4s                                   // real
+  ldr q29, [x13, #160]                                   // numbers
+  tbl v30.16b, {v29.16b}, v2.16b                         // number
+  scvtf v30.4s, v30.4s, #24                              // number
+  tbl v29.16b, {v29.16b}, v3.16b                         // number
+  scvtf v29.4s, v29.4s, #24                              // number
+  fmul v30.4s, v30.4s, v16.4s                            // scale_0
+  fmul v29.4s, v29.4s, v17.4s                            // scale_1
+  fmul v25.4s, v25.4s, v30.4s                            // real
+  fmul v26.4s, v26.4s, v29.4s                            // real
+  ldr q31, [x14, #160]                                   // numbers
+  tbl v8.16b, {v31.16b}, v2.16b                          // number
+  scvtf v8.4s, v8.4s, #24                                // number
+  tbl v31.16b, {v31.16b}, v3.16b                         // number
+  scvtf v31.4s, v31.4s, #24                              // number
+  fmul v8.4s, v8.4s, v18.4s                              // scale_2
+  fmul v31.4s, v31.4s, v19.4s                            // scale_3
+  fmul v27.4s, v27.4s, v8.4s                             // real
+  fmul v28.4s, v28.4s, v31.4s                            // real
+  fmul v30.4s, v30.4s, v24.4s                            // half
+  fmul v29.4s, v29.4s, v24.4s                            // half
+  fmul v8.4s, v8.4s, v24.4s                              // half
+  fmul v31.4s, v31.4s, v24.4s                            // half
+  ldur q9, [x13, #168]                                   // numbers
   add x13, x13, #176
+  tbl v10.16b, {v9.16b}, v2.16b                          // number
+  scvtf v10.4s, v10.4s, #24                              // number
+  fmla v30.4s, v10.4s, v20.4s                            // middle
+  tbl v9.16b, {v9.16b}, v3.16b                           // number
+  scvtf v9.4s, v9.4s, #24                                // number
+  fmla v29.4s, v9.4s, v21.4s                             // middle
+  ldur q9, [x14, #168]                                   // numbers
   add x14, x14, #176
+  tbl v10.16b, {v9.16b}, v2.16b                          // number
+  scvtf v10.4s, v10.4s, #24                              // number
+  fmla v8.4s, v10.4s, v22.4s                             // middle
+  tbl v9.16b, {v9.16b}, v3.16b                           // number
+  scvtf v9.4s, v9.4s, #24                                // number
+  fmla v31.4s, v9.4s, v23.4s                             // middle
+  ldr s9, [x12, #32]                                     // sum_of_codes
+  dup v9.4s, v9.s[0]
+  sshr v9.4s, v9.4s, #3                                  // sum_of_codes
+  scvtf v9.4s, v9.4s                                     // sum_of_codes
+  fmla v25.4s, v9.4s, v30.4s                             // real
+  fmla v26.4s, v9.4s, v29.4s                             // real
+  fmla v27.4s, v9.4s, v8.4s                              // real
+  fmla v28.4s, v9.4s, v31.4s                             // real
+  ldr s29, [x12, #36]                                    // scale_row_0
+  dup v29.4s, v29.s[0]
+  fmla v4.4s, v25.4s, v29.4s                             // f_0
+  ldr s25, [x12, #36]                                    // scale_row_0
+  dup v25.4s, v25.s[0]
+  fmla v5.4s, v26.4s, v25.4s                             // f_1
+  ldr s25, [x12, #36]                                    // scale_row_0
+  dup v25.4s, v25.s[0]
+  fmla v6.4s, v27.4s, v25.4s                             // f_2
+  ldr s25, [x12, #36]                                    // scale_row_0
+  dup v25.4s, v25.s[0]
+  fmla v7.4s, v28.4s, v25.4s                             // f_3
+  add x12, x12, #40
   subs x15, x15, #1                                      // next k
   b.hi L(k)
 L(k_done):
@@ -448,21 +427,23 @@ L(block_done):
   add x12, x12, #32
   cmp x11, #0                                            // bias
   csel x9, x9, x12, eq
-  ldp q7, q6, [x10, #0]                                  // bias, bias
-  ldp q17, q16, [x9, #0]                                 // bias, bias
-  fadd v2.4s, v2.4s, v7.4s                               // out
+  ldr q2, [x10, #0]                                      // bias
+  ldr q3, [x10, #16]                                     // bias
+  ldr q16, [x9, #0]                                      // bias
+  ldr q17, [x9, #16]                                     // bias
+  fadd v2.4s, v4.4s, v2.4s                               // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_0
   str q2, [x6, #0]                                       // out_0_0
-  fadd v2.4s, v3.4s, v6.4s                               // out
+  fadd v2.4s, v5.4s, v3.4s                               // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_1
   str q2, [x6, #16]                                      // out_0_1
-  fadd v2.4s, v4.4s, v17.4s                              // out
+  fadd v2.4s, v6.4s, v16.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_2
   str q2, [x6, #32]                                      // out_0_2
-  fadd v2.4s, v5.4s, v16.4s                              // out
+  fadd v2.4s, v7.4s, v17.4s                              // out
   fmax v0.4s, v2.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_3
   str q0, [x6, #48]                                      // out_0_3
@@ -486,22 +467,22 @@ L(if_else):
   csel x12, x12, xzr, hs
   cmp x12, #0
   csel x12, x10, x10, eq
-  ld1r {v6.4s}, [x12]                                    // bias
+  ld1r {v2.4s}, [x12]                                    // bias
   mov x14, #1
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v6.s}[1], [x14]                                   // bias
+  ld1 {v2.s}[1], [x14]                                   // bias
   mov x14, #2
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v6.s}[2], [x14]                                   // bias
+  ld1 {v2.s}[2], [x14]                                   // bias
   mov x14, #3
   cmp x13, x14
   csel x13, x13, x14, lo
   add x12, x12, x13, lsl #2
-  ld1 {v6.s}[3], [x12]                                   // bias
+  ld1 {v2.s}[3], [x12]                                   // bias
   mov x12, #4
   subs x13, x11, x12
   csel x13, x13, xzr, hs
@@ -510,22 +491,22 @@ L(if_else):
   add x14, x10, #16
   cmp x12, #0
   csel x12, x10, x14, eq
-  ld1r {v7.4s}, [x12]                                    // bias
+  ld1r {v3.4s}, [x12]                                    // bias
   mov x14, #1
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v7.s}[1], [x14]                                   // bias
+  ld1 {v3.s}[1], [x14]                                   // bias
   mov x14, #2
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v7.s}[2], [x14]                                   // bias
+  ld1 {v3.s}[2], [x14]                                   // bias
   mov x14, #3
   cmp x13, x14
   csel x13, x13, x14, lo
   add x12, x12, x13, lsl #2
-  ld1 {v7.s}[3], [x12]                                   // bias
+  ld1 {v3.s}[3], [x12]                                   // bias
   mov x12, #8
   subs x13, x11, x12
   csel x13, x13, xzr, hs
@@ -573,16 +554,16 @@ L(if_else):
   csel x10, x11, x10, lo
   add x9, x9, x10, lsl #2
   ld1 {v17.s}[3], [x9]                                   // bias
-  fadd v2.4s, v2.4s, v6.4s                               // out
+  fadd v2.4s, v4.4s, v2.4s                               // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_0
-  fadd v3.4s, v3.4s, v7.4s                               // out
+  fadd v3.4s, v5.4s, v3.4s                               // out
   fmax v3.4s, v3.4s, v0.4s                               // out
   fmin v3.4s, v3.4s, v1.4s                               // out_0_1
-  fadd v4.4s, v4.4s, v16.4s                              // out
+  fadd v4.4s, v6.4s, v16.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_0_2
-  fadd v5.4s, v5.4s, v17.4s                              // out
+  fadd v5.4s, v7.4s, v17.4s                              // out
   fmax v0.4s, v5.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_3
   mov x9, #1
@@ -705,9 +686,7 @@ L(n_done):
   ldr d11, [sp, #24]
   ldr d12, [sp, #32]
   ldr d13, [sp, #40]
-  ldr d14, [sp, #48]
-  ldr d15, [sp, #56]
-  add sp, sp, #64
+  add sp, sp, #48
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -725,12 +704,8 @@ L(n_done):
   .seh_save_freg d12, 32
   ldr d13, [sp, #40]
   .seh_save_freg d13, 40
-  ldr d14, [sp, #48]
-  .seh_save_freg d14, 48
-  ldr d15, [sp, #56]
-  .seh_save_freg d15, 56
-  add sp, sp, #64
-  .seh_stackalloc 64
+  add sp, sp, #48
+  .seh_stackalloc 48
   .seh_endepilogue
   ret
   .seh_endproc

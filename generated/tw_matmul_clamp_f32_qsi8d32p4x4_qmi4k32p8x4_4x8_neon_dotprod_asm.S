@@ -6,7 +6,7 @@
 //     | 16 i32 x sums a block | 32 x k bits of codes | 16 f32 x scales a block |
 // rhs i4 n8 kr4 pair=column us k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32] (c3198706e3804e32)
 //     | 8 f16 x scale_steps | 8 f16 x minimum_steps | 32 x k bits of codes | 8 i8 x scales a block | 8 i8 x minimums a block | 8 f32 x bias |
-// tile 4 x 8: needs 25 vector registers on neon_dotprod (8 accumulators + 14 operands + 2 masks + 1 other), 32 exist
+// tile 4 x 8: needs 28 vector registers on neon_dotprod (8 accumulators + 16 operands + 4 masks), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (53c9347db5d82eb8)
 // again  tilewright generate
@@ -14,10 +14,10 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left  v0 mask
-//  v1 base  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 a_0 ...  v9 a_0 ...  v10 raw_0 ...
-//  v11 raw_0 ...  v16 f_6  v17 f_7  v18 zero_0  v19 zero_1  v20 zero_0  v21 zero_1
-//  v22 negated_half  v23 eighth  v24 acc_1_0h ...  v25 acc_0_0h ...  v26 acc_3_0h ...
-//  v27 acc_2_0h ...  v28 acc_1_0l ...  v29 acc_0_0l ...  v30 acc_3_0l ...  v31 acc_2_0l ...
+//  v1 base  v2 places  v3 places  v4 f_0  v5 f_1  v6 f_2  v7 f_3  v8 acc_3_0l ...  v9 acc_2_0l ...
+//  v10 a_0 ...  v11 a_0 ...  v12 raw_0 ...  v13 number ...  v16 f_4  v17 f_5  v18 f_6  v19 f_7
+//  v20 zero_0  v21 zero_1  v22 zeros  v23 zeros  v24 zero_factor  v25 zero_factor  v26 acc_1_0h ...
+//  v27 acc_0_0h ...  v28 acc_3_0h ...  v29 acc_2_0h ...  v30 acc_1_0l ...  v31 acc_0_0l ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -47,22 +47,26 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p8x4_4x8_neon_dotprod_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #32
-  .cfi_def_cfa_offset 32
+  sub sp, sp, #48
+  .cfi_def_cfa_offset 48
   str d8, [sp, #0]
-  .cfi_offset d8, -32
+  .cfi_offset d8, -48
   str d9, [sp, #8]
-  .cfi_offset d9, -24
+  .cfi_offset d9, -40
   str d10, [sp, #16]
-  .cfi_offset d10, -16
+  .cfi_offset d10, -32
   str d11, [sp, #24]
-  .cfi_offset d11, -8
+  .cfi_offset d11, -24
+  str d12, [sp, #32]
+  .cfi_offset d12, -16
+  str d13, [sp, #40]
+  .cfi_offset d13, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p8x4_4x8_neon_dotprod_asm
   hint #34
   .seh_nop
-  sub sp, sp, #32
-  .seh_stackalloc 32
+  sub sp, sp, #48
+  .seh_stackalloc 48
   str d8, [sp, #0]
   .seh_save_freg d8, 0
   str d9, [sp, #8]
@@ -71,6 +75,10 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p8x4_4x8_neon_dotprod_asm:
   .seh_save_freg d10, 16
   str d11, [sp, #24]
   .seh_save_freg d11, 24
+  str d12, [sp, #32]
+  .seh_save_freg d12, 32
+  str d13, [sp, #40]
+  .seh_save_freg d13, 40
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -93,14 +101,36 @@ L(m):
   movi v0.16b, #15                                       // mask
   ldr x9, =1262485504
   dup v1.4s, w9                                          // base
-  movi v2.2d, #0                                         // f_0
-  movi v3.2d, #0                                         // f_1
-  movi v4.2d, #0                                         // f_2
-  movi v5.2d, #0                                         // f_3
-  movi v6.2d, #0                                         // f_4
-  movi v7.2d, #0                                         // f_5
-  movi v16.2d, #0                                        // f_6
-  movi v17.2d, #0                                        // f_7
+  ldr x9, =67108863
+  dup v2.4s, w9                                          // place
+  ldr x9, =33554431
+  dup v3.4s, w9                                          // place
+  zip1 v2.4s, v3.4s, v2.4s                               // places
+  ldr x9, =50331647
+  dup v3.4s, w9                                          // place
+  ldr x9, =16777215
+  dup v4.4s, w9                                          // place
+  zip1 v3.4s, v4.4s, v3.4s                               // places
+  zip1 v2.4s, v3.4s, v2.4s                               // places
+  ldr x9, =134217727
+  dup v3.4s, w9                                          // place
+  ldr x9, =100663295
+  dup v4.4s, w9                                          // place
+  zip1 v3.4s, v4.4s, v3.4s                               // places
+  ldr x9, =117440511
+  dup v4.4s, w9                                          // place
+  ldr x9, =83886079
+  dup v5.4s, w9                                          // place
+  zip1 v4.4s, v5.4s, v4.4s                               // places
+  zip1 v3.4s, v4.4s, v3.4s                               // places
+  movi v4.2d, #0                                         // f_0
+  movi v5.2d, #0                                         // f_1
+  movi v6.2d, #0                                         // f_2
+  movi v7.2d, #0                                         // f_3
+  movi v16.2d, #0                                        // f_4
+  movi v17.2d, #0                                        // f_5
+  movi v18.2d, #0                                        // f_6
+  movi v19.2d, #0                                        // f_7
   lsr x9, x10, #8                                        // super_blocks
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
@@ -109,179 +139,175 @@ L(block):
   add x12, x12, #32
   ldr x13, =-32
   add x13, x13, x12
-  ldr d18, [x13, #0]                                     // scale
-  fcvtl v18.4s, v18.4h                                   // zero_0
-  ldr x13, =-24
-  add x13, x13, x12
-  ldr d19, [x13, #0]                                     // scale
-  fcvtl v19.4s, v19.4h                                   // zero_1
-  ldr x13, =-16
-  add x13, x13, x12
   ldr d20, [x13, #0]                                     // scale
   fcvtl v20.4s, v20.4h                                   // zero_0
-  ldr x13, =-8
+  ldr x13, =-24
   add x13, x13, x12
   ldr d21, [x13, #0]                                     // scale
   fcvtl v21.4s, v21.4h                                   // zero_1
+  ldr x13, =-16
+  add x13, x13, x12
+  ldr d22, [x13, #0]                                     // scale
+  fcvtl v22.4s, v22.4h                                   // zero_0
+  ldr x13, =-8
+  add x13, x13, x12
+  ldr d23, [x13, #0]                                     // scale
+  fcvtl v23.4s, v23.4h                                   // zero_1
+  ldr x13, =1040187392
+  dup v24.4s, w13                                        // zero_factor
+  fadd v22.4s, v22.4s, v22.4s                            // zeros
+  fmul v23.4s, v23.4s, v24.4s                            // zeros
   mov x13, #8
-  ldr x14, =3238002688                                   // number
-  dup v22.4s, w14                                        // negated_half
-  ldr x14, =1040187392                                   // number
-  dup v23.4s, w14                                        // eighth
+  ldr x14, =3246391296                                   // number
+  dup v24.4s, w14                                        // zero_factor
+  ldr x14, =3212836864                                   // number
+  dup v25.4s, w14                                        // zero_factor
   cbz x13, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldp q25, q24, [x11, #0]                                // acc_0_0h, acc_1_0h
-  ldp q27, q26, [x11, #32]                               // acc_2_0h, acc_3_0h
-  ldp q29, q28, [x11, #0]                                // acc_0_0l, acc_1_0l
-  ldp q31, q30, [x11, #32]                               // acc_2_0l, acc_3_0l
-  ldp q9, q8, [x11, #64]                                 // a_0, a_0
-  ldp q11, q10, [x12, #0]                                // raw_0, raw_0
-  sdot v25.4s, v11.16b, v9.4b[0]                         // acc
-  sdot v24.4s, v11.16b, v9.4b[1]                         // acc
-  sdot v27.4s, v11.16b, v9.4b[2]                         // acc
-  sdot v26.4s, v11.16b, v9.4b[3]                         // acc
+  ldp q27, q26, [x11, #0]                                // acc_0_0h, acc_1_0h
+  ldp q29, q28, [x11, #32]                               // acc_2_0h, acc_3_0h
+  ldp q31, q30, [x11, #0]                                // acc_0_0l, acc_1_0l
+  ldp q9, q8, [x11, #32]                                 // acc_2_0l, acc_3_0l
+  ldp q11, q10, [x11, #64]                               // a_0, a_0
+  ldr q12, [x12, #0]                                     // raw_0
+  sdot v27.4s, v12.16b, v11.4b[0]                        // acc
+  sdot v26.4s, v12.16b, v11.4b[1]                        // acc
+  sdot v29.4s, v12.16b, v11.4b[2]                        // acc
+  sdot v28.4s, v12.16b, v11.4b[3]                        // acc
+  and v12.16b, v12.16b, v0.16b                           // lo_0
+  sdot v31.4s, v12.16b, v11.4b[0]                        // acc
+  sdot v30.4s, v12.16b, v11.4b[1]                        // acc
+  sdot v9.4s, v12.16b, v11.4b[2]                         // acc
+  sdot v8.4s, v12.16b, v11.4b[3]                         // acc
+  ldp q12, q11, [x12, #16]                               // raw_0, raw_0
+  sdot v27.4s, v12.16b, v10.4b[0]                        // acc
+  sdot v26.4s, v12.16b, v10.4b[1]                        // acc
+  sdot v29.4s, v12.16b, v10.4b[2]                        // acc
+  sdot v28.4s, v12.16b, v10.4b[3]                        // acc
+  and v12.16b, v12.16b, v0.16b                           // lo_0
+  sdot v31.4s, v12.16b, v10.4b[0]                        // acc
+  sdot v30.4s, v12.16b, v10.4b[1]                        // acc
+  sdot v9.4s, v12.16b, v10.4b[2]                         // acc
+  sdot v8.4s, v12.16b, v10.4b[3]                         // acc
+  ldp q12, q10, [x11, #96]                               // a_0, a_0
+  sdot v27.4s, v11.16b, v12.4b[0]                        // acc
+  sdot v26.4s, v11.16b, v12.4b[1]                        // acc
+  sdot v29.4s, v11.16b, v12.4b[2]                        // acc
+  sdot v28.4s, v11.16b, v12.4b[3]                        // acc
   and v11.16b, v11.16b, v0.16b                           // lo_0
-  sdot v29.4s, v11.16b, v9.4b[0]                         // acc
-  sdot v28.4s, v11.16b, v9.4b[1]                         // acc
-  sdot v31.4s, v11.16b, v9.4b[2]                         // acc
-  sdot v30.4s, v11.16b, v9.4b[3]                         // acc
-  sdot v25.4s, v10.16b, v8.4b[0]                         // acc
-  sdot v24.4s, v10.16b, v8.4b[1]                         // acc
-  sdot v27.4s, v10.16b, v8.4b[2]                         // acc
-  sdot v26.4s, v10.16b, v8.4b[3]                         // acc
-  and v9.16b, v10.16b, v0.16b                            // lo_0
-  sdot v29.4s, v9.16b, v8.4b[0]                          // acc
-  sdot v28.4s, v9.16b, v8.4b[1]                          // acc
-  sdot v31.4s, v9.16b, v8.4b[2]                          // acc
-  sdot v30.4s, v9.16b, v8.4b[3]                          // acc
-  ldp q9, q8, [x11, #96]                                 // a_0, a_0
-  ldp q11, q10, [x12, #32]                               // raw_0, raw_0
-  sdot v25.4s, v11.16b, v9.4b[0]                         // acc
-  sdot v24.4s, v11.16b, v9.4b[1]                         // acc
-  sdot v27.4s, v11.16b, v9.4b[2]                         // acc
-  sdot v26.4s, v11.16b, v9.4b[3]                         // acc
+  sdot v31.4s, v11.16b, v12.4b[0]                        // acc
+  sdot v30.4s, v11.16b, v12.4b[1]                        // acc
+  sdot v9.4s, v11.16b, v12.4b[2]                         // acc
+  sdot v8.4s, v11.16b, v12.4b[3]                         // acc
+  ldp q12, q11, [x12, #48]                               // raw_0, raw_0
+  sdot v27.4s, v12.16b, v10.4b[0]                        // acc
+  sdot v26.4s, v12.16b, v10.4b[1]                        // acc
+  sdot v29.4s, v12.16b, v10.4b[2]                        // acc
+  sdot v28.4s, v12.16b, v10.4b[3]                        // acc
+  and v12.16b, v12.16b, v0.16b                           // lo_0
+  sdot v31.4s, v12.16b, v10.4b[0]                        // acc
+  sdot v30.4s, v12.16b, v10.4b[1]                        // acc
+  sdot v9.4s, v12.16b, v10.4b[2]                         // acc
+  sdot v8.4s, v12.16b, v10.4b[3]                         // acc
+  ldp q12, q10, [x11, #128]                              // a_0, a_0
+  sdot v27.4s, v11.16b, v12.4b[0]                        // acc
+  sdot v26.4s, v11.16b, v12.4b[1]                        // acc
+  sdot v29.4s, v11.16b, v12.4b[2]                        // acc
+  sdot v28.4s, v11.16b, v12.4b[3]                        // acc
   and v11.16b, v11.16b, v0.16b                           // lo_0
-  sdot v29.4s, v11.16b, v9.4b[0]                         // acc
-  sdot v28.4s, v11.16b, v9.4b[1]                         // acc
-  sdot v31.4s, v11.16b, v9.4b[2]                         // acc
-  sdot v30.4s, v11.16b, v9.4b[3]                         // acc
-  sdot v25.4s, v10.16b, v8.4b[0]                         // acc
-  sdot v24.4s, v10.16b, v8.4b[1]                         // acc
-  sdot v27.4s, v10.16b, v8.4b[2]                         // acc
-  sdot v26.4s, v10.16b, v8.4b[3]                         // acc
-  and v9.16b, v10.16b, v0.16b                            // lo_0
-  sdot v29.4s, v9.16b, v8.4b[0]                          // acc
-  sdot v28.4s, v9.16b, v8.4b[1]                          // acc
-  sdot v31.4s, v9.16b, v8.4b[2]                          // acc
-  sdot v30.4s, v9.16b, v8.4b[3]                          // acc
-  ldp q9, q8, [x11, #128]                                // a_0, a_0
-  ldp q11, q10, [x12, #64]                               // raw_0, raw_0
-  sdot v25.4s, v11.16b, v9.4b[0]                         // acc
-  sdot v24.4s, v11.16b, v9.4b[1]                         // acc
-  sdot v27.4s, v11.16b, v9.4b[2]                         // acc
-  sdot v26.4s, v11.16b, v9.4b[3]                         // acc
+  sdot v31.4s, v11.16b, v12.4b[0]                        // acc
+  sdot v30.4s, v11.16b, v12.4b[1]                        // acc
+  sdot v9.4s, v11.16b, v12.4b[2]                         // acc
+  sdot v8.4s, v11.16b, v12.4b[3]                         // acc
+  ldp q12, q11, [x12, #80]                               // raw_0, raw_0
+  sdot v27.4s, v12.16b, v10.4b[0]                        // acc
+  sdot v26.4s, v12.16b, v10.4b[1]                        // acc
+  sdot v29.4s, v12.16b, v10.4b[2]                        // acc
+  sdot v28.4s, v12.16b, v10.4b[3]                        // acc
+  and v12.16b, v12.16b, v0.16b                           // lo_0
+  sdot v31.4s, v12.16b, v10.4b[0]                        // acc
+  sdot v30.4s, v12.16b, v10.4b[1]                        // acc
+  sdot v9.4s, v12.16b, v10.4b[2]                         // acc
+  sdot v8.4s, v12.16b, v10.4b[3]                         // acc
+  ldp q12, q10, [x11, #160]                              // a_0, a_0
+  sdot v27.4s, v11.16b, v12.4b[0]                        // acc
+  sdot v26.4s, v11.16b, v12.4b[1]                        // acc
+  sdot v29.4s, v11.16b, v12.4b[2]                        // acc
+  sdot v28.4s, v11.16b, v12.4b[3]                        // acc
   and v11.16b, v11.16b, v0.16b                           // lo_0
-  sdot v29.4s, v11.16b, v9.4b[0]                         // acc
-  sdot v28.4s, v11.16b, v9.4b[1]                         // acc
-  sdot v31.4s, v11.16b, v9.4b[2]                         // acc
-  sdot v30.4s, v11.16b, v9.4b[3]                         // acc
-  sdot v25.4s, v10.16b, v8.4b[0]                         // acc
-  sdot v24.4s, v10.16b, v8.4b[1]                         // acc
-  sdot v27.4s, v10.16b, v8.4b[2]                         // acc
-  sdot v26.4s, v10.16b, v8.4b[3]                         // acc
-  and v9.16b, v10.16b, v0.16b                            // lo_0
-  sdot v29.4s, v9.16b, v8.4b[0]                          // acc
-  sdot v28.4s, v9.16b, v8.4b[1]                          // acc
-  sdot v31.4s, v9.16b, v8.4b[2]                          // acc
-  sdot v30.4s, v9.16b, v8.4b[3]                          // acc
-  ldp q9, q8, [x11, #160]                                // a_0, a_0
-  ldp q11, q10, [x12, #96]                               // raw_0, raw_0
-  sdot v25.4s, v11.16b, v9.4b[0]                         // acc
-  sdot v24.4s, v11.16b, v9.4b[1]                         // acc
-  sdot v27.4s, v11.16b, v9.4b[2]                         // acc
-  sdot v26.4s, v11.16b, v9.4b[3]                         // acc
-  and v11.16b, v11.16b, v0.16b                           // lo_0
-  sdot v29.4s, v11.16b, v9.4b[0]                         // acc
-  sdot v28.4s, v11.16b, v9.4b[1]                         // acc
-  sdot v31.4s, v11.16b, v9.4b[2]                         // acc
-  sdot v30.4s, v11.16b, v9.4b[3]                         // acc
-  sdot v25.4s, v10.16b, v8.4b[0]                         // acc
-  sdot v24.4s, v10.16b, v8.4b[1]                         // acc
-  sdot v27.4s, v10.16b, v8.4b[2]                         // acc
-  sdot v26.4s, v10.16b, v8.4b[3]                         // acc
-  and v9.16b, v10.16b, v0.16b                            // lo_0
-  sdot v29.4s, v9.16b, v8.4b[0]                          // acc
-  sdot v28.4s, v9.16b, v8.4b[1]                          // acc
-  sdot v31.4s, v9.16b, v8.4b[2]                          // acc
-  sdot v30.4s, v9.16b, v8.4b[3]                          // acc
-  fsub v25.4s, v25.4s, v29.4s                            // real
-  fsub v29.4s, v29.4s, v1.4s                             // real
-  fsub v24.4s, v24.4s, v28.4s                            // real
-  fsub v28.4s, v28.4s, v1.4s                             // real
+  sdot v31.4s, v11.16b, v12.4b[0]                        // acc
+  sdot v30.4s, v11.16b, v12.4b[1]                        // acc
+  sdot v9.4s, v11.16b, v12.4b[2]                         // acc
+  sdot v8.4s, v11.16b, v12.4b[3]                         // acc
+  ldp q12, q11, [x12, #112]                              // raw_0, numbers
+  sdot v27.4s, v12.16b, v10.4b[0]                        // acc
+  sdot v26.4s, v12.16b, v10.4b[1]                        // acc
+  sdot v29.4s, v12.16b, v10.4b[2]                        // acc
+  sdot v28.4s, v12.16b, v10.4b[3]                        // acc
+  and v12.16b, v12.16b, v0.16b                           // lo_0
+  sdot v31.4s, v12.16b, v10.4b[0]                        // acc
+  sdot v30.4s, v12.16b, v10.4b[1]                        // acc
+  sdot v9.4s, v12.16b, v10.4b[2]                         // acc
+  sdot v8.4s, v12.16b, v10.4b[3]                         // acc
   fsub v27.4s, v27.4s, v31.4s                            // real
   fsub v31.4s, v31.4s, v1.4s                             // real
   fsub v26.4s, v26.4s, v30.4s                            // real
   fsub v30.4s, v30.4s, v1.4s                             // real
-  ldr s8, [x12, #128]                                    // scale
-  sshll v8.8h, v8.8b, #0                                 // scale_0
-  sshll v8.4s, v8.4h, #0
-  scvtf v8.4s, v8.4s                                     // scale_0
-  fmul v8.4s, v8.4s, v18.4s                              // scale_0
-  fmul v25.4s, v25.4s, v8.4s                             // real
-  fmul v24.4s, v24.4s, v8.4s                             // real
-  fmul v27.4s, v27.4s, v8.4s                             // real
-  fmul v26.4s, v26.4s, v8.4s                             // real
-  ldr s9, [x12, #132]                                    // scale
-  sshll v9.8h, v9.8b, #0                                 // scale_1
-  sshll v9.4s, v9.4h, #0
-  scvtf v9.4s, v9.4s                                     // scale_1
-  fmul v9.4s, v9.4s, v19.4s                              // scale_1
-  fmul v29.4s, v29.4s, v9.4s                             // real
-  fmul v28.4s, v28.4s, v9.4s                             // real
-  fmul v31.4s, v31.4s, v9.4s                             // real
-  fmul v30.4s, v30.4s, v9.4s                             // real
-  fmul v8.4s, v8.4s, v22.4s                              // half
-  fmul v9.4s, v9.4s, v22.4s                              // half
-  ldr s10, [x12, #136]                                   // scale
-  sshll v10.8h, v10.8b, #0                               // minimum_0
-  sshll v10.4s, v10.4h, #0
-  scvtf v10.4s, v10.4s                                   // minimum_0
-  fmla v8.4s, v10.4s, v20.4s                             // middle
-  fadd v8.4s, v8.4s, v8.4s                               // zeros
-  ldr s10, [x12, #140]                                   // scale
-  sshll v10.8h, v10.8b, #0                               // minimum_1
-  sshll v10.4s, v10.4h, #0
-  scvtf v10.4s, v10.4s                                   // minimum_1
-  fmla v9.4s, v10.4s, v21.4s                             // middle
+  fsub v29.4s, v29.4s, v9.4s                             // real
+  fsub v9.4s, v9.4s, v1.4s                               // real
+  fsub v28.4s, v28.4s, v8.4s                             // real
+  fsub v8.4s, v8.4s, v1.4s                               // real
+  tbl v10.16b, {v11.16b}, v2.16b                         // number
+  scvtf v10.4s, v10.4s, #24                              // number
+  tbl v11.16b, {v11.16b}, v3.16b                         // number
+  scvtf v11.4s, v11.4s, #24                              // number
+  fmul v10.4s, v10.4s, v20.4s                            // scale_0
+  fmul v11.4s, v11.4s, v21.4s                            // scale_1
+  fmul v27.4s, v27.4s, v10.4s                            // real
+  fmul v31.4s, v31.4s, v11.4s                            // real
+  fmul v26.4s, v26.4s, v10.4s                            // real
+  fmul v30.4s, v30.4s, v11.4s                            // real
+  fmul v29.4s, v29.4s, v10.4s                            // real
+  fmul v9.4s, v9.4s, v11.4s                              // real
+  fmul v28.4s, v28.4s, v10.4s                            // real
+  fmul v8.4s, v8.4s, v11.4s                              // real
+  fmul v10.4s, v10.4s, v24.4s                            // half
+  fmul v11.4s, v11.4s, v25.4s                            // half
+  ldur q12, [x12, #136]                                  // numbers
   add x12, x12, #144
-  fmul v9.4s, v9.4s, v23.4s                              // zeros
-  ldp q11, q10, [x11, #0]                                // sums_of_codes, sums_of_codes
-  fsub v11.4s, v11.4s, v1.4s                             // sums_of_codes
-  fmla v25.4s, v11.4s, v8.4s                             // real
-  fmla v29.4s, v11.4s, v9.4s                             // real
-  fsub v10.4s, v10.4s, v1.4s                             // sums_of_codes
-  fmla v24.4s, v10.4s, v8.4s                             // real
-  fmla v28.4s, v10.4s, v9.4s                             // real
-  ldp q11, q10, [x11, #32]                               // sums_of_codes, sums_of_codes
-  fsub v11.4s, v11.4s, v1.4s                             // sums_of_codes
-  fmla v27.4s, v11.4s, v8.4s                             // real
-  fmla v31.4s, v11.4s, v9.4s                             // real
-  fsub v10.4s, v10.4s, v1.4s                             // sums_of_codes
-  fmla v26.4s, v10.4s, v8.4s                             // real
-  fmla v30.4s, v10.4s, v9.4s                             // real
-  ldp q9, q8, [x11, #192]                                // scale_row, scale_row
-  fmla v2.4s, v25.4s, v9.4s                              // f_0
-  fmla v3.4s, v29.4s, v9.4s                              // f_1
-  fmla v4.4s, v24.4s, v8.4s                              // f_2
-  fmla v5.4s, v28.4s, v8.4s                              // f_3
-  ldp q25, q24, [x11, #224]                              // scale_row, scale_row
-  fmla v6.4s, v27.4s, v25.4s                             // f_4
-  fmla v7.4s, v31.4s, v25.4s                             // f_5
-  fmla v16.4s, v26.4s, v24.4s                            // f_6
-  fmla v17.4s, v30.4s, v24.4s                            // f_7
+  tbl v13.16b, {v12.16b}, v2.16b                         // number
+  scvtf v13.4s, v13.4s, #24                              // number
+  fmla v10.4s, v13.4s, v22.4s                            // middle
+  tbl v12.16b, {v12.16b}, v3.16b                         // number
+  scvtf v12.4s, v12.4s, #24                              // number
+  fmla v11.4s, v12.4s, v23.4s                            // middle
+  ldp q13, q12, [x11, #0]                                // sums_of_codes, sums_of_codes
+  fsub v13.4s, v13.4s, v1.4s                             // sums_of_codes
+  fmla v27.4s, v13.4s, v10.4s                            // real
+  fmla v31.4s, v13.4s, v11.4s                            // real
+  fsub v12.4s, v12.4s, v1.4s                             // sums_of_codes
+  fmla v26.4s, v12.4s, v10.4s                            // real
+  fmla v30.4s, v12.4s, v11.4s                            // real
+  ldp q13, q12, [x11, #32]                               // sums_of_codes, sums_of_codes
+  fsub v13.4s, v13.4s, v1.4s                             // sums_of_codes
+  fmla v29.4s, v13.4s, v10.4s                            // real
+  fmla v9.4s, v13.4s, v11.4s                             // real
+  fsub v12.4s, v12.4s, v1.4s                             // sums_of_codes
+  fmla v28.4s, v12.4s, v10.4s                            // real
+  fmla v8.4s, v12.4s, v11.4s                             // real
+  ldp q11, q10, [x11, #192]                              // scale_row, scale_row
+  fmla v4.4s, v27.4s, v11.4s                             // f_0
+  fmla v5.4s, v31.4s, v11.4s                             // f_1
+  fmla v6.4s, v26.4s, v10.4s                             // f_2
+  fmla v7.4s, v30.4s, v10.4s                             // f_3
+  ldp q27, q26, [x11, #224]                              // scale_row, scale_row
+  fmla v16.4s, v29.4s, v27.4s                            // f_4
+  fmla v17.4s, v9.4s, v27.4s                             // f_5
+  fmla v18.4s, v28.4s, v26.4s                            // f_6
+  fmla v19.4s, v8.4s, v26.4s                             // f_7
   add x11, x11, #256
   subs x13, x13, #1                                      // next k
   b.hi L(k)
@@ -291,14 +317,14 @@ L(k_done):
 L(block_done):
   ldr x9, =1031798784
   dup v0.4s, w9                                          // sixteenth
-  fmul v1.4s, v2.4s, v0.4s                               // f
-  fmul v2.4s, v4.4s, v0.4s                               // f
-  fmul v4.4s, v6.4s, v0.4s                               // f
-  fmul v0.4s, v16.4s, v0.4s                              // f
+  fmul v1.4s, v4.4s, v0.4s                               // f
+  fmul v2.4s, v6.4s, v0.4s                               // f
+  fmul v3.4s, v16.4s, v0.4s                              // f
+  fmul v0.4s, v18.4s, v0.4s                              // f
   add x9, x0, #8*15                                      // clamp
-  ld1r {v6.4s}, [x9]                                     // min
-  ldr s16, [x9, #4]                                      // max
-  dup v16.4s, v16.s[0]
+  ld1r {v4.4s}, [x9]                                     // min
+  ldr s6, [x9, #4]                                       // max
+  dup v6.4s, v6.s[0]
   mov x9, #8
   ldr x11, [x0, #8*13]                                   // dst_stride
   add x12, x6, x11
@@ -320,38 +346,38 @@ L(block_done):
   add x14, x9, x2
   cmp x9, #0                                             // bias
   csel x9, x10, x14, eq
-  ldp q19, q18, [x9, #0]                                 // bias, bias
-  fadd v0.4s, v0.4s, v19.4s                              // out
-  fmax v0.4s, v0.4s, v6.4s                               // out
-  fmin v0.4s, v0.4s, v16.4s                              // out_3_0
+  ldp q18, q16, [x9, #0]                                 // bias, bias
+  fadd v0.4s, v0.4s, v18.4s                              // out
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v6.4s                               // out_3_0
   str q0, [x11, #0]                                      // out_3_0
-  fadd v0.4s, v17.4s, v18.4s                             // out
-  fmax v0.4s, v0.4s, v6.4s                               // out
-  fmin v0.4s, v0.4s, v16.4s                              // out_3_1
+  fadd v0.4s, v19.4s, v16.4s                             // out
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v6.4s                               // out_3_1
   str q0, [x11, #16]                                     // out_3_1
-  fadd v0.4s, v4.4s, v19.4s                              // out
-  fmax v0.4s, v0.4s, v6.4s                               // out
-  fmin v0.4s, v0.4s, v16.4s                              // out_2_0
-  str q0, [x13, #0]                                      // out_2_0
-  fadd v0.4s, v7.4s, v18.4s                              // out
-  fmax v0.4s, v0.4s, v6.4s                               // out
-  fmin v0.4s, v0.4s, v16.4s                              // out_2_1
-  str q0, [x13, #16]                                     // out_2_1
-  fadd v0.4s, v2.4s, v19.4s                              // out
-  fmax v0.4s, v0.4s, v6.4s                               // out
-  fmin v0.4s, v0.4s, v16.4s                              // out_1_0
-  str q0, [x12, #0]                                      // out_1_0
-  fadd v0.4s, v5.4s, v18.4s                              // out
-  fmax v0.4s, v0.4s, v6.4s                               // out
-  fmin v0.4s, v0.4s, v16.4s                              // out_1_1
-  str q0, [x12, #16]                                     // out_1_1
-  fadd v0.4s, v1.4s, v19.4s                              // out
-  fmax v0.4s, v0.4s, v6.4s                               // out
-  fmin v0.4s, v0.4s, v16.4s                              // out_0_0
-  str q0, [x6, #0]                                       // out_0_0
   fadd v0.4s, v3.4s, v18.4s                              // out
-  fmax v0.4s, v0.4s, v6.4s                               // out
-  fmin v0.4s, v0.4s, v16.4s                              // out_0_1
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v6.4s                               // out_2_0
+  str q0, [x13, #0]                                      // out_2_0
+  fadd v0.4s, v17.4s, v16.4s                             // out
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v6.4s                               // out_2_1
+  str q0, [x13, #16]                                     // out_2_1
+  fadd v0.4s, v2.4s, v18.4s                              // out
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v6.4s                               // out_1_0
+  str q0, [x12, #0]                                      // out_1_0
+  fadd v0.4s, v7.4s, v16.4s                              // out
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v6.4s                               // out_1_1
+  str q0, [x12, #16]                                     // out_1_1
+  fadd v0.4s, v1.4s, v18.4s                              // out
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v6.4s                               // out_0_0
+  str q0, [x6, #0]                                       // out_0_0
+  fadd v0.4s, v5.4s, v16.4s                              // out
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v6.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
@@ -368,22 +394,22 @@ L(if_else):
   csel x14, x14, xzr, hs
   cmp x14, #0
   csel x14, x9, x9, eq
-  ld1r {v18.4s}, [x14]                                   // bias
+  ld1r {v16.4s}, [x14]                                   // bias
   mov x16, #1
   cmp x15, x16
   csel x16, x15, x16, lo
   add x16, x14, x16, lsl #2
-  ld1 {v18.s}[1], [x16]                                  // bias
+  ld1 {v16.s}[1], [x16]                                  // bias
   mov x16, #2
   cmp x15, x16
   csel x16, x15, x16, lo
   add x16, x14, x16, lsl #2
-  ld1 {v18.s}[2], [x16]                                  // bias
+  ld1 {v16.s}[2], [x16]                                  // bias
   mov x16, #3
   cmp x15, x16
   csel x15, x15, x16, lo
   add x14, x14, x15, lsl #2
-  ld1 {v18.s}[3], [x14]                                  // bias
+  ld1 {v16.s}[3], [x14]                                  // bias
   mov x14, #4
   subs x10, x10, x14
   csel x10, x10, xzr, hs
@@ -392,51 +418,51 @@ L(if_else):
   add x15, x9, #16
   cmp x14, #0
   csel x9, x9, x15, eq
-  ld1r {v19.4s}, [x9]                                    // bias
+  ld1r {v18.4s}, [x9]                                    // bias
   mov x14, #1
   cmp x10, x14
   csel x14, x10, x14, lo
   add x14, x9, x14, lsl #2
-  ld1 {v19.s}[1], [x14]                                  // bias
+  ld1 {v18.s}[1], [x14]                                  // bias
   mov x14, #2
   cmp x10, x14
   csel x14, x10, x14, lo
   add x14, x9, x14, lsl #2
-  ld1 {v19.s}[2], [x14]                                  // bias
+  ld1 {v18.s}[2], [x14]                                  // bias
   mov x14, #3
   cmp x10, x14
   csel x10, x10, x14, lo
   add x9, x9, x10, lsl #2
-  ld1 {v19.s}[3], [x9]                                   // bias
-  fadd v0.4s, v0.4s, v18.4s                              // out
-  fmax v0.4s, v0.4s, v6.4s                               // out
-  fmin v0.4s, v0.4s, v16.4s                              // out_3_0
-  fadd v17.4s, v17.4s, v19.4s                            // out
-  fmax v17.4s, v17.4s, v6.4s                             // out
-  fmin v17.4s, v17.4s, v16.4s                            // out_3_1
-  fadd v4.4s, v4.4s, v18.4s                              // out
-  fmax v4.4s, v4.4s, v6.4s                               // out
-  fmin v4.4s, v4.4s, v16.4s                              // out_2_0
-  fadd v7.4s, v7.4s, v19.4s                              // out
-  fmax v7.4s, v7.4s, v6.4s                               // out
-  fmin v7.4s, v7.4s, v16.4s                              // out_2_1
-  fadd v2.4s, v2.4s, v18.4s                              // out
-  fmax v2.4s, v2.4s, v6.4s                               // out
-  fmin v2.4s, v2.4s, v16.4s                              // out_1_0
-  fadd v5.4s, v5.4s, v19.4s                              // out
-  fmax v5.4s, v5.4s, v6.4s                               // out
-  fmin v5.4s, v5.4s, v16.4s                              // out_1_1
-  fadd v1.4s, v1.4s, v18.4s                              // out
-  fmax v1.4s, v1.4s, v6.4s                               // out
-  fmin v1.4s, v1.4s, v16.4s                              // out_0_0
-  fadd v3.4s, v3.4s, v19.4s                              // out
-  fmax v3.4s, v3.4s, v6.4s                               // out
-  fmin v3.4s, v3.4s, v16.4s                              // out_0_1
+  ld1 {v18.s}[3], [x9]                                   // bias
+  fadd v0.4s, v0.4s, v16.4s                              // out
+  fmax v0.4s, v0.4s, v4.4s                               // out
+  fmin v0.4s, v0.4s, v6.4s                               // out_3_0
+  fadd v19.4s, v19.4s, v18.4s                            // out
+  fmax v19.4s, v19.4s, v4.4s                             // out
+  fmin v19.4s, v19.4s, v6.4s                             // out_3_1
+  fadd v3.4s, v3.4s, v16.4s                              // out
+  fmax v3.4s, v3.4s, v4.4s                               // out
+  fmin v3.4s, v3.4s, v6.4s                               // out_2_0
+  fadd v17.4s, v17.4s, v18.4s                            // out
+  fmax v17.4s, v17.4s, v4.4s                             // out
+  fmin v17.4s, v17.4s, v6.4s                             // out_2_1
+  fadd v2.4s, v2.4s, v16.4s                              // out
+  fmax v2.4s, v2.4s, v4.4s                               // out
+  fmin v2.4s, v2.4s, v6.4s                               // out_1_0
+  fadd v7.4s, v7.4s, v18.4s                              // out
+  fmax v7.4s, v7.4s, v4.4s                               // out
+  fmin v7.4s, v7.4s, v6.4s                               // out_1_1
+  fadd v1.4s, v1.4s, v16.4s                              // out
+  fmax v1.4s, v1.4s, v4.4s                               // out
+  fmin v1.4s, v1.4s, v6.4s                               // out_0_0
+  fadd v5.4s, v5.4s, v18.4s                              // out
+  fmax v4.4s, v5.4s, v4.4s                               // out
+  fmin v4.4s, v4.4s, v6.4s                               // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
   st1 {v0.s}[0], [x11]                                   // out_3_0
-  st1 {v4.s}[0], [x13]                                   // out_2_0
+  st1 {v3.s}[0], [x13]                                   // out_2_0
   st1 {v2.s}[0], [x12]                                   // out_1_0
   st1 {v1.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
@@ -446,7 +472,7 @@ L(if_2_done):
   add x9, x11, #4
   st1 {v0.s}[1], [x9]                                    // out_3_0
   add x9, x13, #4
-  st1 {v4.s}[1], [x9]                                    // out_2_0
+  st1 {v3.s}[1], [x9]                                    // out_2_0
   add x9, x12, #4
   st1 {v2.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
@@ -458,7 +484,7 @@ L(if_3_done):
   add x9, x11, #8
   st1 {v0.s}[2], [x9]                                    // out_3_0
   add x9, x13, #8
-  st1 {v4.s}[2], [x9]                                    // out_2_0
+  st1 {v3.s}[2], [x9]                                    // out_2_0
   add x9, x12, #8
   st1 {v2.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
@@ -470,7 +496,7 @@ L(if_4_done):
   add x9, x11, #12
   st1 {v0.s}[3], [x9]                                    // out_3_0
   add x9, x13, #12
-  st1 {v4.s}[3], [x9]                                    // out_2_0
+  st1 {v3.s}[3], [x9]                                    // out_2_0
   add x9, x12, #12
   st1 {v2.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
@@ -480,37 +506,37 @@ L(if_5_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
   add x9, x11, #16
-  st1 {v17.s}[0], [x9]                                   // out_3_1
+  st1 {v19.s}[0], [x9]                                   // out_3_1
   add x9, x13, #16
-  st1 {v7.s}[0], [x9]                                    // out_2_1
+  st1 {v17.s}[0], [x9]                                   // out_2_1
   add x9, x12, #16
-  st1 {v5.s}[0], [x9]                                    // out_1_1
+  st1 {v7.s}[0], [x9]                                    // out_1_1
   add x9, x6, #16
-  st1 {v3.s}[0], [x9]                                    // out_0_1
+  st1 {v4.s}[0], [x9]                                    // out_0_1
 L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
   add x9, x11, #20
-  st1 {v17.s}[1], [x9]                                   // out_3_1
+  st1 {v19.s}[1], [x9]                                   // out_3_1
   add x9, x13, #20
-  st1 {v7.s}[1], [x9]                                    // out_2_1
+  st1 {v17.s}[1], [x9]                                   // out_2_1
   add x9, x12, #20
-  st1 {v5.s}[1], [x9]                                    // out_1_1
+  st1 {v7.s}[1], [x9]                                    // out_1_1
   add x9, x6, #20
-  st1 {v3.s}[1], [x9]                                    // out_0_1
+  st1 {v4.s}[1], [x9]                                    // out_0_1
 L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
   add x9, x11, #24
-  st1 {v17.s}[2], [x9]                                   // out_3_1
+  st1 {v19.s}[2], [x9]                                   // out_3_1
   add x9, x13, #24
-  st1 {v7.s}[2], [x9]                                    // out_2_1
+  st1 {v17.s}[2], [x9]                                   // out_2_1
   add x9, x12, #24
-  st1 {v5.s}[2], [x9]                                    // out_1_1
+  st1 {v7.s}[2], [x9]                                    // out_1_1
   add x9, x6, #24
-  st1 {v3.s}[2], [x9]                                    // out_0_1
+  st1 {v4.s}[2], [x9]                                    // out_0_1
 L(if_8_done):
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
@@ -539,7 +565,9 @@ L(n_done):
   ldr d9, [sp, #8]
   ldr d10, [sp, #16]
   ldr d11, [sp, #24]
-  add sp, sp, #32
+  ldr d12, [sp, #32]
+  ldr d13, [sp, #40]
+  add sp, sp, #48
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -553,8 +581,12 @@ L(n_done):
   .seh_save_freg d10, 16
   ldr d11, [sp, #24]
   .seh_save_freg d11, 24
-  add sp, sp, #32
-  .seh_stackalloc 32
+  ldr d12, [sp, #32]
+  .seh_save_freg d12, 32
+  ldr d13, [sp, #40]
+  .seh_save_freg d13, 40
+  add sp, sp, #48
+  .seh_stackalloc 48
   .seh_endepilogue
   ret
   .seh_endproc
