@@ -1,4 +1,5 @@
 // RHS of 4 or 8 bits with a scale per block, from rows of k values (n x k).
+#include "lower/pack_join.h"
 #include "lower/pack_rhs.h"
 #include "lower/pack_steps.h"
 #include "lower/pack_tops.h"
@@ -43,6 +44,12 @@ int64_t packed_piece_bytes(const Layout& layout) {
   if (layout.super_block != 0) return super_block_bytes(layout).fixed;
   if (!has_long_blocks(layout)) return block_bytes(layout).fixed;
   return data_bytes(layout, long_block_step).fixed;
+}
+
+/// What lies in memory when codes are moved to their places: of codes that are put together first,
+/// rows of those.
+Source moved_from(const Layout& layout, const Source& source) {
+  return joins_codes(source, layout) ? CodeJoiner::rows(layout) : source;
 }
 
 /// The way from 16 bytes of every column.
@@ -288,17 +295,19 @@ class BlockPanelPacker {
         layout_(layout),
         whole_source_(source),
         source_(blocks_of(layout, source)),
-        blocks_(b, layout, source),
-        nothing_(no_codes(b, layout, source)),
+        moved_(moved_from(layout, source)),
+        row_bytes_(blocks_of(layout, moved_).bytes),
+        blocks_(b, layout, moved_),
+        nothing_(no_codes(b, layout, moved_)),
         stride_(b.arg(ArgField::pack_source_stride)),
         panel_(b.constant(layout.panel.fixed)),
         scale_bits_(bits(field_of(layout, FieldKind::scales).type)),
         has_minimums_(field_index(layout, FieldKind::minimums) >= 0),
         repeats_(layout.edge == Edge::last),
         gathered_bytes_(run_blocks(layout) * layout.panel.fixed * scale_bits_ / 8),
-        copy_(b.scratch(layout.panel.fixed * (run_pieces() * source_.bytes + 4) +
+        copy_(b.scratch(layout.panel.fixed * (run_pieces() * row_bytes_ + 4) +
                         gathered_bytes_ * (has_minimums_ ? 2 : 1))),
-        scales_(b.add(copy_, run_pieces() * layout.panel.fixed * source_.bytes, "scales")),
+        scales_(b.add(copy_, run_pieces() * layout.panel.fixed * row_bytes_, "scales")),
         sums_(b.add(scales_, gathered_bytes_, "block_sums")) {}
 
   [[nodiscard]] bool streams() const {
@@ -333,6 +342,8 @@ class BlockPanelPacker {
 
  private:
   [[nodiscard]] int64_t run_pieces() const { return run_values / piece_of(layout_); }
+
+  [[nodiscard]] bool joins() const { return joins_codes(whole_source_, layout_); }
 
   /// The rows of a panel.
   struct Way {
@@ -375,16 +386,25 @@ class BlockPanelPacker {
       if (gathers && has_minimums_) {
         gather(b_.add(now[4], source_.minimums), way, count, b_.add(scales_, gathered_bytes_));
       }
-      const Value row_bytes = times(b_, count, source_.bytes, "row_bytes");
-      b_.branch(way.missing, Compare::not_equal, zero, [&] { copy(now[1], way.rows, row_bytes); });
+      const Value row_bytes = times(b_, count, row_bytes_, "row_bytes");
       PackRun run;
-      run.source = choose(b_, {way.missing, copy_, now[1]}, "from");
-      run.stride = choose(b_, {way.missing, row_bytes, stride_}, "stride");
+      if (joins()) {
+        copy(now[1], way.rows, row_bytes);
+        run.source = copy_;
+        run.stride = row_bytes;
+      } else {
+        b_.branch(way.missing, Compare::not_equal, zero,
+                  [&] { copy(now[1], way.rows, row_bytes); });
+        run.source = choose(b_, {way.missing, copy_, now[1]}, "from");
+        run.stride = choose(b_, {way.missing, row_bytes, stride_}, "stride");
+      }
       run.steps = count;
       run.ahead = plus(b_, {run.source, choose(b_, {way.next, now[2], zero}, "distance")}, "ahead");
       run.packed = now[3];
       run.sums = sums;
       run.scales = scales_;
+      run.numbers = joins() ? now[1] : run.source;
+      run.numbers_stride = joins() ? stride_ : run.stride;
       if (is_super) put_numbers(run, way.rows);
       pack_run(b_, run, streams(), no_value,
                [&](const PackRun& it, bool stream) { blocks_.pack(it, stream); });
@@ -412,11 +432,11 @@ class BlockPanelPacker {
         clear(end - block_field_bytes(layout_).fixed, block_field_bytes(layout_));
       }
     });
-    b_.loop("column", rows, {number(b_, 0, "column"), run.source},
+    b_.loop("column", rows, {number(b_, 0, "column"), run.numbers},
             [&](const std::vector<Value>& at) {
               put_super_block_numbers(b_, layout_, whole_source_, at[1], run.packed, at[0]);
               return std::vector<Value>{b_.add(at[0], 1, "column"),
-                                        plus(b_, {at[1], run.stride}, "from")};
+                                        plus(b_, {at[1], run.numbers_stride}, "from")};
             });
   }
 
@@ -440,13 +460,17 @@ class BlockPanelPacker {
     });
   }
 
-  /// Blocks of the columns that exist.
+  /// Blocks of the columns that exist, or their codes.
   void copy(Value source, Value rows, Value row_bytes) const {
     if (!repeats_) {
       b_.op(OpCode::fill_bytes, {copy_, nothing_, times(b_, row_bytes, layout_.panel.fixed)});
     }
     for_rows("copy", rows, stride_, {source, copy_}, [&](const std::vector<Value>& at) {
-      b_.op(OpCode::copy_bytes, {at[1], at[0], row_bytes});
+      if (joins()) {
+        CodeJoiner(b_, layout_, whole_source_).vectors(at[0], at[1]);
+      } else {
+        b_.op(OpCode::copy_bytes, {at[1], at[0], row_bytes});
+      }
       return plus(b_, {at[1], row_bytes});
     });
   }
@@ -469,6 +493,8 @@ class BlockPanelPacker {
   const Layout& layout_;
   const Source& whole_source_;
   SourceBlocks source_;
+  Source moved_;
+  int64_t row_bytes_;  ///< of a piece of a row, where it is copied to
   BlocksPacker blocks_;
   Value nothing_, stride_, panel_;
   int scale_bits_;
@@ -482,7 +508,8 @@ class BlockPanelPacker {
 }  // namespace
 
 bool can_pack_blocks(const Layout& layout, const Source& source, const Isa& isa) {
-  const auto way = way_of(layout, source, isa);
+  if (joins_codes(source, layout) && !CodeJoiner::possible(source, isa)) return false;
+  const auto way = way_of(layout, moved_from(layout, source), isa);
   const Length scales = lanes_bytes(isa, field_of(layout, FieldKind::scales).type);
   const bool moves_scales = layout.super_block != 0 ||
                             (isa.has(OpCode::load, 0, scales) && isa.has(OpCode::store, 0, scales));
