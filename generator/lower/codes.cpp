@@ -50,13 +50,6 @@ void Decoder::prepare(const Tile1& t) {
   if (top_bits_ != 0) top_mask_ = splat32(t.b, tops << bits_, "top_mask", Role::mask);
 }
 
-/// Whether tops and the rest of a code are put together by shifts that keep what is there.
-bool Decoder::inserts(const Tile1& t) const {
-  const auto has = [&](OpCode code) { return t.b.isa().has(code, 8); };
-  return top_bits_ != 0 && has(OpCode::shl_insert) && has(OpCode::shr_insert) && has(OpCode::shl) &&
-         has(OpCode::shr);
-}
-
 /// Put together from constants: so a kernel needs no memory but its operands. Given ones are i32,
 /// of whose bytes every fourth is one.
 void Decoder::prepare_table(const Tile1& t) {
@@ -162,33 +155,6 @@ Value Decoder::load_tops(const Tile1& t, const TopsAt& at, Value cursor, TopsAt&
   loaded = at;
   loaded.tops = t.b.op(OpCode::load, {cursor}, {.offset = offset}, "tops", Role::operand);
   return loaded.tops;
-}
-
-/// A code with its tops, of which the last one's are moved to their place, and the rest of it to
-/// below them; other codes' tops are inserted above them. What shifts leave above the tops is 0 or
-/// is cleared, so that no code is.
-Value Decoder::inserted(const Tile1& t, Packed& packed, int64_t i) const {
-  const auto shift = [&](OpCode code, Value from, int64_t by) {
-    if (by == 0) return from;
-    return t.b.op(code, {from}, {.bits = 8, .imm = by}, "tops", Role::operand);
-  };
-  const int64_t k = packed.k + i * t.rhs.layout->order.distance;
-  const TopsAt at = tops_at(t, packed.vector, k, packed.vectors_in_panel);
-  const bool is_last = i + 1 == operands();
-  const int64_t to = is_last ? bits_ : 0;
-  Value tops = load_tops(t, at, packed.cursor, packed.tops);
-  tops =
-      at.bit < to ? shift(OpCode::shl, tops, to - at.bit) : shift(OpCode::shr, tops, at.bit - to);
-  if (at.bit + top_bits_ != 8 || at.bit < to) {
-    tops = t.b.op(OpCode::and_, {tops, is_last ? top_mask_ : mask_}, {}, "tops", Role::operand);
-  }
-  const std::string name = fmt::format("code_{}", packed.vector);
-  if (is_last) {
-    return t.b.op(OpCode::shr_insert, {tops, packed.raw}, {.bits = 8, .imm = 8 - bits_}, name,
-                  Role::operand);
-  }
-  const Value code = shift(OpCode::shr, packed.raw, i * bits_);
-  return t.b.op(OpCode::shl_insert, {code, tops}, {.bits = 8, .imm = bits_}, name, Role::operand);
 }
 
 /// Moved to above the bits of a code.
@@ -467,34 +433,6 @@ std::pair<Value, Value> raw_reals(const Tile1& t, Value high, Value low, Value b
 Value raw_negated_sum(const Tile1& t, Value start, Value base) {
   return base == no_value ? t.b.op(OpCode::cvt_i32_f32, {start}, {}, "sums_of_codes", Role::operand)
                           : t.b.op(OpCode::fsub, {start, base}, {}, "sums_of_codes", Role::operand);
-}
-
-void RawFactors::prepare(const Tile1& t) {
-  if (!halves_) return;
-  const auto has = [&](FieldKind kind) { return field_index(t.v.rhs, kind) >= 0; };
-  const auto half_codes = static_cast<float>(middle_code(*t.v.family.rhs));
-  std::vector<float> all;
-  if (has(FieldKind::zero_points)) all.push_back(1);
-  if (has(FieldKind::minimums)) all.push_back(-half_codes);
-  if (has(FieldKind::minimums) && !has(FieldKind::minimum_steps)) all.push_back(-1);
-  for (const float by : all) made_.emplace(by, (*this)(t, by).front());
-}
-
-std::vector<Value> RawFactors::operator()(const Tile1& t, float by) const {
-  const auto count = static_cast<size_t>(t.vectors());
-  const auto splat = [&](float x) {
-    return splat32(t.b, std::bit_cast<uint32_t>(x), "zero_factor", Role::mask);
-  };
-  if (const auto found = made_.find(by); found != made_.end())
-    return std::vector<Value>(count, found->second);
-  const Value high = by == 1 && !halves_ ? no_value : splat(2 * by), low = splat(by / 8);
-  if (halves_) {
-    return std::vector<Value>(
-        count, t.b.op(OpCode::zip_lo, {high, low}, {.bits = 64}, "zero_factor", Role::mask));
-  }
-  std::vector<Value> all;
-  for (size_t j = 0; j < count; ++j) all.push_back(j % 2 == 0 ? high : low);
-  return all;
 }
 
 std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals, size_t every) {

@@ -1,5 +1,5 @@
 // RHS of 4 or 8 bits with a scale per block, from rows of k values (n x k).
-#include "lower/pack_join.h"
+#include "lower/pack_pieces.h"
 #include "lower/pack_rhs.h"
 #include "lower/pack_steps.h"
 #include "lower/pack_tops.h"
@@ -8,53 +8,8 @@
 namespace tw {
 namespace {
 
-constexpr int64_t run_bytes = 16;    // a segment
-constexpr int64_t run_values = 256;  // of k that are packed at a time
-
-/// Values of k that are unrolled: a short block, a part of a long one, a super-block.
-int64_t piece_of(const Layout& layout) {
-  if (layout.super_block != 0) return layout.super_block;
-  return has_long_blocks(layout) ? long_block_step : layout.block;
-}
-
-/// How the pieces of a row lie in a source.
-struct SourceBlocks {
-  int64_t bytes = 0;        ///< from piece to piece
-  int64_t minimums = 0;     ///< from a piece's start to its minimum, if it has one
-  bool has_scales = false;  ///< a block begins with its scale
-};
-
-SourceBlocks blocks_of(const Layout& layout, const Source& source) {
-  if (block_of(source) == 0) return {piece_of(layout) / byte_codes(layout), 0, false};
-  const Part& block = std::get<Part>(source.axes.members.front());
-  const bool minimums = find_field(block, FieldKind::minimums) != nullptr;
-  return {block_bytes(source), minimums ? start(block, FieldKind::minimums, 0).fixed / 8 : 0, true};
-}
-
-/// Blocks whose scales are gathered at a time.
-int64_t run_blocks(const Layout& layout) {
-  return has_long_blocks(layout) ? 1 : run_values / piece_of(layout);
-}
-
 int64_t offset_of(const Layout& layout, FieldKind kind) {
   return field_offset(layout, static_cast<size_t>(field_index(layout, kind)), 0).fixed;
-}
-
-int64_t packed_piece_bytes(const Layout& layout) {
-  if (layout.super_block != 0) return super_block_bytes(layout).fixed;
-  if (!has_long_blocks(layout)) return block_bytes(layout).fixed;
-  return data_bytes(layout, long_block_step).fixed;
-}
-
-/// What lies in memory when codes are moved to their places: of codes that are put together first,
-/// rows of those.
-Source moved_from(const Layout& layout, const Source& source) {
-  return joins_codes(source, layout) ? CodeJoiner::rows(layout) : source;
-}
-
-/// The way from 16 bytes of every column.
-std::optional<Relayout> way_of(const Layout& layout, const Source& source, const Isa& isa) {
-  return find_relayout(layout, source, isa, run_bytes);
 }
 
 /// Whether any bit differs from what operands want; of rows the caller may say so.
@@ -87,7 +42,7 @@ class BlocksPacker {
         sums_(sums_of(b, layout, by_columns() ? pairs() : layout.order.kr / 4)),
         offset_(sums_ && layout.order.low_unsigned ? sums_->offset(b.constant(piece_of(layout)))
                                                    : no_value),
-        way_(way_of(layout, source, b.isa()).value()),
+        way_(way_of_pieces(layout, source, b.isa()).value()),
         masks_(relayout_masks(b, way_)),
         tops_(top_bits(layout) != 0 ? std::optional<TopsPacker>(std::in_place, b, layout, source)
                                     : std::nullopt),
@@ -185,7 +140,8 @@ class BlocksPacker {
     const PackedStore store{b_, sums_ ? &*sums_ : nullptr, flip_, stream_};
     std::vector<Value> carried = sums_ ? sums_->start() : std::vector<Value>();
     const auto find = [&](Coordinates at) {
-      const int64_t bit = place(source_axes_, FieldKind::data, {0, at.k, 0}, {run_values, {}, 0});
+      const int64_t bit =
+          place(source_axes_, FieldKind::data, {0, at.k, 0}, {pack_run_values, {}, 0});
       return std::pair(rows[static_cast<size_t>(at.n)], bit / 8);
     };
     relayout(b_, way_, masks_, {static_cast<int64_t>(rows.size()), piece_of(layout_)}, find,
@@ -341,7 +297,7 @@ class BlockPanelPacker {
   }
 
  private:
-  [[nodiscard]] int64_t run_pieces() const { return run_values / piece_of(layout_); }
+  [[nodiscard]] int64_t run_pieces() const { return pack_run_values / piece_of(layout_); }
 
   [[nodiscard]] bool joins() const { return joins_codes(whole_source_, layout_); }
 
@@ -509,7 +465,7 @@ class BlockPanelPacker {
 
 bool can_pack_blocks(const Layout& layout, const Source& source, const Isa& isa) {
   if (joins_codes(source, layout) && !CodeJoiner::possible(source, isa)) return false;
-  const auto way = way_of(layout, moved_from(layout, source), isa);
+  const auto way = way_of_pieces(layout, moved_from(layout, source), isa);
   const Length scales = lanes_bytes(isa, field_of(layout, FieldKind::scales).type);
   const bool moves_scales = layout.super_block != 0 ||
                             (isa.has(OpCode::load, 0, scales) && isa.has(OpCode::store, 0, scales));
