@@ -31,9 +31,9 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6ac87e42c8de77c2)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (b12eb39c0fabcc2e)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (14ab7fc834aa7089)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (53c9347db5d82eb8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (bab7212cbc71b8c0)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (85d7b8f90c4e454f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (b7d9a86ce1f0d5d0)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (a9f673e3b63a8c6d)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml (c14f82272deeb702)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (732eb37b7cbb3f40)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (7bc6e76755b77ae2)
@@ -2089,23 +2089,15 @@ static const tw_axis axes_361[] = {
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
 static const tw_axis axes_362[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {9472, 0}},
-    {TW_DIM_K, {8, 0}, {32, 0}, {1152, 0}},
-    {TW_DIM_K, {8, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_K, {0, 0}, {256, 0}, {18944, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {2304, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {256, 0}},
+    {TW_DIM_N, {2, 0}, {8, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_N, {2, 0}, {4, 0}, {-4, 0}},
 };
 static const tw_axis axes_363[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {9472, 0}},
-    {TW_DIM_K, {8, 0}, {32, 0}, {1152, 0}},
-    {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
-};
-static const tw_axis axes_364[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {9472, 0}},
-    {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
-};
-static const tw_axis axes_365[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4736, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {576, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {128, 0}},
@@ -2113,61 +2105,61 @@ static const tw_axis axes_365[] = {
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_N, {2, 0}, {2, 0}, {-4, 0}},
 };
-static const tw_axis axes_366[] = {
+static const tw_axis axes_364[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_367[] = {
+static const tw_axis axes_365[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_368[] = {
+static const tw_axis axes_366[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {3072, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_369[] = {
+static const tw_axis axes_367[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {3072, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_370[] = {
+static const tw_axis axes_368[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {6144, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_371[] = {
+static const tw_axis axes_369[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {6144, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_372[] = {
+static const tw_axis axes_370[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1536, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_373[] = {
+static const tw_axis axes_371[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1536, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_374[] = {
+static const tw_axis axes_372[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1536, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_375[] = {
+static const tw_axis axes_373[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
 };
-static const tw_axis axes_376[] = {
+static const tw_axis axes_374[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
@@ -2175,23 +2167,23 @@ static const tw_axis axes_376[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_377[] = {
+static const tw_axis axes_375[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_378[] = {
+static const tw_axis axes_376[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_379[] = {
+static const tw_axis axes_377[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_380[] = {
+static const tw_axis axes_378[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
@@ -2199,23 +2191,23 @@ static const tw_axis axes_380[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_381[] = {
+static const tw_axis axes_379[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_382[] = {
+static const tw_axis axes_380[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_383[] = {
+static const tw_axis axes_381[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_384[] = {
+static const tw_axis axes_382[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
@@ -2223,23 +2215,23 @@ static const tw_axis axes_384[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_385[] = {
+static const tw_axis axes_383[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_386[] = {
+static const tw_axis axes_384[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_387[] = {
+static const tw_axis axes_385[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_388[] = {
+static const tw_axis axes_386[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
@@ -2247,23 +2239,23 @@ static const tw_axis axes_388[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_389[] = {
+static const tw_axis axes_387[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_390[] = {
+static const tw_axis axes_388[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_391[] = {
+static const tw_axis axes_389[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_392[] = {
+static const tw_axis axes_390[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
@@ -2271,7 +2263,7 @@ static const tw_axis axes_392[] = {
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_393[] = {
+static const tw_axis axes_391[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
@@ -2279,61 +2271,61 @@ static const tw_axis axes_393[] = {
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
 };
-static const tw_axis axes_394[] = {
+static const tw_axis axes_392[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {544, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_395[] = {
+static const tw_axis axes_393[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {544, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_396[] = {
+static const tw_axis axes_394[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_397[] = {
+static const tw_axis axes_395[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_398[] = {
+static const tw_axis axes_396[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2048, 0}},
     {TW_DIM_N, {64, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_399[] = {
+static const tw_axis axes_397[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_N, {64, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_400[] = {
+static const tw_axis axes_398[] = {
     {TW_DIM_N, {64, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_401[] = {
+static const tw_axis axes_399[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_402[] = {
+static const tw_axis axes_400[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_403[] = {
+static const tw_axis axes_401[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {544, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_404[] = {
+static const tw_axis axes_402[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4416, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {544, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
@@ -2341,16 +2333,16 @@ static const tw_axis axes_404[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_405[] = {
+static const tw_axis axes_403[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4416, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {544, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_406[] = {
+static const tw_axis axes_404[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_407[] = {
+static const tw_axis axes_405[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {17664, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
@@ -2358,16 +2350,16 @@ static const tw_axis axes_407[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_408[] = {
+static const tw_axis axes_406[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {17664, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_409[] = {
+static const tw_axis axes_407[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {17664, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_410[] = {
+static const tw_axis axes_408[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {35328, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
@@ -2375,16 +2367,16 @@ static const tw_axis axes_410[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_411[] = {
+static const tw_axis axes_409[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {35328, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_412[] = {
+static const tw_axis axes_410[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {35328, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_413[] = {
+static const tw_axis axes_411[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8832, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
@@ -2392,16 +2384,16 @@ static const tw_axis axes_413[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_414[] = {
+static const tw_axis axes_412[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8832, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_415[] = {
+static const tw_axis axes_413[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8832, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_416[] = {
+static const tw_axis axes_414[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4416, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {544, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
@@ -2409,14 +2401,14 @@ static const tw_axis axes_416[] = {
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_417[] = {
+static const tw_axis axes_415[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {3648, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {224, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_418[] = {
+static const tw_axis axes_416[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {3648, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {224, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {32, 0}},
@@ -2424,23 +2416,23 @@ static const tw_axis axes_418[] = {
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_419[] = {
+static const tw_axis axes_417[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {3648, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {224, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_420[] = {
+static const tw_axis axes_418[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {3648, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_421[] = {
+static const tw_axis axes_419[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {14592, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {896, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_422[] = {
+static const tw_axis axes_420[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {14592, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {896, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
@@ -2448,23 +2440,23 @@ static const tw_axis axes_422[] = {
     {TW_DIM_N, {2, 0}, {8, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_423[] = {
+static const tw_axis axes_421[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {14592, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {896, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_424[] = {
+static const tw_axis axes_422[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {14592, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_425[] = {
+static const tw_axis axes_423[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {29184, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1792, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_426[] = {
+static const tw_axis axes_424[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {29184, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1792, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
@@ -2472,23 +2464,23 @@ static const tw_axis axes_426[] = {
     {TW_DIM_N, {2, 0}, {16, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_427[] = {
+static const tw_axis axes_425[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {29184, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1792, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_428[] = {
+static const tw_axis axes_426[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {29184, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_429[] = {
+static const tw_axis axes_427[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {7296, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {448, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_430[] = {
+static const tw_axis axes_428[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {7296, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {448, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
@@ -2496,188 +2488,188 @@ static const tw_axis axes_430[] = {
     {TW_DIM_N, {2, 0}, {4, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_431[] = {
+static const tw_axis axes_429[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {7296, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {448, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_432[] = {
+static const tw_axis axes_430[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {7296, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_433[] = {
+static const tw_axis axes_431[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2048}},
     {TW_DIM_K, {4, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 16}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {4, 0}},
 };
-static const tw_axis axes_434[] = {
+static const tw_axis axes_432[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {0, 4096}},
     {TW_DIM_K, {8, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 16}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {4, 0}},
 };
-static const tw_axis axes_435[] = {
+static const tw_axis axes_433[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8192}},
     {TW_DIM_K, {16, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 16}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {4, 0}},
 };
-static const tw_axis axes_436[] = {
+static const tw_axis axes_434[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16384}},
     {TW_DIM_K, {32, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 16}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {4, 0}},
 };
-static const tw_axis axes_437[] = {
+static const tw_axis axes_435[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 576}},
     {TW_DIM_K, {4, 0}, {4, 0}, {0, 128}},
     {TW_DIM_N, {0, 4}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_438[] = {
+static const tw_axis axes_436[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 576}},
     {TW_DIM_N, {0, 4}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_439[] = {
+static const tw_axis axes_437[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 576}},
     {TW_DIM_K, {2, 0}, {8, 0}, {0, 256}},
     {TW_DIM_N, {0, 4}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_440[] = {
+static const tw_axis axes_438[] = {
     {TW_DIM_K, {0, 0}, {16, 0}, {384, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_441[] = {
+static const tw_axis axes_439[] = {
     {TW_DIM_K, {0, 0}, {16, 0}, {384, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_442[] = {
+static const tw_axis axes_440[] = {
     {TW_DIM_K, {0, 0}, {16, 0}, {1536, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_443[] = {
+static const tw_axis axes_441[] = {
     {TW_DIM_K, {0, 0}, {16, 0}, {1536, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_444[] = {
+static const tw_axis axes_442[] = {
     {TW_DIM_K, {0, 0}, {16, 0}, {3072, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_445[] = {
+static const tw_axis axes_443[] = {
     {TW_DIM_K, {0, 0}, {16, 0}, {3072, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_446[] = {
+static const tw_axis axes_444[] = {
     {TW_DIM_K, {0, 0}, {16, 0}, {768, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_N, {2, 0}, {4, 0}, {-4, 0}},
 };
-static const tw_axis axes_447[] = {
+static const tw_axis axes_445[] = {
     {TW_DIM_K, {0, 0}, {16, 0}, {768, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_448[] = {
+static const tw_axis axes_446[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_449[] = {
+static const tw_axis axes_447[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_450[] = {
+static const tw_axis axes_448[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_451[] = {
+static const tw_axis axes_449[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_452[] = {
+static const tw_axis axes_450[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_453[] = {
+static const tw_axis axes_451[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_454[] = {
+static const tw_axis axes_452[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_455[] = {
+static const tw_axis axes_453[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_456[] = {
+static const tw_axis axes_454[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_457[] = {
+static const tw_axis axes_455[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_458[] = {
+static const tw_axis axes_456[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_459[] = {
+static const tw_axis axes_457[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_460[] = {
+static const tw_axis axes_458[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_461[] = {
+static const tw_axis axes_459[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
 };
-static const tw_axis axes_462[] = {
+static const tw_axis axes_460[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {128, 0}},
@@ -2685,23 +2677,23 @@ static const tw_axis axes_462[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_463[] = {
+static const tw_axis axes_461[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_464[] = {
+static const tw_axis axes_462[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_465[] = {
+static const tw_axis axes_463[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_466[] = {
+static const tw_axis axes_464[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {512, 0}},
@@ -2709,23 +2701,23 @@ static const tw_axis axes_466[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_467[] = {
+static const tw_axis axes_465[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_468[] = {
+static const tw_axis axes_466[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_469[] = {
+static const tw_axis axes_467[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_470[] = {
+static const tw_axis axes_468[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {1024, 0}},
@@ -2733,23 +2725,23 @@ static const tw_axis axes_470[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_471[] = {
+static const tw_axis axes_469[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_472[] = {
+static const tw_axis axes_470[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_473[] = {
+static const tw_axis axes_471[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_474[] = {
+static const tw_axis axes_472[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {256, 0}},
@@ -2757,46 +2749,46 @@ static const tw_axis axes_474[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_475[] = {
+static const tw_axis axes_473[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_476[] = {
+static const tw_axis axes_474[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_477[] = {
+static const tw_axis axes_475[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_478[] = {
+static const tw_axis axes_476[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {17536, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1088, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_479[] = {
+static const tw_axis axes_477[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {17536, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1088, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_480[] = {
+static const tw_axis axes_478[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {17536, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_481[] = {
+static const tw_axis axes_479[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_482[] = {
+static const tw_axis axes_480[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
@@ -2804,548 +2796,548 @@ static const tw_axis axes_482[] = {
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {2, 0}},
 };
-static const tw_axis axes_483[] = {
+static const tw_axis axes_481[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8768, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {544, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_484[] = {
+static const tw_axis axes_482[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8768, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {544, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_485[] = {
+static const tw_axis axes_483[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8768, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_486[] = {
+static const tw_axis axes_484[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_487[] = {
+static const tw_axis axes_485[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_488[] = {
+static const tw_axis axes_486[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_489[] = {
+static const tw_axis axes_487[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_490[] = {
+static const tw_axis axes_488[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_491[] = {
+static const tw_axis axes_489[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_492[] = {
+static const tw_axis axes_490[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_493[] = {
+static const tw_axis axes_491[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_494[] = {
+static const tw_axis axes_492[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_495[] = {
+static const tw_axis axes_493[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_K, {8, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_496[] = {
+static const tw_axis axes_494[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_497[] = {
+static const tw_axis axes_495[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_K, {4, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 8}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_498[] = {
+static const tw_axis axes_496[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1152, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_499[] = {
+static const tw_axis axes_497[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_500[] = {
+static const tw_axis axes_498[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_501[] = {
+static const tw_axis axes_499[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2176, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_502[] = {
+static const tw_axis axes_500[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_503[] = {
+static const tw_axis axes_501[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_504[] = {
+static const tw_axis axes_502[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4224, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_505[] = {
+static const tw_axis axes_503[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_506[] = {
+static const tw_axis axes_504[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_507[] = {
+static const tw_axis axes_505[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8320, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_508[] = {
+static const tw_axis axes_506[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4608, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_509[] = {
+static const tw_axis axes_507[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8448, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_510[] = {
+static const tw_axis axes_508[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8448, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_511[] = {
+static const tw_axis axes_509[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8704, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_512[] = {
+static const tw_axis axes_510[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16640, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_513[] = {
+static const tw_axis axes_511[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16640, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_514[] = {
+static const tw_axis axes_512[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16896, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_515[] = {
+static const tw_axis axes_513[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33024, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_516[] = {
+static const tw_axis axes_514[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33024, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_517[] = {
+static const tw_axis axes_515[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33280, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_518[] = {
+static const tw_axis axes_516[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {9216, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_519[] = {
+static const tw_axis axes_517[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {16896, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_520[] = {
+static const tw_axis axes_518[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {16896, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_521[] = {
+static const tw_axis axes_519[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {17408, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_522[] = {
+static const tw_axis axes_520[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33280, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_523[] = {
+static const tw_axis axes_521[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33280, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_524[] = {
+static const tw_axis axes_522[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33792, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_525[] = {
+static const tw_axis axes_523[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66048, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_526[] = {
+static const tw_axis axes_524[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66048, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_527[] = {
+static const tw_axis axes_525[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66560, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_528[] = {
+static const tw_axis axes_526[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2304, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_529[] = {
+static const tw_axis axes_527[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4224, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_530[] = {
+static const tw_axis axes_528[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4224, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_531[] = {
+static const tw_axis axes_529[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4352, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_532[] = {
+static const tw_axis axes_530[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8320, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_533[] = {
+static const tw_axis axes_531[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8320, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_534[] = {
+static const tw_axis axes_532[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8448, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_535[] = {
+static const tw_axis axes_533[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16512, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_536[] = {
+static const tw_axis axes_534[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16512, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_537[] = {
+static const tw_axis axes_535[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16640, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_538[] = {
+static const tw_axis axes_536[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_K, {8, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_539[] = {
+static const tw_axis axes_537[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_K, {16, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_540[] = {
+static const tw_axis axes_538[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_K, {32, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_541[] = {
+static const tw_axis axes_539[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2304}},
     {TW_DIM_K, {8, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_542[] = {
+static const tw_axis axes_540[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2304}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_543[] = {
+static const tw_axis axes_541[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
+    {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_542[] = {
+    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_543[] = {
+    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
     {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
 static const tw_axis axes_544[] = {
-    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
 static const tw_axis axes_545[] = {
-    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
-    {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
+    {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
+    {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
 static const tw_axis axes_546[] = {
-    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
 static const tw_axis axes_547[] = {
-    {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
+    {TW_DIM_K, {0, 0}, {128, 0}, {0, 8448}},
     {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
 static const tw_axis axes_548[] = {
-    {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+    {TW_DIM_K, {0, 0}, {128, 0}, {0, 8448}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
 static const tw_axis axes_549[] = {
-    {TW_DIM_K, {0, 0}, {128, 0}, {0, 8448}},
-    {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 16512}},
+    {TW_DIM_K, {64, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
 static const tw_axis axes_550[] = {
-    {TW_DIM_K, {0, 0}, {128, 0}, {0, 8448}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 16512}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
 static const tw_axis axes_551[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {0, 16512}},
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 16640}},
     {TW_DIM_K, {64, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
 static const tw_axis axes_552[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {0, 16512}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 16640}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
 static const tw_axis axes_553[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {0, 16640}},
-    {TW_DIM_K, {64, 0}, {4, 0}, {0, 256}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-};
-static const tw_axis axes_554[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {0, 16640}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
-};
-static const tw_axis axes_555[] = {
     {TW_DIM_K, {0, 0}, {1, 0}, {2, 0}},
 };
-static const tw_axis axes_556[] = {
+static const tw_axis axes_554[] = {
     {TW_DIM_K, {0, 0}, {1, 0}, {4, 0}},
 };
-static const tw_axis axes_557[] = {
+static const tw_axis axes_555[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {2, 0}},
 };
-static const tw_axis axes_558[] = {
+static const tw_axis axes_556[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {4, 0}},
 };
-static const tw_axis axes_559[] = {
+static const tw_axis axes_557[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_560[] = {
+static const tw_axis axes_558[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_561[] = {
+static const tw_axis axes_559[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_562[] = {
+static const tw_axis axes_560[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
+    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_561[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
+};
+static const tw_axis axes_562[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
 static const tw_axis axes_563[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
+    {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
 };
 static const tw_axis axes_564[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
-    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_565[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
-};
-static const tw_axis axes_566[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_567[] = {
+static const tw_axis axes_565[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {64, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_568[] = {
+static const tw_axis axes_566[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {36, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_569[] = {
+static const tw_axis axes_567[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
 };
-static const tw_axis axes_570[] = {
+static const tw_axis axes_568[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {2, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_571[] = {
+static const tw_axis axes_569[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_572[] = {
+static const tw_axis axes_570[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
 };
-static const tw_axis axes_573[] = {
+static const tw_axis axes_571[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
+};
+static const tw_axis axes_572[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_573[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+    {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
 };
 static const tw_axis axes_574[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
-    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
 static const tw_axis axes_575[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
-    {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
-};
-static const tw_axis axes_576[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
-};
-static const tw_axis axes_577[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_578[] = {
+static const tw_axis axes_576[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1, 0}},
 };
-static const tw_axis axes_579[] = {
+static const tw_axis axes_577[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {64, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_580[] = {
+static const tw_axis axes_578[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {36, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_581[] = {
+static const tw_axis axes_579[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
 };
-static const tw_axis axes_582[] = {
+static const tw_axis axes_580[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {2, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_583[] = {
+static const tw_axis axes_581[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {512, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {64, 0}, {4, 0}},
 };
-static const tw_axis axes_584[] = {
+static const tw_axis axes_582[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
 };
-static const tw_axis axes_585[] = {
+static const tw_axis axes_583[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {8, 0}},
 };
-static const tw_axis axes_586[] = {
+static const tw_axis axes_584[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
 };
-static const tw_axis axes_587[] = {
+static const tw_axis axes_585[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {136, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_588[] = {
+static const tw_axis axes_586[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {136, 0}},
 };
-static const tw_axis axes_589[] = {
+static const tw_axis axes_587[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {128, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_590[] = {
+static const tw_axis axes_588[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_591[] = {
+static const tw_axis axes_589[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
 };
-static const tw_axis axes_592[] = {
+static const tw_axis axes_590[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2, 0}},
 };
-static const tw_axis axes_593[] = {
+static const tw_axis axes_591[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
 };
-static const tw_axis axes_594[] = {
+static const tw_axis axes_592[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {8, 0}},
 };
-static const tw_axis axes_595[] = {
+static const tw_axis axes_593[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
 };
-static const tw_axis axes_596[] = {
+static const tw_axis axes_594[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
 };
-static const tw_axis axes_597[] = {
+static const tw_axis axes_595[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1, 0}},
 };
-static const tw_axis axes_598[] = {
+static const tw_axis axes_596[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {4, 0}},
     {TW_DIM_K, {8, 0}, {16, 0}, {8, 0}},
 };
-static const tw_axis axes_599[] = {
+static const tw_axis axes_597[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
 };
-static const tw_axis axes_600[] = {
+static const tw_axis axes_598[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
     {TW_DIM_K, {4, 0}, {16, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {2, 0}},
@@ -19024,24 +19016,24 @@ static const tw_layout layout_473 = {
 };
 
 static const tw_axes layout_474_axes = {
-    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {260, 0}, axes_362, 6, 1, 0, axes_42, 1},
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {516, 0}, axes_362, 7, 1, 0, axes_42, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {1280, 0}, axes_363, 3, 1, 0, NULL, 0},
-    {TW_S8, {1344, 0}, axes_363, 3, 1, 0, NULL, 0},
-    {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
+    {TW_S8, {2560, 0}, axes_357, 3, 1, 0, NULL, 0},
+    {TW_S8, {2688, 0}, axes_357, 3, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_364, 2, 1, 0, NULL, 0},
-    {TW_F16, {128, 0}, axes_364, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_358, 2, 1, 0, NULL, 0},
+    {TW_F16, {256, 0}, axes_358, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
 static const tw_layout layout_474 = {
-    .id = UINT64_C(0xc3198706e3804e32),
-    .text = "rhs i4 n8 kr4 pair=column us k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
-    .panel = 8,
+    .id = UINT64_C(0x01d54dbbc911c0b1),
+    .text = "rhs i4 n16 kr4 pair=column us k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 16,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 256,
@@ -19063,7 +19055,7 @@ static const tw_layout layout_474 = {
 
 static const tw_axes layout_475_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {132, 0}, axes_365, 6, 1, 0, axes_256, 1},
+    {TW_S4, {132, 0}, axes_363, 6, 1, 0, axes_256, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S8, {640, 0}, axes_354, 3, 1, 0, NULL, 0},
     {TW_S8, {672, 0}, axes_354, 3, 1, 0, NULL, 0},
@@ -19102,9 +19094,9 @@ static const tw_layout layout_475 = {
 static const tw_axes layout_476_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_159, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_366, 4, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_367, 2, 1, 0, NULL, 0},
-    {TW_F16, {704, 0}, axes_367, 2, 1, 0, NULL, 0},
+    {TW_S1, {512, 0}, axes_364, 4, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_365, 2, 1, 0, NULL, 0},
+    {TW_F16, {704, 0}, axes_365, 2, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19140,9 +19132,9 @@ static const tw_layout layout_476 = {
 static const tw_axes layout_477_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_6, 5, 1, 8, NULL, 0},
-    {TW_S1, {2048, 0}, axes_368, 4, 1, 0, NULL, 0},
-    {TW_F16, {2560, 0}, axes_369, 2, 1, 0, NULL, 0},
-    {TW_F16, {2816, 0}, axes_369, 2, 1, 0, NULL, 0},
+    {TW_S1, {2048, 0}, axes_366, 4, 1, 0, NULL, 0},
+    {TW_F16, {2560, 0}, axes_367, 2, 1, 0, NULL, 0},
+    {TW_F16, {2816, 0}, axes_367, 2, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19178,9 +19170,9 @@ static const tw_layout layout_477 = {
 static const tw_axes layout_478_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_25, 5, 1, 8, NULL, 0},
-    {TW_S1, {4096, 0}, axes_370, 4, 1, 0, NULL, 0},
-    {TW_F16, {5120, 0}, axes_371, 2, 1, 0, NULL, 0},
-    {TW_F16, {5632, 0}, axes_371, 2, 1, 0, NULL, 0},
+    {TW_S1, {4096, 0}, axes_368, 4, 1, 0, NULL, 0},
+    {TW_F16, {5120, 0}, axes_369, 2, 1, 0, NULL, 0},
+    {TW_F16, {5632, 0}, axes_369, 2, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19215,10 +19207,10 @@ static const tw_layout layout_478 = {
 
 static const tw_axes layout_479_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_372, 5, 1, 8, NULL, 0},
-    {TW_S1, {1024, 0}, axes_373, 4, 1, 0, NULL, 0},
-    {TW_F16, {1280, 0}, axes_374, 2, 1, 0, NULL, 0},
-    {TW_F16, {1408, 0}, axes_374, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_370, 5, 1, 8, NULL, 0},
+    {TW_S1, {1024, 0}, axes_371, 4, 1, 0, NULL, 0},
+    {TW_F16, {1280, 0}, axes_372, 2, 1, 0, NULL, 0},
+    {TW_F16, {1408, 0}, axes_372, 2, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19254,9 +19246,9 @@ static const tw_layout layout_479 = {
 static const tw_axes layout_480_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_325, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_375, 5, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_367, 2, 1, 0, NULL, 0},
-    {TW_F16, {704, 0}, axes_367, 2, 1, 0, NULL, 0},
+    {TW_S1, {512, 0}, axes_373, 5, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_365, 2, 1, 0, NULL, 0},
+    {TW_F16, {704, 0}, axes_365, 2, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19314,14 +19306,14 @@ static const tw_layout layout_481 = {
 
 static const tw_axes layout_482_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_376, 6, 1, 8, NULL, 0},
-    {TW_S1, {640, 0}, axes_377, 5, 1, 0, NULL, 0},
-    {TW_S8, {768, 0}, axes_378, 3, 1, 0, NULL, 0},
-    {TW_S8, {800, 0}, axes_378, 3, 1, 0, NULL, 0},
+    {TW_S4, {128, 0}, axes_374, 6, 1, 8, NULL, 0},
+    {TW_S1, {640, 0}, axes_375, 5, 1, 0, NULL, 0},
+    {TW_S8, {768, 0}, axes_376, 3, 1, 0, NULL, 0},
+    {TW_S8, {800, 0}, axes_376, 3, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_379, 2, 1, 0, NULL, 0},
-    {TW_F16, {64, 0}, axes_379, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_377, 2, 1, 0, NULL, 0},
+    {TW_F16, {64, 0}, axes_377, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19352,14 +19344,14 @@ static const tw_layout layout_482 = {
 
 static const tw_axes layout_483_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {256, 0}, axes_380, 6, 1, 8, NULL, 0},
-    {TW_S1, {1280, 0}, axes_381, 5, 1, 0, NULL, 0},
-    {TW_S8, {1536, 0}, axes_382, 3, 1, 0, NULL, 0},
-    {TW_S8, {1600, 0}, axes_382, 3, 1, 0, NULL, 0},
+    {TW_S4, {256, 0}, axes_378, 6, 1, 8, NULL, 0},
+    {TW_S1, {1280, 0}, axes_379, 5, 1, 0, NULL, 0},
+    {TW_S8, {1536, 0}, axes_380, 3, 1, 0, NULL, 0},
+    {TW_S8, {1600, 0}, axes_380, 3, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_383, 2, 1, 0, NULL, 0},
-    {TW_F16, {128, 0}, axes_383, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_381, 2, 1, 0, NULL, 0},
+    {TW_F16, {128, 0}, axes_381, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19390,14 +19382,14 @@ static const tw_layout layout_483 = {
 
 static const tw_axes layout_484_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {512, 0}, axes_384, 6, 1, 8, NULL, 0},
-    {TW_S1, {2560, 0}, axes_385, 5, 1, 0, NULL, 0},
-    {TW_S8, {3072, 0}, axes_386, 3, 1, 0, NULL, 0},
-    {TW_S8, {3200, 0}, axes_386, 3, 1, 0, NULL, 0},
+    {TW_S4, {512, 0}, axes_382, 6, 1, 8, NULL, 0},
+    {TW_S1, {2560, 0}, axes_383, 5, 1, 0, NULL, 0},
+    {TW_S8, {3072, 0}, axes_384, 3, 1, 0, NULL, 0},
+    {TW_S8, {3200, 0}, axes_384, 3, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_387, 2, 1, 0, NULL, 0},
-    {TW_F16, {256, 0}, axes_387, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_385, 2, 1, 0, NULL, 0},
+    {TW_F16, {256, 0}, axes_385, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19428,14 +19420,14 @@ static const tw_layout layout_484 = {
 
 static const tw_axes layout_485_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {1024, 0}, axes_388, 6, 1, 8, NULL, 0},
-    {TW_S1, {5120, 0}, axes_389, 5, 1, 0, NULL, 0},
-    {TW_S8, {6144, 0}, axes_390, 3, 1, 0, NULL, 0},
-    {TW_S8, {6400, 0}, axes_390, 3, 1, 0, NULL, 0},
+    {TW_S4, {1024, 0}, axes_386, 6, 1, 8, NULL, 0},
+    {TW_S1, {5120, 0}, axes_387, 5, 1, 0, NULL, 0},
+    {TW_S8, {6144, 0}, axes_388, 3, 1, 0, NULL, 0},
+    {TW_S8, {6400, 0}, axes_388, 3, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_391, 2, 1, 0, NULL, 0},
-    {TW_F16, {512, 0}, axes_391, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_389, 2, 1, 0, NULL, 0},
+    {TW_F16, {512, 0}, axes_389, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19466,14 +19458,14 @@ static const tw_layout layout_485 = {
 
 static const tw_axes layout_486_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_392, 6, 1, 8, NULL, 0},
-    {TW_S1, {640, 0}, axes_393, 6, 1, 0, NULL, 0},
-    {TW_S8, {768, 0}, axes_378, 3, 1, 0, NULL, 0},
-    {TW_S8, {800, 0}, axes_378, 3, 1, 0, NULL, 0},
+    {TW_S4, {128, 0}, axes_390, 6, 1, 8, NULL, 0},
+    {TW_S1, {640, 0}, axes_391, 6, 1, 0, NULL, 0},
+    {TW_S8, {768, 0}, axes_376, 3, 1, 0, NULL, 0},
+    {TW_S8, {800, 0}, axes_376, 3, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_379, 2, 1, 0, NULL, 0},
-    {TW_F16, {64, 0}, axes_379, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_377, 2, 1, 0, NULL, 0},
+    {TW_F16, {64, 0}, axes_377, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19527,9 +19519,9 @@ static const tw_layout layout_487 = {
 
 static const tw_axes layout_488_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_394, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_392, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_E8M0, {512, 0}, axes_395, 2, 1, 0, NULL, 0},
+    {TW_E8M0, {512, 0}, axes_393, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19565,9 +19557,9 @@ static const tw_layout layout_488 = {
 
 static const tw_axes layout_489_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_396, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_394, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_E8M0, {2048, 0}, axes_397, 2, 1, 0, NULL, 0},
+    {TW_E8M0, {2048, 0}, axes_395, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19649,11 +19641,11 @@ static const tw_layout layout_491 = {
 
 static const tw_axes layout_492_axes = {
     {TW_DIM_N, {0, 0}, {64, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_398, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_396, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_E8M0, {8192, 0}, axes_399, 2, 1, 0, NULL, 0},
+    {TW_E8M0, {8192, 0}, axes_397, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-2048, 0}, axes_400, 1, 1, 0, NULL, 0},
+    {TW_F32, {-2048, 0}, axes_398, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19710,9 +19702,9 @@ static const tw_layout layout_493 = {
 
 static const tw_axes layout_494_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_401, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_399, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_E8M0, {1024, 0}, axes_402, 2, 1, 0, NULL, 0},
+    {TW_E8M0, {1024, 0}, axes_400, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19794,9 +19786,9 @@ static const tw_layout layout_496 = {
 
 static const tw_axes layout_497_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_403, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_401, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_E8M0, {512, 0}, axes_395, 2, 1, 0, NULL, 0},
+    {TW_E8M0, {512, 0}, axes_393, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20045,13 +20037,13 @@ static const tw_layout layout_503 = {
 
 static const tw_axes layout_504_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_404, 6, 1, 8, NULL, 0},
+    {TW_S4, {64, 0}, axes_402, 6, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {576, 0}, axes_405, 3, 1, 0, NULL, 0},
+    {TW_S8, {576, 0}, axes_403, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_406, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_404, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20083,13 +20075,13 @@ static const tw_layout layout_504 = {
 
 static const tw_axes layout_505_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {256, 0}, axes_407, 6, 1, 8, NULL, 0},
+    {TW_S4, {256, 0}, axes_405, 6, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {2304, 0}, axes_408, 3, 1, 0, NULL, 0},
+    {TW_S8, {2304, 0}, axes_406, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_409, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_407, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20121,13 +20113,13 @@ static const tw_layout layout_505 = {
 
 static const tw_axes layout_506_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {512, 0}, axes_410, 6, 1, 8, NULL, 0},
+    {TW_S4, {512, 0}, axes_408, 6, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {4608, 0}, axes_411, 3, 1, 0, NULL, 0},
+    {TW_S8, {4608, 0}, axes_409, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_412, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_410, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20159,13 +20151,13 @@ static const tw_layout layout_506 = {
 
 static const tw_axes layout_507_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_413, 6, 1, 8, NULL, 0},
+    {TW_S4, {128, 0}, axes_411, 6, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {1152, 0}, axes_414, 3, 1, 0, NULL, 0},
+    {TW_S8, {1152, 0}, axes_412, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_415, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_413, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20197,13 +20189,13 @@ static const tw_layout layout_507 = {
 
 static const tw_axes layout_508_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_416, 6, 1, 8, NULL, 0},
+    {TW_S4, {64, 0}, axes_414, 6, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {576, 0}, axes_405, 3, 1, 0, NULL, 0},
+    {TW_S8, {576, 0}, axes_403, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_406, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_404, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20258,13 +20250,13 @@ static const tw_layout layout_509 = {
 
 static const tw_axes layout_510_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S2, {64, 0}, axes_417, 5, 1, 2, NULL, 0},
-    {TW_S1, {192, 0}, axes_418, 6, 1, 0, NULL, 0},
-    {TW_S8, {256, 0}, axes_419, 3, 1, 0, NULL, 0},
+    {TW_S2, {64, 0}, axes_415, 5, 1, 2, NULL, 0},
+    {TW_S1, {192, 0}, axes_416, 6, 1, 0, NULL, 0},
+    {TW_S8, {256, 0}, axes_417, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_420, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_418, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20296,13 +20288,13 @@ static const tw_layout layout_510 = {
 
 static const tw_axes layout_511_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S2, {256, 0}, axes_421, 5, 1, 2, NULL, 0},
-    {TW_S1, {768, 0}, axes_422, 6, 1, 0, NULL, 0},
-    {TW_S8, {1024, 0}, axes_423, 3, 1, 0, NULL, 0},
+    {TW_S2, {256, 0}, axes_419, 5, 1, 2, NULL, 0},
+    {TW_S1, {768, 0}, axes_420, 6, 1, 0, NULL, 0},
+    {TW_S8, {1024, 0}, axes_421, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_424, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_422, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20334,13 +20326,13 @@ static const tw_layout layout_511 = {
 
 static const tw_axes layout_512_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S2, {512, 0}, axes_425, 5, 1, 2, NULL, 0},
-    {TW_S1, {1536, 0}, axes_426, 6, 1, 0, NULL, 0},
-    {TW_S8, {2048, 0}, axes_427, 3, 1, 0, NULL, 0},
+    {TW_S2, {512, 0}, axes_423, 5, 1, 2, NULL, 0},
+    {TW_S1, {1536, 0}, axes_424, 6, 1, 0, NULL, 0},
+    {TW_S8, {2048, 0}, axes_425, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_428, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_426, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20395,13 +20387,13 @@ static const tw_layout layout_513 = {
 
 static const tw_axes layout_514_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S2, {128, 0}, axes_429, 5, 1, 2, NULL, 0},
-    {TW_S1, {384, 0}, axes_430, 6, 1, 0, NULL, 0},
-    {TW_S8, {512, 0}, axes_431, 3, 1, 0, NULL, 0},
+    {TW_S2, {128, 0}, axes_427, 5, 1, 2, NULL, 0},
+    {TW_S1, {384, 0}, axes_428, 6, 1, 0, NULL, 0},
+    {TW_S8, {512, 0}, axes_429, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_432, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_430, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20861,7 +20853,7 @@ static const tw_layout layout_530 = {
 
 static const tw_axes layout_531_axes = {
     {TW_DIM_N, {0, 0}, {0, 16}, {0, 0}},
-    {TW_S4, {0, 0}, axes_433, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_431, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 0}, axes_144, 2, 16, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20899,7 +20891,7 @@ static const tw_layout layout_531 = {
 
 static const tw_axes layout_532_axes = {
     {TW_DIM_N, {0, 0}, {0, 16}, {0, 0}},
-    {TW_S4, {0, 0}, axes_434, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_432, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 0}, axes_146, 2, 16, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20937,7 +20929,7 @@ static const tw_layout layout_532 = {
 
 static const tw_axes layout_533_axes = {
     {TW_DIM_N, {0, 0}, {0, 16}, {0, 0}},
-    {TW_S4, {0, 0}, axes_435, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_433, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 0}, axes_148, 2, 16, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20975,7 +20967,7 @@ static const tw_layout layout_533 = {
 
 static const tw_axes layout_534_axes = {
     {TW_DIM_N, {0, 0}, {0, 16}, {0, 0}},
-    {TW_S4, {0, 0}, axes_436, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_434, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 0}, axes_150, 2, 16, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21105,9 +21097,9 @@ static const tw_layout layout_538 = {
 
 static const tw_axes layout_539_axes = {
     {TW_DIM_N, {0, 0}, {0, 4}, {0, 0}},
-    {TW_S4, {0, 64}, axes_437, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 64}, axes_435, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_438, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_436, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21143,9 +21135,9 @@ static const tw_layout layout_539 = {
 
 static const tw_axes layout_540_axes = {
     {TW_DIM_N, {0, 0}, {0, 4}, {0, 0}},
-    {TW_S4, {0, 64}, axes_439, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 64}, axes_437, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_438, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_436, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21181,9 +21173,9 @@ static const tw_layout layout_540 = {
 
 static const tw_axes layout_541_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_440, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_438, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {256, 0}, axes_441, 2, 1, 0, NULL, 0},
+    {TW_F32, {256, 0}, axes_439, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21219,9 +21211,9 @@ static const tw_layout layout_541 = {
 
 static const tw_axes layout_542_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_442, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_440, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {1024, 0}, axes_443, 2, 1, 0, NULL, 0},
+    {TW_F32, {1024, 0}, axes_441, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21257,9 +21249,9 @@ static const tw_layout layout_542 = {
 
 static const tw_axes layout_543_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_444, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_442, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_445, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_443, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21295,9 +21287,9 @@ static const tw_layout layout_543 = {
 
 static const tw_axes layout_544_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {4, 0}, axes_446, 5, 1, 0, axes_42, 1},
+    {TW_S4, {4, 0}, axes_444, 5, 1, 0, axes_42, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {512, 0}, axes_447, 2, 1, 0, NULL, 0},
+    {TW_F32, {512, 0}, axes_445, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21333,9 +21325,9 @@ static const tw_layout layout_544 = {
 
 static const tw_axes layout_545_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_448, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_449, 4, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_450, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_446, 5, 1, 8, NULL, 0},
+    {TW_S1, {512, 0}, axes_447, 4, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_448, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21371,9 +21363,9 @@ static const tw_layout layout_545 = {
 
 static const tw_axes layout_546_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_451, 5, 1, 8, NULL, 0},
-    {TW_S1, {2048, 0}, axes_452, 4, 1, 0, NULL, 0},
-    {TW_F16, {2560, 0}, axes_453, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_449, 5, 1, 8, NULL, 0},
+    {TW_S1, {2048, 0}, axes_450, 4, 1, 0, NULL, 0},
+    {TW_F16, {2560, 0}, axes_451, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21409,9 +21401,9 @@ static const tw_layout layout_546 = {
 
 static const tw_axes layout_547_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_454, 5, 1, 8, NULL, 0},
-    {TW_S1, {4096, 0}, axes_455, 4, 1, 0, NULL, 0},
-    {TW_F16, {5120, 0}, axes_456, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_452, 5, 1, 8, NULL, 0},
+    {TW_S1, {4096, 0}, axes_453, 4, 1, 0, NULL, 0},
+    {TW_F16, {5120, 0}, axes_454, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21447,9 +21439,9 @@ static const tw_layout layout_547 = {
 
 static const tw_axes layout_548_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_457, 5, 1, 8, NULL, 0},
-    {TW_S1, {1024, 0}, axes_458, 4, 1, 0, NULL, 0},
-    {TW_F16, {1280, 0}, axes_459, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_455, 5, 1, 8, NULL, 0},
+    {TW_S1, {1024, 0}, axes_456, 4, 1, 0, NULL, 0},
+    {TW_F16, {1280, 0}, axes_457, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21508,9 +21500,9 @@ static const tw_layout layout_549 = {
 
 static const tw_axes layout_550_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_460, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_461, 5, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_450, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_458, 5, 1, 8, NULL, 0},
+    {TW_S1, {512, 0}, axes_459, 5, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_448, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21592,13 +21584,13 @@ static const tw_layout layout_552 = {
 
 static const tw_axes layout_553_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_462, 6, 1, 8, NULL, 0},
-    {TW_S2, {320, 0}, axes_463, 5, 1, 0, NULL, 0},
-    {TW_S8, {448, 0}, axes_464, 3, 1, 0, NULL, 0},
+    {TW_S4, {64, 0}, axes_460, 6, 1, 8, NULL, 0},
+    {TW_S2, {320, 0}, axes_461, 5, 1, 0, NULL, 0},
+    {TW_S8, {448, 0}, axes_462, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_465, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_463, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21630,13 +21622,13 @@ static const tw_layout layout_553 = {
 
 static const tw_axes layout_554_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {256, 0}, axes_466, 6, 1, 8, NULL, 0},
-    {TW_S2, {1280, 0}, axes_467, 5, 1, 0, NULL, 0},
-    {TW_S8, {1792, 0}, axes_468, 3, 1, 0, NULL, 0},
+    {TW_S4, {256, 0}, axes_464, 6, 1, 8, NULL, 0},
+    {TW_S2, {1280, 0}, axes_465, 5, 1, 0, NULL, 0},
+    {TW_S8, {1792, 0}, axes_466, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_469, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_467, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21714,13 +21706,13 @@ static const tw_layout layout_556 = {
 
 static const tw_axes layout_557_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {512, 0}, axes_470, 6, 1, 8, NULL, 0},
-    {TW_S2, {2560, 0}, axes_471, 5, 1, 0, NULL, 0},
-    {TW_S8, {3584, 0}, axes_472, 3, 1, 0, NULL, 0},
+    {TW_S4, {512, 0}, axes_468, 6, 1, 8, NULL, 0},
+    {TW_S2, {2560, 0}, axes_469, 5, 1, 0, NULL, 0},
+    {TW_S8, {3584, 0}, axes_470, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_473, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_471, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21752,13 +21744,13 @@ static const tw_layout layout_557 = {
 
 static const tw_axes layout_558_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_474, 6, 1, 8, NULL, 0},
-    {TW_S2, {640, 0}, axes_475, 5, 1, 0, NULL, 0},
-    {TW_S8, {896, 0}, axes_476, 3, 1, 0, NULL, 0},
+    {TW_S4, {128, 0}, axes_472, 6, 1, 8, NULL, 0},
+    {TW_S2, {640, 0}, axes_473, 5, 1, 0, NULL, 0},
+    {TW_S8, {896, 0}, axes_474, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_477, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_475, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21813,13 +21805,13 @@ static const tw_layout layout_559 = {
 
 static const tw_axes layout_560_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {128, 0}, axes_478, 5, 1, 0, NULL, 0},
+    {TW_S8, {128, 0}, axes_476, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {1152, 0}, axes_479, 3, 1, 0, NULL, 0},
+    {TW_S8, {1152, 0}, axes_477, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_480, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_478, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21897,13 +21889,13 @@ static const tw_layout layout_562 = {
 
 static const tw_axes layout_563_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_481, 5, 1, 8, NULL, 0},
-    {TW_S2, {320, 0}, axes_482, 6, 1, 0, NULL, 0},
-    {TW_S8, {448, 0}, axes_464, 3, 1, 0, NULL, 0},
+    {TW_S4, {64, 0}, axes_479, 5, 1, 8, NULL, 0},
+    {TW_S2, {320, 0}, axes_480, 6, 1, 0, NULL, 0},
+    {TW_S8, {448, 0}, axes_462, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_465, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_463, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21981,13 +21973,13 @@ static const tw_layout layout_565 = {
 
 static const tw_axes layout_566_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {64, 0}, axes_483, 5, 1, 0, NULL, 0},
+    {TW_S8, {64, 0}, axes_481, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {576, 0}, axes_484, 3, 1, 0, NULL, 0},
+    {TW_S8, {576, 0}, axes_482, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_485, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_483, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22042,9 +22034,9 @@ static const tw_layout layout_567 = {
 
 static const tw_axes layout_568_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_486, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_484, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {1024, 0}, axes_487, 2, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_485, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22080,9 +22072,9 @@ static const tw_layout layout_568 = {
 
 static const tw_axes layout_569_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_488, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_486, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_489, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_487, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22141,9 +22133,9 @@ static const tw_layout layout_570 = {
 
 static const tw_axes layout_571_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_490, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_488, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_491, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_489, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22179,9 +22171,9 @@ static const tw_layout layout_571 = {
 
 static const tw_axes layout_572_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_492, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_490, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_493, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_491, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22217,9 +22209,9 @@ static const tw_layout layout_572 = {
 
 static const tw_axes layout_573_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_494, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_492, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {1024, 0}, axes_487, 2, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_485, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22255,9 +22247,9 @@ static const tw_layout layout_573 = {
 
 static const tw_axes layout_574_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_495, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_493, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 2048}, axes_496, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 2048}, axes_494, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22293,9 +22285,9 @@ static const tw_layout layout_574 = {
 
 static const tw_axes layout_575_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_497, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_495, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 2048}, axes_496, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 2048}, axes_494, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22354,9 +22346,9 @@ static const tw_layout layout_576 = {
 
 static const tw_axes layout_577_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_486, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_484, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {1024, 0}, axes_487, 2, 1, 0, NULL, 0},
+    {TW_BF16, {1024, 0}, axes_485, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22394,7 +22386,7 @@ static const tw_axes layout_578_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_175, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {1024, 0}, axes_498, 2, 1, 0, NULL, 0},
+    {TW_F32, {1024, 0}, axes_496, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22430,9 +22422,9 @@ static const tw_layout layout_578 = {
 
 static const tw_axes layout_579_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_499, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_497, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_500, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_498, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22468,9 +22460,9 @@ static const tw_layout layout_579 = {
 
 static const tw_axes layout_580_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_499, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_497, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_500, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_498, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22508,7 +22500,7 @@ static const tw_axes layout_581_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_179, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_501, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_499, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22544,9 +22536,9 @@ static const tw_layout layout_581 = {
 
 static const tw_axes layout_582_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_502, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_500, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_503, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_501, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22582,9 +22574,9 @@ static const tw_layout layout_582 = {
 
 static const tw_axes layout_583_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_502, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_500, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_503, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_501, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22622,7 +22614,7 @@ static const tw_axes layout_584_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_183, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_504, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_502, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22658,9 +22650,9 @@ static const tw_layout layout_584 = {
 
 static const tw_axes layout_585_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_505, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_503, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_506, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_504, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22696,9 +22688,9 @@ static const tw_layout layout_585 = {
 
 static const tw_axes layout_586_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_505, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_503, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_506, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_504, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22736,7 +22728,7 @@ static const tw_axes layout_587_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_187, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_507, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_505, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22772,9 +22764,9 @@ static const tw_layout layout_587 = {
 
 static const tw_axes layout_588_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_488, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_486, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_489, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_487, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22812,7 +22804,7 @@ static const tw_axes layout_589_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_61, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_508, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_506, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22848,9 +22840,9 @@ static const tw_layout layout_589 = {
 
 static const tw_axes layout_590_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_509, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_507, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_510, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_508, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22886,9 +22878,9 @@ static const tw_layout layout_590 = {
 
 static const tw_axes layout_591_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_509, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_507, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_510, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_508, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22926,7 +22918,7 @@ static const tw_axes layout_592_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_65, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_511, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_509, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22962,9 +22954,9 @@ static const tw_layout layout_592 = {
 
 static const tw_axes layout_593_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_512, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_510, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_513, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_511, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23000,9 +22992,9 @@ static const tw_layout layout_593 = {
 
 static const tw_axes layout_594_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_512, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_510, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_513, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_511, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23040,7 +23032,7 @@ static const tw_axes layout_595_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_69, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_514, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_512, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23076,9 +23068,9 @@ static const tw_layout layout_595 = {
 
 static const tw_axes layout_596_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_515, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_513, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {32768, 0}, axes_516, 2, 1, 0, NULL, 0},
+    {TW_F16, {32768, 0}, axes_514, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23114,9 +23106,9 @@ static const tw_layout layout_596 = {
 
 static const tw_axes layout_597_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_515, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_513, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {32768, 0}, axes_516, 2, 1, 0, NULL, 0},
+    {TW_BF16, {32768, 0}, axes_514, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23154,7 +23146,7 @@ static const tw_axes layout_598_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_73, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {32768, 0}, axes_517, 2, 1, 0, NULL, 0},
+    {TW_F32, {32768, 0}, axes_515, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23259,9 +23251,9 @@ static const tw_layout layout_601 = {
 
 static const tw_axes layout_602_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_490, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_488, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_491, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_489, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23299,7 +23291,7 @@ static const tw_axes layout_603_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_79, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_518, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_516, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23335,9 +23327,9 @@ static const tw_layout layout_603 = {
 
 static const tw_axes layout_604_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_519, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_517, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_520, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_518, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23373,9 +23365,9 @@ static const tw_layout layout_604 = {
 
 static const tw_axes layout_605_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_519, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_517, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_520, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_518, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23413,7 +23405,7 @@ static const tw_axes layout_606_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_83, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_521, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_519, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23449,9 +23441,9 @@ static const tw_layout layout_606 = {
 
 static const tw_axes layout_607_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_522, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_520, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {32768, 0}, axes_523, 2, 1, 0, NULL, 0},
+    {TW_F16, {32768, 0}, axes_521, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23487,9 +23479,9 @@ static const tw_layout layout_607 = {
 
 static const tw_axes layout_608_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_522, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_520, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {32768, 0}, axes_523, 2, 1, 0, NULL, 0},
+    {TW_BF16, {32768, 0}, axes_521, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23527,7 +23519,7 @@ static const tw_axes layout_609_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_87, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {32768, 0}, axes_524, 2, 1, 0, NULL, 0},
+    {TW_F32, {32768, 0}, axes_522, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23563,9 +23555,9 @@ static const tw_layout layout_609 = {
 
 static const tw_axes layout_610_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_525, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_523, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {65536, 0}, axes_526, 2, 1, 0, NULL, 0},
+    {TW_F16, {65536, 0}, axes_524, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23601,9 +23593,9 @@ static const tw_layout layout_610 = {
 
 static const tw_axes layout_611_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_525, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_523, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {65536, 0}, axes_526, 2, 1, 0, NULL, 0},
+    {TW_BF16, {65536, 0}, axes_524, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23641,7 +23633,7 @@ static const tw_axes layout_612_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_91, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {65536, 0}, axes_527, 2, 1, 0, NULL, 0},
+    {TW_F32, {65536, 0}, axes_525, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23677,9 +23669,9 @@ static const tw_layout layout_612 = {
 
 static const tw_axes layout_613_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_492, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_490, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_493, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_491, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23717,7 +23709,7 @@ static const tw_axes layout_614_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_97, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_528, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_526, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23776,9 +23768,9 @@ static const tw_layout layout_615 = {
 
 static const tw_axes layout_616_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_529, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_527, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_530, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_528, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23814,9 +23806,9 @@ static const tw_layout layout_616 = {
 
 static const tw_axes layout_617_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_529, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_527, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_530, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_528, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23854,7 +23846,7 @@ static const tw_axes layout_618_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_101, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_531, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_529, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23913,9 +23905,9 @@ static const tw_layout layout_619 = {
 
 static const tw_axes layout_620_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_532, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_530, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_533, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_531, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23951,9 +23943,9 @@ static const tw_layout layout_620 = {
 
 static const tw_axes layout_621_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_532, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_530, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_533, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_531, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23991,7 +23983,7 @@ static const tw_axes layout_622_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_105, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_534, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_532, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24050,9 +24042,9 @@ static const tw_layout layout_623 = {
 
 static const tw_axes layout_624_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_535, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_533, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_536, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_534, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24088,9 +24080,9 @@ static const tw_layout layout_624 = {
 
 static const tw_axes layout_625_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_535, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_533, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_536, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_534, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24128,7 +24120,7 @@ static const tw_axes layout_626_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_109, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_537, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_535, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24233,9 +24225,9 @@ static const tw_layout layout_629 = {
 
 static const tw_axes layout_630_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_494, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_492, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {1024, 0}, axes_487, 2, 1, 0, NULL, 0},
+    {TW_BF16, {1024, 0}, axes_485, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24273,7 +24265,7 @@ static const tw_axes layout_631_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_331, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {1024, 0}, axes_498, 2, 1, 0, NULL, 0},
+    {TW_F32, {1024, 0}, axes_496, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24332,9 +24324,9 @@ static const tw_layout layout_632 = {
 
 static const tw_axes layout_633_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_538, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_536, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_500, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_498, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24370,9 +24362,9 @@ static const tw_layout layout_633 = {
 
 static const tw_axes layout_634_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_538, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_536, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_500, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_498, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24410,7 +24402,7 @@ static const tw_axes layout_635_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_333, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_501, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_499, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24469,9 +24461,9 @@ static const tw_layout layout_636 = {
 
 static const tw_axes layout_637_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_539, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_537, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_503, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_501, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24507,9 +24499,9 @@ static const tw_layout layout_637 = {
 
 static const tw_axes layout_638_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_539, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_537, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_503, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_501, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24547,7 +24539,7 @@ static const tw_axes layout_639_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_335, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_504, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_502, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24606,9 +24598,9 @@ static const tw_layout layout_640 = {
 
 static const tw_axes layout_641_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_540, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_538, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_506, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_504, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24644,9 +24636,9 @@ static const tw_layout layout_641 = {
 
 static const tw_axes layout_642_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_540, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_538, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_506, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_504, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24684,7 +24676,7 @@ static const tw_axes layout_643_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_337, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_507, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_505, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24789,9 +24781,9 @@ static const tw_layout layout_646 = {
 
 static const tw_axes layout_647_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_495, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_493, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 2048}, axes_496, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 2048}, axes_494, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24827,9 +24819,9 @@ static const tw_layout layout_647 = {
 
 static const tw_axes layout_648_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_541, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_539, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 2048}, axes_542, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 2048}, axes_540, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24865,9 +24857,9 @@ static const tw_layout layout_648 = {
 
 static const tw_axes layout_649_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_543, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_541, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 4096}, axes_544, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 4096}, axes_542, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24903,9 +24895,9 @@ static const tw_layout layout_649 = {
 
 static const tw_axes layout_650_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_543, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_541, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 4096}, axes_544, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 4096}, axes_542, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24941,9 +24933,9 @@ static const tw_layout layout_650 = {
 
 static const tw_axes layout_651_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_545, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_543, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 4096}, axes_546, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 4096}, axes_544, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24979,9 +24971,9 @@ static const tw_layout layout_651 = {
 
 static const tw_axes layout_652_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_547, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_545, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 8192}, axes_548, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 8192}, axes_546, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25017,9 +25009,9 @@ static const tw_layout layout_652 = {
 
 static const tw_axes layout_653_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_547, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_545, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 8192}, axes_548, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 8192}, axes_546, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25055,9 +25047,9 @@ static const tw_layout layout_653 = {
 
 static const tw_axes layout_654_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_549, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_547, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 8192}, axes_550, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 8192}, axes_548, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25093,9 +25085,9 @@ static const tw_layout layout_654 = {
 
 static const tw_axes layout_655_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_551, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_549, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 16384}, axes_552, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 16384}, axes_550, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25131,9 +25123,9 @@ static const tw_layout layout_655 = {
 
 static const tw_axes layout_656_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_551, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_549, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 16384}, axes_552, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 16384}, axes_550, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25169,9 +25161,9 @@ static const tw_layout layout_656 = {
 
 static const tw_axes layout_657_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_553, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_551, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 16384}, axes_554, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 16384}, axes_552, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -60800,13 +60792,13 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p32x4_4x32_avx512_vnni_far_asm",
     },
     {
-        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p8x4_1x16_neon_dotprod_asm",
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p16x4_1x16_neon_dotprod_asm",
         .family = "matmul_clamp_f32_qsi8d32p_qmi4k32p",
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:26:5",
-        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p8x4_1x16_neon_dotprod_asm),
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:27:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p16x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_359,
         .rhs = &layout_474,
@@ -60815,25 +60807,25 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 31,
+        .vector_registers = 28,
         .macs_per_cycle = 10.1,
-        .content_hash = UINT64_C(0x81ee64d65cb2ab97),
+        .content_hash = UINT64_C(0xa24bc63748c7e66f),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
         .dst = TW_F32,
         .accumulate = 0,
-        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p8x4_1x16_neon_dotprod_asm",
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p16x4_1x16_neon_dotprod_asm",
     },
     {
-        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p8x4_4x8_neon_dotprod_asm",
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_neon_dotprod_asm",
         .family = "matmul_clamp_f32_qsi8d32p_qmi4k32p",
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:28:5",
-        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p8x4_4x8_neon_dotprod_asm),
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:29:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_360,
         .rhs = &layout_474,
@@ -60844,14 +60836,14 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 28,
         .macs_per_cycle = 16.3,
-        .content_hash = UINT64_C(0x1a72da08ce5ac87a),
+        .content_hash = UINT64_C(0x000122b7a14f293a),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
         .dst = TW_F32,
         .accumulate = 0,
-        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p8x4_4x8_neon_dotprod_asm",
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_neon_dotprod_asm",
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qmi4k32p4x8_1x16_neon_i8mm_dot_asm",
@@ -60859,7 +60851,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:30:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qmi4k32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_367,
@@ -60886,7 +60878,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:32:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qmi4k32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_383,
@@ -61394,31 +61386,31 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p32x4_4x32_avx512_vnni_far_asm",
     },
     {
-        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x16_neon_dotprod_asm",
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x8_neon_dotprod_asm",
         .family = "matmul_clamp_f32_qsi8d32p_qmi5k32p",
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:25:5",
-        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x16_neon_dotprod_asm),
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:27:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_350,
         .rhs = &layout_483,
         .tile_m = 1,
-        .tile_n = 16,
+        .tile_n = 8,
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 29,
-        .macs_per_cycle = 5.6,
-        .content_hash = UINT64_C(0x5929092e0e1032a5),
+        .vector_registers = 19,
+        .macs_per_cycle = 5.4,
+        .content_hash = UINT64_C(0xb40d55906a8a1711),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
         .dst = TW_F32,
         .accumulate = 0,
-        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x16_neon_dotprod_asm",
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x8_neon_dotprod_asm",
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p8x4_4x8_neon_dotprod_asm",
@@ -61426,7 +61418,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:27:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_355,
@@ -61453,7 +61445,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:29:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qmi5k32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_387,
@@ -61480,7 +61472,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:31:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qmi5k32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_481,
@@ -98619,14 +98611,14 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
-        .name = "tw_rhs_pack_q4_k_qmi4k32p8x4_neon_dotprod",
+        .name = "tw_rhs_pack_q4_k_qmi4k32p16x4_neon_dotprod",
         .operand = "rhs",
         .source = "q4_k",
         .isa = "neon_dotprod",
-        .run = BUILT_3(tw_rhs_pack_q4_k_qmi4k32p8x4_neon_dotprod),
+        .run = BUILT_3(tw_rhs_pack_q4_k_qmi4k32p16x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_474,
-        .content_hash = UINT64_C(0x53fdde40843151f0),
+        .content_hash = UINT64_C(0xd19029ee95dc0306),
         .vectorized = 1,
     },
     {
@@ -101020,34 +101012,34 @@ const tw_packer tw_generated_packers[] = {
 const size_t tw_generated_packer_count = 1846;
 
 const tw_source tw_generated_sources[] = {
-    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_555, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_556, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_553, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_554, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_127, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_121, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_557, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_558, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_559, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_560, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_560, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_561, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q4_0", TW_Q4_0, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_562, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_563, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_555, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_556, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_557, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_558, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_558, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_559, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q4_0", TW_Q4_0, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_560, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_561, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"q8_0", TW_Q8_0, 32, 34, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {16, 0}, axes_1, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_2, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk_bf16", TW_NXK_BF16, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q4_1", TW_Q4_1, 32, 20, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {32, 0}, axes_564, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_565, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_565, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_556, 1, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q4_1", TW_Q4_1, 32, 20, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {32, 0}, axes_562, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_563, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_563, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_554, 1, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_127, 1, 1, 128, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q4_k", TW_Q4_K, 256, 144, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {128, 0}, axes_566, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_567, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_568, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_569, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_569, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_570, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_570, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q5_0", TW_Q5_0, 32, 22, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {48, 0}, axes_571, 3, 1, 8, NULL, 0}, {TW_S1, {16, 0}, axes_572, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_573, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q5_1", TW_Q5_1, 32, 24, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_574, 3, 1, 8, NULL, 0}, {TW_S1, {32, 0}, axes_575, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_576, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_576, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q5_k", TW_Q5_K, 256, 176, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {384, 0}, axes_577, 4, 1, 8, NULL, 0}, {TW_S1, {128, 0}, axes_578, 3, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_579, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_580, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_581, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_581, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_582, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_582, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q6_k", TW_Q6_K, 256, 210, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_583, 5, 1, 8, NULL, 0}, {TW_S2, {1024, 0}, axes_584, 4, 1, 0, NULL, 0}, {TW_S8, {1536, 0}, axes_585, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {1664, 0}, axes_586, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"iq4_nl", TW_IQ4_NL, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_562, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_563, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
-    {"mxfp4", TW_MXFP4, 32, 17, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {8, 0}, axes_587, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_E8M0, {0, 0}, axes_588, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_e2m1}},
-    {"iq4_xs", TW_IQ4_XS, 256, 136, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_589, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_590, 2, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_591, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {16, 0}, axes_592, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
-    {"q2_k", TW_Q2_K, 256, 84, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {128, 0}, axes_593, 4, 1, 2, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {0, 0}, axes_594, 2, 1, 0, NULL, 0}, {TW_S4, {4, 0}, axes_594, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {640, 0}, axes_595, 1, 1, 0, NULL, 0}, {TW_F16, {656, 0}, axes_595, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q3_k", TW_Q3_K, 256, 110, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {256, 0}, axes_596, 4, 1, 2, NULL, 0}, {TW_S1, {0, 0}, axes_597, 3, 1, 0, NULL, 0}, {TW_S4, {768, 0}, axes_598, 3, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {864, 0}, axes_599, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {832, 0}, axes_600, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q4_k", TW_Q4_K, 256, 144, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {128, 0}, axes_564, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_565, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_566, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_567, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_567, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_568, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_568, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q5_0", TW_Q5_0, 32, 22, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {48, 0}, axes_569, 3, 1, 8, NULL, 0}, {TW_S1, {16, 0}, axes_570, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_571, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q5_1", TW_Q5_1, 32, 24, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_572, 3, 1, 8, NULL, 0}, {TW_S1, {32, 0}, axes_573, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_574, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_574, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q5_k", TW_Q5_K, 256, 176, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {384, 0}, axes_575, 4, 1, 8, NULL, 0}, {TW_S1, {128, 0}, axes_576, 3, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_577, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_578, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_579, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_579, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_580, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_580, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q6_k", TW_Q6_K, 256, 210, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_581, 5, 1, 8, NULL, 0}, {TW_S2, {1024, 0}, axes_582, 4, 1, 0, NULL, 0}, {TW_S8, {1536, 0}, axes_583, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {1664, 0}, axes_584, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"iq4_nl", TW_IQ4_NL, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_560, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_561, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
+    {"mxfp4", TW_MXFP4, 32, 17, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {8, 0}, axes_585, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_E8M0, {0, 0}, axes_586, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_e2m1}},
+    {"iq4_xs", TW_IQ4_XS, 256, 136, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_587, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_588, 2, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_589, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {16, 0}, axes_590, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
+    {"q2_k", TW_Q2_K, 256, 84, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {128, 0}, axes_591, 4, 1, 2, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {0, 0}, axes_592, 2, 1, 0, NULL, 0}, {TW_S4, {4, 0}, axes_592, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {640, 0}, axes_593, 1, 1, 0, NULL, 0}, {TW_F16, {656, 0}, axes_593, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q3_k", TW_Q3_K, 256, 110, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {256, 0}, axes_594, 4, 1, 2, NULL, 0}, {TW_S1, {0, 0}, axes_595, 3, 1, 0, NULL, 0}, {TW_S4, {768, 0}, axes_596, 3, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {864, 0}, axes_597, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {832, 0}, axes_598, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
 };
 const size_t tw_generated_source_count = 28;
 
