@@ -31,16 +31,16 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6ac87e42c8de77c2)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (b12eb39c0fabcc2e)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (14ab7fc834aa7089)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (53c9347db5d82eb8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (bab7212cbc71b8c0)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (85d7b8f90c4e454f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (b7d9a86ce1f0d5d0)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (a9f673e3b63a8c6d)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml (c14f82272deeb702)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (732eb37b7cbb3f40)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (7bc6e76755b77ae2)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (d9048f4c7343cafa)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (265e5b8a1bb010f3)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (56287954ce76d704)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (59ceca0f8b0a18f4)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (ceb66777b57f4ca1)
 // from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (fa99ef9255ef7f34)
@@ -2089,23 +2089,15 @@ static const tw_axis axes_361[] = {
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
 static const tw_axis axes_362[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {9472, 0}},
-    {TW_DIM_K, {8, 0}, {32, 0}, {1152, 0}},
-    {TW_DIM_K, {8, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_K, {0, 0}, {256, 0}, {18944, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {2304, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {256, 0}},
+    {TW_DIM_N, {2, 0}, {8, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_N, {2, 0}, {4, 0}, {-4, 0}},
 };
 static const tw_axis axes_363[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {9472, 0}},
-    {TW_DIM_K, {8, 0}, {32, 0}, {1152, 0}},
-    {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
-};
-static const tw_axis axes_364[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {9472, 0}},
-    {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
-};
-static const tw_axis axes_365[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4736, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {576, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {128, 0}},
@@ -2113,61 +2105,61 @@ static const tw_axis axes_365[] = {
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_N, {2, 0}, {2, 0}, {-4, 0}},
 };
-static const tw_axis axes_366[] = {
+static const tw_axis axes_364[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_367[] = {
+static const tw_axis axes_365[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_368[] = {
+static const tw_axis axes_366[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {3072, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_369[] = {
+static const tw_axis axes_367[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {3072, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_370[] = {
+static const tw_axis axes_368[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {6144, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_371[] = {
+static const tw_axis axes_369[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {6144, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_372[] = {
+static const tw_axis axes_370[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1536, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_373[] = {
+static const tw_axis axes_371[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1536, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_374[] = {
+static const tw_axis axes_372[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1536, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_375[] = {
+static const tw_axis axes_373[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
 };
-static const tw_axis axes_376[] = {
+static const tw_axis axes_374[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
@@ -2175,23 +2167,23 @@ static const tw_axis axes_376[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_377[] = {
+static const tw_axis axes_375[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_378[] = {
+static const tw_axis axes_376[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_379[] = {
+static const tw_axis axes_377[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_380[] = {
+static const tw_axis axes_378[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
@@ -2199,23 +2191,23 @@ static const tw_axis axes_380[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_381[] = {
+static const tw_axis axes_379[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_382[] = {
+static const tw_axis axes_380[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_383[] = {
+static const tw_axis axes_381[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_384[] = {
+static const tw_axis axes_382[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
@@ -2223,23 +2215,23 @@ static const tw_axis axes_384[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_385[] = {
+static const tw_axis axes_383[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_386[] = {
+static const tw_axis axes_384[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_387[] = {
+static const tw_axis axes_385[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_388[] = {
+static const tw_axis axes_386[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
@@ -2247,23 +2239,23 @@ static const tw_axis axes_388[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_389[] = {
+static const tw_axis axes_387[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_390[] = {
+static const tw_axis axes_388[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_391[] = {
+static const tw_axis axes_389[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_392[] = {
+static const tw_axis axes_390[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
@@ -2271,7 +2263,7 @@ static const tw_axis axes_392[] = {
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_393[] = {
+static const tw_axis axes_391[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
@@ -2279,61 +2271,61 @@ static const tw_axis axes_393[] = {
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
 };
-static const tw_axis axes_394[] = {
+static const tw_axis axes_392[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {544, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_395[] = {
+static const tw_axis axes_393[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {544, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_396[] = {
+static const tw_axis axes_394[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_397[] = {
+static const tw_axis axes_395[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_398[] = {
+static const tw_axis axes_396[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2048, 0}},
     {TW_DIM_N, {64, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_399[] = {
+static const tw_axis axes_397[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_N, {64, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_400[] = {
+static const tw_axis axes_398[] = {
     {TW_DIM_N, {64, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_401[] = {
+static const tw_axis axes_399[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_402[] = {
+static const tw_axis axes_400[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_403[] = {
+static const tw_axis axes_401[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {544, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_404[] = {
+static const tw_axis axes_402[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4416, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {544, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
@@ -2341,16 +2333,16 @@ static const tw_axis axes_404[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_405[] = {
+static const tw_axis axes_403[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4416, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {544, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_406[] = {
+static const tw_axis axes_404[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_407[] = {
+static const tw_axis axes_405[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {17664, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
@@ -2358,16 +2350,16 @@ static const tw_axis axes_407[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_408[] = {
+static const tw_axis axes_406[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {17664, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_409[] = {
+static const tw_axis axes_407[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {17664, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_410[] = {
+static const tw_axis axes_408[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {35328, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
@@ -2375,16 +2367,16 @@ static const tw_axis axes_410[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_411[] = {
+static const tw_axis axes_409[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {35328, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_412[] = {
+static const tw_axis axes_410[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {35328, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_413[] = {
+static const tw_axis axes_411[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8832, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
@@ -2392,16 +2384,16 @@ static const tw_axis axes_413[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_414[] = {
+static const tw_axis axes_412[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8832, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_415[] = {
+static const tw_axis axes_413[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8832, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_416[] = {
+static const tw_axis axes_414[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4416, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {544, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
@@ -2409,14 +2401,14 @@ static const tw_axis axes_416[] = {
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_417[] = {
+static const tw_axis axes_415[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {3648, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {224, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_418[] = {
+static const tw_axis axes_416[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {3648, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {224, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {32, 0}},
@@ -2424,23 +2416,23 @@ static const tw_axis axes_418[] = {
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_419[] = {
+static const tw_axis axes_417[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {3648, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {224, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_420[] = {
+static const tw_axis axes_418[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {3648, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_421[] = {
+static const tw_axis axes_419[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {14592, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {896, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_422[] = {
+static const tw_axis axes_420[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {14592, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {896, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
@@ -2448,23 +2440,23 @@ static const tw_axis axes_422[] = {
     {TW_DIM_N, {2, 0}, {8, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_423[] = {
+static const tw_axis axes_421[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {14592, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {896, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_424[] = {
+static const tw_axis axes_422[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {14592, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_425[] = {
+static const tw_axis axes_423[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {29184, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1792, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_426[] = {
+static const tw_axis axes_424[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {29184, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1792, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
@@ -2472,23 +2464,23 @@ static const tw_axis axes_426[] = {
     {TW_DIM_N, {2, 0}, {16, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_427[] = {
+static const tw_axis axes_425[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {29184, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1792, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_428[] = {
+static const tw_axis axes_426[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {29184, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_429[] = {
+static const tw_axis axes_427[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {7296, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {448, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_430[] = {
+static const tw_axis axes_428[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {7296, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {448, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
@@ -2496,188 +2488,188 @@ static const tw_axis axes_430[] = {
     {TW_DIM_N, {2, 0}, {4, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_431[] = {
+static const tw_axis axes_429[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {7296, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {448, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_432[] = {
+static const tw_axis axes_430[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {7296, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_433[] = {
+static const tw_axis axes_431[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2048}},
     {TW_DIM_K, {4, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 16}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {4, 0}},
 };
-static const tw_axis axes_434[] = {
+static const tw_axis axes_432[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {0, 4096}},
     {TW_DIM_K, {8, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 16}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {4, 0}},
 };
-static const tw_axis axes_435[] = {
+static const tw_axis axes_433[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8192}},
     {TW_DIM_K, {16, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 16}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {4, 0}},
 };
-static const tw_axis axes_436[] = {
+static const tw_axis axes_434[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16384}},
     {TW_DIM_K, {32, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 16}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {4, 0}},
 };
-static const tw_axis axes_437[] = {
+static const tw_axis axes_435[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 576}},
     {TW_DIM_K, {4, 0}, {4, 0}, {0, 128}},
     {TW_DIM_N, {0, 4}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_438[] = {
+static const tw_axis axes_436[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 576}},
     {TW_DIM_N, {0, 4}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_439[] = {
+static const tw_axis axes_437[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 576}},
     {TW_DIM_K, {2, 0}, {8, 0}, {0, 256}},
     {TW_DIM_N, {0, 4}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_440[] = {
+static const tw_axis axes_438[] = {
     {TW_DIM_K, {0, 0}, {16, 0}, {384, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_441[] = {
+static const tw_axis axes_439[] = {
     {TW_DIM_K, {0, 0}, {16, 0}, {384, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_442[] = {
+static const tw_axis axes_440[] = {
     {TW_DIM_K, {0, 0}, {16, 0}, {1536, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_443[] = {
+static const tw_axis axes_441[] = {
     {TW_DIM_K, {0, 0}, {16, 0}, {1536, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_444[] = {
+static const tw_axis axes_442[] = {
     {TW_DIM_K, {0, 0}, {16, 0}, {3072, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_445[] = {
+static const tw_axis axes_443[] = {
     {TW_DIM_K, {0, 0}, {16, 0}, {3072, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_446[] = {
+static const tw_axis axes_444[] = {
     {TW_DIM_K, {0, 0}, {16, 0}, {768, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_N, {2, 0}, {4, 0}, {-4, 0}},
 };
-static const tw_axis axes_447[] = {
+static const tw_axis axes_445[] = {
     {TW_DIM_K, {0, 0}, {16, 0}, {768, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_448[] = {
+static const tw_axis axes_446[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_449[] = {
+static const tw_axis axes_447[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_450[] = {
+static const tw_axis axes_448[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_451[] = {
+static const tw_axis axes_449[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_452[] = {
+static const tw_axis axes_450[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_453[] = {
+static const tw_axis axes_451[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_454[] = {
+static const tw_axis axes_452[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_455[] = {
+static const tw_axis axes_453[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_456[] = {
+static const tw_axis axes_454[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_457[] = {
+static const tw_axis axes_455[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_458[] = {
+static const tw_axis axes_456[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_459[] = {
+static const tw_axis axes_457[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_460[] = {
+static const tw_axis axes_458[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_461[] = {
+static const tw_axis axes_459[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
 };
-static const tw_axis axes_462[] = {
+static const tw_axis axes_460[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {128, 0}},
@@ -2685,23 +2677,23 @@ static const tw_axis axes_462[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_463[] = {
+static const tw_axis axes_461[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_464[] = {
+static const tw_axis axes_462[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_465[] = {
+static const tw_axis axes_463[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_466[] = {
+static const tw_axis axes_464[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {512, 0}},
@@ -2709,23 +2701,23 @@ static const tw_axis axes_466[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_467[] = {
+static const tw_axis axes_465[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_468[] = {
+static const tw_axis axes_466[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_469[] = {
+static const tw_axis axes_467[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_470[] = {
+static const tw_axis axes_468[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {1024, 0}},
@@ -2733,23 +2725,23 @@ static const tw_axis axes_470[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_471[] = {
+static const tw_axis axes_469[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_472[] = {
+static const tw_axis axes_470[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_473[] = {
+static const tw_axis axes_471[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_474[] = {
+static const tw_axis axes_472[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {256, 0}},
@@ -2757,30 +2749,46 @@ static const tw_axis axes_474[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_475[] = {
+static const tw_axis axes_473[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_476[] = {
+static const tw_axis axes_474[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_477[] = {
+static const tw_axis axes_475[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
+static const tw_axis axes_476[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {17536, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {1088, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_477[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {17536, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {1088, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
+};
 static const tw_axis axes_478[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {17536, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_479[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_479[] = {
+static const tw_axis axes_480[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
@@ -2788,532 +2796,548 @@ static const tw_axis axes_479[] = {
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {2, 0}},
 };
-static const tw_axis axes_480[] = {
+static const tw_axis axes_481[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {8768, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {544, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_482[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {8768, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {544, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_483[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {8768, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_484[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_481[] = {
+static const tw_axis axes_485[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_482[] = {
+static const tw_axis axes_486[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_483[] = {
+static const tw_axis axes_487[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_484[] = {
+static const tw_axis axes_488[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_485[] = {
+static const tw_axis axes_489[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_486[] = {
+static const tw_axis axes_490[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_487[] = {
+static const tw_axis axes_491[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_488[] = {
+static const tw_axis axes_492[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_489[] = {
+static const tw_axis axes_493[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_K, {8, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_490[] = {
+static const tw_axis axes_494[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_491[] = {
+static const tw_axis axes_495[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_K, {4, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 8}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_492[] = {
+static const tw_axis axes_496[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1152, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_493[] = {
+static const tw_axis axes_497[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_494[] = {
+static const tw_axis axes_498[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_495[] = {
+static const tw_axis axes_499[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2176, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_496[] = {
+static const tw_axis axes_500[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_497[] = {
+static const tw_axis axes_501[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_498[] = {
+static const tw_axis axes_502[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4224, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_499[] = {
+static const tw_axis axes_503[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_500[] = {
+static const tw_axis axes_504[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_501[] = {
+static const tw_axis axes_505[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8320, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_502[] = {
+static const tw_axis axes_506[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4608, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_503[] = {
+static const tw_axis axes_507[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8448, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_504[] = {
+static const tw_axis axes_508[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8448, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_505[] = {
+static const tw_axis axes_509[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8704, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_506[] = {
+static const tw_axis axes_510[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16640, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_507[] = {
+static const tw_axis axes_511[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16640, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_508[] = {
+static const tw_axis axes_512[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16896, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_509[] = {
+static const tw_axis axes_513[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33024, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_510[] = {
+static const tw_axis axes_514[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33024, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_511[] = {
+static const tw_axis axes_515[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33280, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_512[] = {
+static const tw_axis axes_516[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {9216, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_513[] = {
+static const tw_axis axes_517[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {16896, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_514[] = {
+static const tw_axis axes_518[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {16896, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_515[] = {
+static const tw_axis axes_519[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {17408, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_516[] = {
+static const tw_axis axes_520[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33280, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_517[] = {
+static const tw_axis axes_521[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33280, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_518[] = {
+static const tw_axis axes_522[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33792, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_519[] = {
+static const tw_axis axes_523[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66048, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_520[] = {
+static const tw_axis axes_524[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66048, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_521[] = {
+static const tw_axis axes_525[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66560, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_522[] = {
+static const tw_axis axes_526[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2304, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_523[] = {
+static const tw_axis axes_527[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4224, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_524[] = {
+static const tw_axis axes_528[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4224, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_525[] = {
+static const tw_axis axes_529[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4352, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_526[] = {
+static const tw_axis axes_530[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8320, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_527[] = {
+static const tw_axis axes_531[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8320, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_528[] = {
+static const tw_axis axes_532[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8448, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_529[] = {
+static const tw_axis axes_533[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16512, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_530[] = {
+static const tw_axis axes_534[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16512, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_531[] = {
+static const tw_axis axes_535[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16640, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_532[] = {
+static const tw_axis axes_536[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_K, {8, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_533[] = {
+static const tw_axis axes_537[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_K, {16, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_534[] = {
+static const tw_axis axes_538[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_K, {32, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_535[] = {
+static const tw_axis axes_539[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2304}},
     {TW_DIM_K, {8, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_536[] = {
+static const tw_axis axes_540[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2304}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_537[] = {
-    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
-    {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-};
-static const tw_axis axes_538[] = {
-    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
-};
-static const tw_axis axes_539[] = {
-    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
-    {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-};
-static const tw_axis axes_540[] = {
-    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
-};
 static const tw_axis axes_541[] = {
-    {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
-    {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
+    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
+    {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
 static const tw_axis axes_542[] = {
-    {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
+    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
 static const tw_axis axes_543[] = {
+    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
+    {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_544[] = {
+    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_545[] = {
+    {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
+    {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_546[] = {
+    {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_547[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8448}},
     {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_544[] = {
+static const tw_axis axes_548[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8448}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_545[] = {
+static const tw_axis axes_549[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16512}},
     {TW_DIM_K, {64, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_546[] = {
+static const tw_axis axes_550[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16512}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_547[] = {
+static const tw_axis axes_551[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16640}},
     {TW_DIM_K, {64, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_548[] = {
+static const tw_axis axes_552[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16640}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_549[] = {
+static const tw_axis axes_553[] = {
     {TW_DIM_K, {0, 0}, {1, 0}, {2, 0}},
 };
-static const tw_axis axes_550[] = {
+static const tw_axis axes_554[] = {
     {TW_DIM_K, {0, 0}, {1, 0}, {4, 0}},
 };
-static const tw_axis axes_551[] = {
+static const tw_axis axes_555[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {2, 0}},
 };
-static const tw_axis axes_552[] = {
+static const tw_axis axes_556[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {4, 0}},
 };
-static const tw_axis axes_553[] = {
+static const tw_axis axes_557[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_554[] = {
+static const tw_axis axes_558[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_555[] = {
+static const tw_axis axes_559[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_556[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
-    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_557[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
-};
-static const tw_axis axes_558[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
-    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_559[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
-};
 static const tw_axis axes_560[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
+    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_561[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
+};
+static const tw_axis axes_562[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
+    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_563[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
+};
+static const tw_axis axes_564[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_561[] = {
+static const tw_axis axes_565[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {64, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_562[] = {
+static const tw_axis axes_566[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {36, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_563[] = {
+static const tw_axis axes_567[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
 };
-static const tw_axis axes_564[] = {
+static const tw_axis axes_568[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {2, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_565[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
-    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_566[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
-    {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
-};
-static const tw_axis axes_567[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
-};
-static const tw_axis axes_568[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
-    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
 static const tw_axis axes_569[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
-    {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
+    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
+    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
 static const tw_axis axes_570[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
+    {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
 };
 static const tw_axis axes_571[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
+};
+static const tw_axis axes_572[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_573[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+    {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
+};
+static const tw_axis axes_574[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+};
+static const tw_axis axes_575[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_572[] = {
+static const tw_axis axes_576[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1, 0}},
 };
-static const tw_axis axes_573[] = {
+static const tw_axis axes_577[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {64, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_574[] = {
+static const tw_axis axes_578[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {36, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_575[] = {
+static const tw_axis axes_579[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
 };
-static const tw_axis axes_576[] = {
+static const tw_axis axes_580[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {2, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_577[] = {
+static const tw_axis axes_581[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {512, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {64, 0}, {4, 0}},
 };
-static const tw_axis axes_578[] = {
+static const tw_axis axes_582[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
 };
-static const tw_axis axes_579[] = {
+static const tw_axis axes_583[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {8, 0}},
 };
-static const tw_axis axes_580[] = {
+static const tw_axis axes_584[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
 };
-static const tw_axis axes_581[] = {
+static const tw_axis axes_585[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {136, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_582[] = {
+static const tw_axis axes_586[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {136, 0}},
 };
-static const tw_axis axes_583[] = {
+static const tw_axis axes_587[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {128, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_584[] = {
+static const tw_axis axes_588[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_585[] = {
+static const tw_axis axes_589[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
 };
-static const tw_axis axes_586[] = {
+static const tw_axis axes_590[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2, 0}},
 };
-static const tw_axis axes_587[] = {
+static const tw_axis axes_591[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
 };
-static const tw_axis axes_588[] = {
+static const tw_axis axes_592[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {8, 0}},
 };
-static const tw_axis axes_589[] = {
+static const tw_axis axes_593[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
 };
-static const tw_axis axes_590[] = {
+static const tw_axis axes_594[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
 };
-static const tw_axis axes_591[] = {
+static const tw_axis axes_595[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1, 0}},
 };
-static const tw_axis axes_592[] = {
+static const tw_axis axes_596[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {4, 0}},
     {TW_DIM_K, {8, 0}, {16, 0}, {8, 0}},
 };
-static const tw_axis axes_593[] = {
+static const tw_axis axes_597[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
 };
-static const tw_axis axes_594[] = {
+static const tw_axis axes_598[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
     {TW_DIM_K, {4, 0}, {16, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {2, 0}},
@@ -18992,24 +19016,24 @@ static const tw_layout layout_473 = {
 };
 
 static const tw_axes layout_474_axes = {
-    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {260, 0}, axes_362, 6, 1, 0, axes_42, 1},
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {516, 0}, axes_362, 7, 1, 0, axes_42, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {1280, 0}, axes_363, 3, 1, 0, NULL, 0},
-    {TW_S8, {1344, 0}, axes_363, 3, 1, 0, NULL, 0},
-    {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
+    {TW_S8, {2560, 0}, axes_357, 3, 1, 0, NULL, 0},
+    {TW_S8, {2688, 0}, axes_357, 3, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_364, 2, 1, 0, NULL, 0},
-    {TW_F16, {128, 0}, axes_364, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_358, 2, 1, 0, NULL, 0},
+    {TW_F16, {256, 0}, axes_358, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
 static const tw_layout layout_474 = {
-    .id = UINT64_C(0xc3198706e3804e32),
-    .text = "rhs i4 n8 kr4 pair=column us k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
-    .panel = 8,
+    .id = UINT64_C(0x01d54dbbc911c0b1),
+    .text = "rhs i4 n16 kr4 pair=column us k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 16,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 256,
@@ -19031,7 +19055,7 @@ static const tw_layout layout_474 = {
 
 static const tw_axes layout_475_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {132, 0}, axes_365, 6, 1, 0, axes_256, 1},
+    {TW_S4, {132, 0}, axes_363, 6, 1, 0, axes_256, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S8, {640, 0}, axes_354, 3, 1, 0, NULL, 0},
     {TW_S8, {672, 0}, axes_354, 3, 1, 0, NULL, 0},
@@ -19070,9 +19094,9 @@ static const tw_layout layout_475 = {
 static const tw_axes layout_476_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_159, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_366, 4, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_367, 2, 1, 0, NULL, 0},
-    {TW_F16, {704, 0}, axes_367, 2, 1, 0, NULL, 0},
+    {TW_S1, {512, 0}, axes_364, 4, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_365, 2, 1, 0, NULL, 0},
+    {TW_F16, {704, 0}, axes_365, 2, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19108,9 +19132,9 @@ static const tw_layout layout_476 = {
 static const tw_axes layout_477_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_6, 5, 1, 8, NULL, 0},
-    {TW_S1, {2048, 0}, axes_368, 4, 1, 0, NULL, 0},
-    {TW_F16, {2560, 0}, axes_369, 2, 1, 0, NULL, 0},
-    {TW_F16, {2816, 0}, axes_369, 2, 1, 0, NULL, 0},
+    {TW_S1, {2048, 0}, axes_366, 4, 1, 0, NULL, 0},
+    {TW_F16, {2560, 0}, axes_367, 2, 1, 0, NULL, 0},
+    {TW_F16, {2816, 0}, axes_367, 2, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19146,9 +19170,9 @@ static const tw_layout layout_477 = {
 static const tw_axes layout_478_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_25, 5, 1, 8, NULL, 0},
-    {TW_S1, {4096, 0}, axes_370, 4, 1, 0, NULL, 0},
-    {TW_F16, {5120, 0}, axes_371, 2, 1, 0, NULL, 0},
-    {TW_F16, {5632, 0}, axes_371, 2, 1, 0, NULL, 0},
+    {TW_S1, {4096, 0}, axes_368, 4, 1, 0, NULL, 0},
+    {TW_F16, {5120, 0}, axes_369, 2, 1, 0, NULL, 0},
+    {TW_F16, {5632, 0}, axes_369, 2, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19183,10 +19207,10 @@ static const tw_layout layout_478 = {
 
 static const tw_axes layout_479_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_372, 5, 1, 8, NULL, 0},
-    {TW_S1, {1024, 0}, axes_373, 4, 1, 0, NULL, 0},
-    {TW_F16, {1280, 0}, axes_374, 2, 1, 0, NULL, 0},
-    {TW_F16, {1408, 0}, axes_374, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_370, 5, 1, 8, NULL, 0},
+    {TW_S1, {1024, 0}, axes_371, 4, 1, 0, NULL, 0},
+    {TW_F16, {1280, 0}, axes_372, 2, 1, 0, NULL, 0},
+    {TW_F16, {1408, 0}, axes_372, 2, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19222,9 +19246,9 @@ static const tw_layout layout_479 = {
 static const tw_axes layout_480_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_325, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_375, 5, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_367, 2, 1, 0, NULL, 0},
-    {TW_F16, {704, 0}, axes_367, 2, 1, 0, NULL, 0},
+    {TW_S1, {512, 0}, axes_373, 5, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_365, 2, 1, 0, NULL, 0},
+    {TW_F16, {704, 0}, axes_365, 2, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19282,14 +19306,14 @@ static const tw_layout layout_481 = {
 
 static const tw_axes layout_482_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_376, 6, 1, 8, NULL, 0},
-    {TW_S1, {640, 0}, axes_377, 5, 1, 0, NULL, 0},
-    {TW_S8, {768, 0}, axes_378, 3, 1, 0, NULL, 0},
-    {TW_S8, {800, 0}, axes_378, 3, 1, 0, NULL, 0},
+    {TW_S4, {128, 0}, axes_374, 6, 1, 8, NULL, 0},
+    {TW_S1, {640, 0}, axes_375, 5, 1, 0, NULL, 0},
+    {TW_S8, {768, 0}, axes_376, 3, 1, 0, NULL, 0},
+    {TW_S8, {800, 0}, axes_376, 3, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_379, 2, 1, 0, NULL, 0},
-    {TW_F16, {64, 0}, axes_379, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_377, 2, 1, 0, NULL, 0},
+    {TW_F16, {64, 0}, axes_377, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19320,14 +19344,14 @@ static const tw_layout layout_482 = {
 
 static const tw_axes layout_483_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {256, 0}, axes_380, 6, 1, 8, NULL, 0},
-    {TW_S1, {1280, 0}, axes_381, 5, 1, 0, NULL, 0},
-    {TW_S8, {1536, 0}, axes_382, 3, 1, 0, NULL, 0},
-    {TW_S8, {1600, 0}, axes_382, 3, 1, 0, NULL, 0},
+    {TW_S4, {256, 0}, axes_378, 6, 1, 8, NULL, 0},
+    {TW_S1, {1280, 0}, axes_379, 5, 1, 0, NULL, 0},
+    {TW_S8, {1536, 0}, axes_380, 3, 1, 0, NULL, 0},
+    {TW_S8, {1600, 0}, axes_380, 3, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_383, 2, 1, 0, NULL, 0},
-    {TW_F16, {128, 0}, axes_383, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_381, 2, 1, 0, NULL, 0},
+    {TW_F16, {128, 0}, axes_381, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19358,14 +19382,14 @@ static const tw_layout layout_483 = {
 
 static const tw_axes layout_484_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {512, 0}, axes_384, 6, 1, 8, NULL, 0},
-    {TW_S1, {2560, 0}, axes_385, 5, 1, 0, NULL, 0},
-    {TW_S8, {3072, 0}, axes_386, 3, 1, 0, NULL, 0},
-    {TW_S8, {3200, 0}, axes_386, 3, 1, 0, NULL, 0},
+    {TW_S4, {512, 0}, axes_382, 6, 1, 8, NULL, 0},
+    {TW_S1, {2560, 0}, axes_383, 5, 1, 0, NULL, 0},
+    {TW_S8, {3072, 0}, axes_384, 3, 1, 0, NULL, 0},
+    {TW_S8, {3200, 0}, axes_384, 3, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_387, 2, 1, 0, NULL, 0},
-    {TW_F16, {256, 0}, axes_387, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_385, 2, 1, 0, NULL, 0},
+    {TW_F16, {256, 0}, axes_385, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19396,14 +19420,14 @@ static const tw_layout layout_484 = {
 
 static const tw_axes layout_485_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {1024, 0}, axes_388, 6, 1, 8, NULL, 0},
-    {TW_S1, {5120, 0}, axes_389, 5, 1, 0, NULL, 0},
-    {TW_S8, {6144, 0}, axes_390, 3, 1, 0, NULL, 0},
-    {TW_S8, {6400, 0}, axes_390, 3, 1, 0, NULL, 0},
+    {TW_S4, {1024, 0}, axes_386, 6, 1, 8, NULL, 0},
+    {TW_S1, {5120, 0}, axes_387, 5, 1, 0, NULL, 0},
+    {TW_S8, {6144, 0}, axes_388, 3, 1, 0, NULL, 0},
+    {TW_S8, {6400, 0}, axes_388, 3, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_391, 2, 1, 0, NULL, 0},
-    {TW_F16, {512, 0}, axes_391, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_389, 2, 1, 0, NULL, 0},
+    {TW_F16, {512, 0}, axes_389, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19434,14 +19458,14 @@ static const tw_layout layout_485 = {
 
 static const tw_axes layout_486_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_392, 6, 1, 8, NULL, 0},
-    {TW_S1, {640, 0}, axes_393, 6, 1, 0, NULL, 0},
-    {TW_S8, {768, 0}, axes_378, 3, 1, 0, NULL, 0},
-    {TW_S8, {800, 0}, axes_378, 3, 1, 0, NULL, 0},
+    {TW_S4, {128, 0}, axes_390, 6, 1, 8, NULL, 0},
+    {TW_S1, {640, 0}, axes_391, 6, 1, 0, NULL, 0},
+    {TW_S8, {768, 0}, axes_376, 3, 1, 0, NULL, 0},
+    {TW_S8, {800, 0}, axes_376, 3, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_379, 2, 1, 0, NULL, 0},
-    {TW_F16, {64, 0}, axes_379, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_377, 2, 1, 0, NULL, 0},
+    {TW_F16, {64, 0}, axes_377, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19495,9 +19519,9 @@ static const tw_layout layout_487 = {
 
 static const tw_axes layout_488_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_394, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_392, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_E8M0, {512, 0}, axes_395, 2, 1, 0, NULL, 0},
+    {TW_E8M0, {512, 0}, axes_393, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19533,9 +19557,9 @@ static const tw_layout layout_488 = {
 
 static const tw_axes layout_489_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_396, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_394, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_E8M0, {2048, 0}, axes_397, 2, 1, 0, NULL, 0},
+    {TW_E8M0, {2048, 0}, axes_395, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19617,11 +19641,11 @@ static const tw_layout layout_491 = {
 
 static const tw_axes layout_492_axes = {
     {TW_DIM_N, {0, 0}, {64, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_398, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_396, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_E8M0, {8192, 0}, axes_399, 2, 1, 0, NULL, 0},
+    {TW_E8M0, {8192, 0}, axes_397, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-2048, 0}, axes_400, 1, 1, 0, NULL, 0},
+    {TW_F32, {-2048, 0}, axes_398, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19678,9 +19702,9 @@ static const tw_layout layout_493 = {
 
 static const tw_axes layout_494_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_401, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_399, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_E8M0, {1024, 0}, axes_402, 2, 1, 0, NULL, 0},
+    {TW_E8M0, {1024, 0}, axes_400, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19762,9 +19786,9 @@ static const tw_layout layout_496 = {
 
 static const tw_axes layout_497_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_403, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_401, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_E8M0, {512, 0}, axes_395, 2, 1, 0, NULL, 0},
+    {TW_E8M0, {512, 0}, axes_393, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20013,13 +20037,13 @@ static const tw_layout layout_503 = {
 
 static const tw_axes layout_504_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_404, 6, 1, 8, NULL, 0},
+    {TW_S4, {64, 0}, axes_402, 6, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {576, 0}, axes_405, 3, 1, 0, NULL, 0},
+    {TW_S8, {576, 0}, axes_403, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_406, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_404, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20051,13 +20075,13 @@ static const tw_layout layout_504 = {
 
 static const tw_axes layout_505_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {256, 0}, axes_407, 6, 1, 8, NULL, 0},
+    {TW_S4, {256, 0}, axes_405, 6, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {2304, 0}, axes_408, 3, 1, 0, NULL, 0},
+    {TW_S8, {2304, 0}, axes_406, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_409, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_407, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20089,13 +20113,13 @@ static const tw_layout layout_505 = {
 
 static const tw_axes layout_506_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {512, 0}, axes_410, 6, 1, 8, NULL, 0},
+    {TW_S4, {512, 0}, axes_408, 6, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {4608, 0}, axes_411, 3, 1, 0, NULL, 0},
+    {TW_S8, {4608, 0}, axes_409, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_412, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_410, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20127,13 +20151,13 @@ static const tw_layout layout_506 = {
 
 static const tw_axes layout_507_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_413, 6, 1, 8, NULL, 0},
+    {TW_S4, {128, 0}, axes_411, 6, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {1152, 0}, axes_414, 3, 1, 0, NULL, 0},
+    {TW_S8, {1152, 0}, axes_412, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_415, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_413, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20165,13 +20189,13 @@ static const tw_layout layout_507 = {
 
 static const tw_axes layout_508_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_416, 6, 1, 8, NULL, 0},
+    {TW_S4, {64, 0}, axes_414, 6, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {576, 0}, axes_405, 3, 1, 0, NULL, 0},
+    {TW_S8, {576, 0}, axes_403, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_406, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_404, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20226,13 +20250,13 @@ static const tw_layout layout_509 = {
 
 static const tw_axes layout_510_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S2, {64, 0}, axes_417, 5, 1, 2, NULL, 0},
-    {TW_S1, {192, 0}, axes_418, 6, 1, 0, NULL, 0},
-    {TW_S8, {256, 0}, axes_419, 3, 1, 0, NULL, 0},
+    {TW_S2, {64, 0}, axes_415, 5, 1, 2, NULL, 0},
+    {TW_S1, {192, 0}, axes_416, 6, 1, 0, NULL, 0},
+    {TW_S8, {256, 0}, axes_417, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_420, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_418, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20264,13 +20288,13 @@ static const tw_layout layout_510 = {
 
 static const tw_axes layout_511_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S2, {256, 0}, axes_421, 5, 1, 2, NULL, 0},
-    {TW_S1, {768, 0}, axes_422, 6, 1, 0, NULL, 0},
-    {TW_S8, {1024, 0}, axes_423, 3, 1, 0, NULL, 0},
+    {TW_S2, {256, 0}, axes_419, 5, 1, 2, NULL, 0},
+    {TW_S1, {768, 0}, axes_420, 6, 1, 0, NULL, 0},
+    {TW_S8, {1024, 0}, axes_421, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_424, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_422, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20302,13 +20326,13 @@ static const tw_layout layout_511 = {
 
 static const tw_axes layout_512_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S2, {512, 0}, axes_425, 5, 1, 2, NULL, 0},
-    {TW_S1, {1536, 0}, axes_426, 6, 1, 0, NULL, 0},
-    {TW_S8, {2048, 0}, axes_427, 3, 1, 0, NULL, 0},
+    {TW_S2, {512, 0}, axes_423, 5, 1, 2, NULL, 0},
+    {TW_S1, {1536, 0}, axes_424, 6, 1, 0, NULL, 0},
+    {TW_S8, {2048, 0}, axes_425, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_428, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_426, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20363,13 +20387,13 @@ static const tw_layout layout_513 = {
 
 static const tw_axes layout_514_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S2, {128, 0}, axes_429, 5, 1, 2, NULL, 0},
-    {TW_S1, {384, 0}, axes_430, 6, 1, 0, NULL, 0},
-    {TW_S8, {512, 0}, axes_431, 3, 1, 0, NULL, 0},
+    {TW_S2, {128, 0}, axes_427, 5, 1, 2, NULL, 0},
+    {TW_S1, {384, 0}, axes_428, 6, 1, 0, NULL, 0},
+    {TW_S8, {512, 0}, axes_429, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_432, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_430, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20829,7 +20853,7 @@ static const tw_layout layout_530 = {
 
 static const tw_axes layout_531_axes = {
     {TW_DIM_N, {0, 0}, {0, 16}, {0, 0}},
-    {TW_S4, {0, 0}, axes_433, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_431, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 0}, axes_144, 2, 16, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20867,7 +20891,7 @@ static const tw_layout layout_531 = {
 
 static const tw_axes layout_532_axes = {
     {TW_DIM_N, {0, 0}, {0, 16}, {0, 0}},
-    {TW_S4, {0, 0}, axes_434, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_432, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 0}, axes_146, 2, 16, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20905,7 +20929,7 @@ static const tw_layout layout_532 = {
 
 static const tw_axes layout_533_axes = {
     {TW_DIM_N, {0, 0}, {0, 16}, {0, 0}},
-    {TW_S4, {0, 0}, axes_435, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_433, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 0}, axes_148, 2, 16, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20943,7 +20967,7 @@ static const tw_layout layout_533 = {
 
 static const tw_axes layout_534_axes = {
     {TW_DIM_N, {0, 0}, {0, 16}, {0, 0}},
-    {TW_S4, {0, 0}, axes_436, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_434, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 0}, axes_150, 2, 16, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21073,9 +21097,9 @@ static const tw_layout layout_538 = {
 
 static const tw_axes layout_539_axes = {
     {TW_DIM_N, {0, 0}, {0, 4}, {0, 0}},
-    {TW_S4, {0, 64}, axes_437, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 64}, axes_435, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_438, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_436, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21111,9 +21135,9 @@ static const tw_layout layout_539 = {
 
 static const tw_axes layout_540_axes = {
     {TW_DIM_N, {0, 0}, {0, 4}, {0, 0}},
-    {TW_S4, {0, 64}, axes_439, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 64}, axes_437, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_438, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_436, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21149,9 +21173,9 @@ static const tw_layout layout_540 = {
 
 static const tw_axes layout_541_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_440, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_438, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {256, 0}, axes_441, 2, 1, 0, NULL, 0},
+    {TW_F32, {256, 0}, axes_439, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21187,9 +21211,9 @@ static const tw_layout layout_541 = {
 
 static const tw_axes layout_542_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_442, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_440, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {1024, 0}, axes_443, 2, 1, 0, NULL, 0},
+    {TW_F32, {1024, 0}, axes_441, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21225,9 +21249,9 @@ static const tw_layout layout_542 = {
 
 static const tw_axes layout_543_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_444, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_442, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_445, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_443, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21263,9 +21287,9 @@ static const tw_layout layout_543 = {
 
 static const tw_axes layout_544_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {4, 0}, axes_446, 5, 1, 0, axes_42, 1},
+    {TW_S4, {4, 0}, axes_444, 5, 1, 0, axes_42, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {512, 0}, axes_447, 2, 1, 0, NULL, 0},
+    {TW_F32, {512, 0}, axes_445, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21301,9 +21325,9 @@ static const tw_layout layout_544 = {
 
 static const tw_axes layout_545_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_448, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_449, 4, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_450, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_446, 5, 1, 8, NULL, 0},
+    {TW_S1, {512, 0}, axes_447, 4, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_448, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21339,9 +21363,9 @@ static const tw_layout layout_545 = {
 
 static const tw_axes layout_546_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_451, 5, 1, 8, NULL, 0},
-    {TW_S1, {2048, 0}, axes_452, 4, 1, 0, NULL, 0},
-    {TW_F16, {2560, 0}, axes_453, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_449, 5, 1, 8, NULL, 0},
+    {TW_S1, {2048, 0}, axes_450, 4, 1, 0, NULL, 0},
+    {TW_F16, {2560, 0}, axes_451, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21377,9 +21401,9 @@ static const tw_layout layout_546 = {
 
 static const tw_axes layout_547_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_454, 5, 1, 8, NULL, 0},
-    {TW_S1, {4096, 0}, axes_455, 4, 1, 0, NULL, 0},
-    {TW_F16, {5120, 0}, axes_456, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_452, 5, 1, 8, NULL, 0},
+    {TW_S1, {4096, 0}, axes_453, 4, 1, 0, NULL, 0},
+    {TW_F16, {5120, 0}, axes_454, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21415,9 +21439,9 @@ static const tw_layout layout_547 = {
 
 static const tw_axes layout_548_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_457, 5, 1, 8, NULL, 0},
-    {TW_S1, {1024, 0}, axes_458, 4, 1, 0, NULL, 0},
-    {TW_F16, {1280, 0}, axes_459, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_455, 5, 1, 8, NULL, 0},
+    {TW_S1, {1024, 0}, axes_456, 4, 1, 0, NULL, 0},
+    {TW_F16, {1280, 0}, axes_457, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21476,9 +21500,9 @@ static const tw_layout layout_549 = {
 
 static const tw_axes layout_550_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_460, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_461, 5, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_450, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_458, 5, 1, 8, NULL, 0},
+    {TW_S1, {512, 0}, axes_459, 5, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_448, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21560,13 +21584,13 @@ static const tw_layout layout_552 = {
 
 static const tw_axes layout_553_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_462, 6, 1, 8, NULL, 0},
-    {TW_S2, {320, 0}, axes_463, 5, 1, 0, NULL, 0},
-    {TW_S8, {448, 0}, axes_464, 3, 1, 0, NULL, 0},
+    {TW_S4, {64, 0}, axes_460, 6, 1, 8, NULL, 0},
+    {TW_S2, {320, 0}, axes_461, 5, 1, 0, NULL, 0},
+    {TW_S8, {448, 0}, axes_462, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_465, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_463, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21598,13 +21622,13 @@ static const tw_layout layout_553 = {
 
 static const tw_axes layout_554_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {256, 0}, axes_466, 6, 1, 8, NULL, 0},
-    {TW_S2, {1280, 0}, axes_467, 5, 1, 0, NULL, 0},
-    {TW_S8, {1792, 0}, axes_468, 3, 1, 0, NULL, 0},
+    {TW_S4, {256, 0}, axes_464, 6, 1, 8, NULL, 0},
+    {TW_S2, {1280, 0}, axes_465, 5, 1, 0, NULL, 0},
+    {TW_S8, {1792, 0}, axes_466, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_469, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_467, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21682,13 +21706,13 @@ static const tw_layout layout_556 = {
 
 static const tw_axes layout_557_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {512, 0}, axes_470, 6, 1, 8, NULL, 0},
-    {TW_S2, {2560, 0}, axes_471, 5, 1, 0, NULL, 0},
-    {TW_S8, {3584, 0}, axes_472, 3, 1, 0, NULL, 0},
+    {TW_S4, {512, 0}, axes_468, 6, 1, 8, NULL, 0},
+    {TW_S2, {2560, 0}, axes_469, 5, 1, 0, NULL, 0},
+    {TW_S8, {3584, 0}, axes_470, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_473, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_471, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21720,13 +21744,13 @@ static const tw_layout layout_557 = {
 
 static const tw_axes layout_558_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_474, 6, 1, 8, NULL, 0},
-    {TW_S2, {640, 0}, axes_475, 5, 1, 0, NULL, 0},
-    {TW_S8, {896, 0}, axes_476, 3, 1, 0, NULL, 0},
+    {TW_S4, {128, 0}, axes_472, 6, 1, 8, NULL, 0},
+    {TW_S2, {640, 0}, axes_473, 5, 1, 0, NULL, 0},
+    {TW_S8, {896, 0}, axes_474, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_477, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_475, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21757,6 +21781,90 @@ static const tw_layout layout_558 = {
 };
 
 static const tw_layout layout_559 = {
+    .id = UINT64_C(0xb43a4b63d8513598),
+    .text = "lhs i8 m1 kr4 k%16 b16 [data/b|scales:f32/b]",
+    .panel = 1,
+    .panel_scalable = 0,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 4,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_560_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S8, {128, 0}, axes_476, 5, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {1152, 0}, axes_477, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_478, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_560 = {
+    .id = UINT64_C(0xdebf844630898771),
+    .text = "rhs i8 n8 kr4 k%32 b16of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 8,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 18,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_560_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_layout layout_561 = {
+    .id = UINT64_C(0x58fbe5e3bf4b34e5),
+    .text = "lhs i8 m4 kr4 k%16 b16 [data/b|scales:f32/b]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 4,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_layout layout_562 = {
     .id = UINT64_C(0x5ccbc4d41d48a2a3),
     .text = "lhs i8 m1 kr8 k%16 b16 [data/b|sums:i32*-16/b|scales:f32/b]",
     .panel = 1,
@@ -21779,22 +21887,22 @@ static const tw_layout layout_559 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_560_axes = {
+static const tw_axes layout_563_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_478, 5, 1, 8, NULL, 0},
-    {TW_S2, {320, 0}, axes_479, 6, 1, 0, NULL, 0},
-    {TW_S8, {448, 0}, axes_464, 3, 1, 0, NULL, 0},
+    {TW_S4, {64, 0}, axes_479, 5, 1, 8, NULL, 0},
+    {TW_S2, {320, 0}, axes_480, 6, 1, 0, NULL, 0},
+    {TW_S8, {448, 0}, axes_462, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_465, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_463, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_560 = {
+static const tw_layout layout_563 = {
     .id = UINT64_C(0xb24ca12cabdb94d7),
     .text = "rhs i4 n4 kr8 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 4,
@@ -21812,12 +21920,12 @@ static const tw_layout layout_560 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_560_axes,
+    .axes = &layout_563_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_561 = {
+static const tw_layout layout_564 = {
     .id = UINT64_C(0x0483119d2154700a),
     .text = "lhs i8 m8 kr8 k%16 b16 [data/b|sums:i32*-32x2/b|scales:f32x2/b]",
     .panel = 8,
@@ -21840,11 +21948,95 @@ static const tw_layout layout_561 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_562_axes = {
+static const tw_layout layout_565 = {
+    .id = UINT64_C(0xdda69f713bde6dac),
+    .text = "lhs i8 m1 kr8 k%16 b16 [data/b|scales:f32/b]",
+    .panel = 1,
+    .panel_scalable = 0,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 4,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_566_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_480, 4, 1, 128, NULL, 0},
+    {TW_S8, {64, 0}, axes_481, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {1024, 0}, axes_481, 2, 1, 0, NULL, 0},
+    {TW_S8, {576, 0}, axes_482, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_483, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_566 = {
+    .id = UINT64_C(0xe6f345ccf35e83d9),
+    .text = "rhs i8 n4 kr8 k%32 b16of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 8,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 18,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_566_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_layout layout_567 = {
+    .id = UINT64_C(0x7be209b8c5e7fe2f),
+    .text = "lhs i8 m8 kr8 k%16 b16 [data/b|scales:f32x2/b]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 2,
+    .axes = NULL,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_568_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_484, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_485, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21855,7 +22047,7 @@ static const tw_axes layout_562_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_562 = {
+static const tw_layout layout_568 = {
     .id = UINT64_C(0xea26fb8b655c43c5),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21873,16 +22065,16 @@ static const tw_layout layout_562 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_562_axes,
+    .axes = &layout_568_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_563_axes = {
+static const tw_axes layout_569_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_482, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_486, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_483, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_487, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21893,7 +22085,7 @@ static const tw_axes layout_563_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_563 = {
+static const tw_layout layout_569 = {
     .id = UINT64_C(0x25d3bc5aa0680e1e),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -21911,12 +22103,12 @@ static const tw_layout layout_563 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_563_axes,
+    .axes = &layout_569_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_564 = {
+static const tw_layout layout_570 = {
     .id = UINT64_C(0xd9d4bff2db3345cc),
     .text = "lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -21939,11 +22131,11 @@ static const tw_layout layout_564 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_565_axes = {
+static const tw_axes layout_571_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_484, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_488, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_485, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_489, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21954,7 +22146,7 @@ static const tw_axes layout_565_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_565 = {
+static const tw_layout layout_571 = {
     .id = UINT64_C(0x5875973196963650),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -21972,16 +22164,16 @@ static const tw_layout layout_565 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_565_axes,
+    .axes = &layout_571_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_566_axes = {
+static const tw_axes layout_572_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_486, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_490, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_487, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_491, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21992,7 +22184,7 @@ static const tw_axes layout_566_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_566 = {
+static const tw_layout layout_572 = {
     .id = UINT64_C(0x89f5185727dfce18),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22010,16 +22202,16 @@ static const tw_layout layout_566 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_566_axes,
+    .axes = &layout_572_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_567_axes = {
+static const tw_axes layout_573_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_488, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_492, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {1024, 0}, axes_481, 2, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_485, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22030,7 +22222,7 @@ static const tw_axes layout_567_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_567 = {
+static const tw_layout layout_573 = {
     .id = UINT64_C(0x78b74644c02d58b0),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22048,16 +22240,16 @@ static const tw_layout layout_567 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_567_axes,
+    .axes = &layout_573_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_568_axes = {
+static const tw_axes layout_574_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_489, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_493, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 2048}, axes_490, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 2048}, axes_494, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22068,7 +22260,7 @@ static const tw_axes layout_568_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_568 = {
+static const tw_layout layout_574 = {
     .id = UINT64_C(0xf52b96eaae853373),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -22086,16 +22278,16 @@ static const tw_layout layout_568 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_568_axes,
+    .axes = &layout_574_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_569_axes = {
+static const tw_axes layout_575_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_491, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_495, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 2048}, axes_490, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 2048}, axes_494, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22106,7 +22298,7 @@ static const tw_axes layout_569_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_569 = {
+static const tw_layout layout_575 = {
     .id = UINT64_C(0xd16027de8b4d30e2),
     .text = "rhs i8 n8vl kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -22124,12 +22316,12 @@ static const tw_layout layout_569 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_569_axes,
+    .axes = &layout_575_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_570 = {
+static const tw_layout layout_576 = {
     .id = UINT64_C(0x2823fc7f85835b23),
     .text = "lhs i8 m4 kr8 k%32 b32 [data/b|scales:f32x2/b]",
     .panel = 4,
@@ -22152,239 +22344,11 @@ static const tw_layout layout_570 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_571_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_480, 4, 1, 128, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {1024, 0}, axes_481, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_571 = {
-    .id = UINT64_C(0x7a7b55a9fd8de08f),
-    .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_BF16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_571_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_572_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_175, 4, 1, 128, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {1024, 0}, axes_492, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_572 = {
-    .id = UINT64_C(0x184d800be7d6049f),
-    .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 4,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F32,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_572_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_573_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_493, 4, 1, 128, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_494, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_573 = {
-    .id = UINT64_C(0xca636c6053d0d272),
-    .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 64,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_573_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_574_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_493, 4, 1, 128, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_494, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_574 = {
-    .id = UINT64_C(0x3cb53b5abd77ee9a),
-    .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 64,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_BF16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_574_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_575_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_179, 4, 1, 128, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_495, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_575 = {
-    .id = UINT64_C(0xa6520b6d4516450c),
-    .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 64,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 4,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F32,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_575_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_576_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_496, 4, 1, 128, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_497, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_576 = {
-    .id = UINT64_C(0x98172fbab6c5e92d),
-    .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 128,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_576_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
 static const tw_axes layout_577_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_496, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_484, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_497, 2, 1, 0, NULL, 0},
+    {TW_BF16, {1024, 0}, axes_485, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22396,12 +22360,12 @@ static const tw_axes layout_577_axes = {
     NULL,
 };
 static const tw_layout layout_577 = {
-    .id = UINT64_C(0xf181d9909df30d87),
-    .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0x7a7b55a9fd8de08f),
+    .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
     .panel_scalable = 0,
     .k_multiple = 32,
-    .block = 128,
+    .block = 32,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 2,
@@ -22420,9 +22384,9 @@ static const tw_layout layout_577 = {
 
 static const tw_axes layout_578_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_183, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_175, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_498, 2, 1, 0, NULL, 0},
+    {TW_F32, {1024, 0}, axes_496, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22434,12 +22398,12 @@ static const tw_axes layout_578_axes = {
     NULL,
 };
 static const tw_layout layout_578 = {
-    .id = UINT64_C(0x1423a5524d4c8fc7),
-    .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0x184d800be7d6049f),
+    .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
     .panel_scalable = 0,
     .k_multiple = 32,
-    .block = 128,
+    .block = 32,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 4,
@@ -22458,9 +22422,9 @@ static const tw_layout layout_578 = {
 
 static const tw_axes layout_579_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_499, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_497, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_500, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_498, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22472,12 +22436,12 @@ static const tw_axes layout_579_axes = {
     NULL,
 };
 static const tw_layout layout_579 = {
-    .id = UINT64_C(0xd60dabd26a8abf39),
-    .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0xca636c6053d0d272),
+    .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
     .panel_scalable = 0,
     .k_multiple = 32,
-    .block = 256,
+    .block = 64,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 2,
@@ -22496,9 +22460,9 @@ static const tw_layout layout_579 = {
 
 static const tw_axes layout_580_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_499, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_497, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_500, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_498, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22510,12 +22474,12 @@ static const tw_axes layout_580_axes = {
     NULL,
 };
 static const tw_layout layout_580 = {
-    .id = UINT64_C(0x44e9624202a7fc4b),
-    .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0x3cb53b5abd77ee9a),
+    .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
     .panel_scalable = 0,
     .k_multiple = 32,
-    .block = 256,
+    .block = 64,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 2,
@@ -22534,9 +22498,9 @@ static const tw_layout layout_580 = {
 
 static const tw_axes layout_581_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_187, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_179, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_501, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_499, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22548,12 +22512,12 @@ static const tw_axes layout_581_axes = {
     NULL,
 };
 static const tw_layout layout_581 = {
-    .id = UINT64_C(0x708282d03d55395b),
-    .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0xa6520b6d4516450c),
+    .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
     .panel_scalable = 0,
     .k_multiple = 32,
-    .block = 256,
+    .block = 64,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 4,
@@ -22571,12 +22535,12 @@ static const tw_layout layout_581 = {
 };
 
 static const tw_axes layout_582_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_482, 4, 1, 128, NULL, 0},
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_500, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_483, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_501, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22586,18 +22550,18 @@ static const tw_axes layout_582_axes = {
     NULL,
 };
 static const tw_layout layout_582 = {
-    .id = UINT64_C(0x729a0f5104d2c9ae),
-    .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
-    .panel = 16,
+    .id = UINT64_C(0x98172fbab6c5e92d),
+    .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .panel = 4,
     .panel_scalable = 0,
     .k_multiple = 32,
-    .block = 32,
+    .block = 128,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 2,
     .exact_k = 0,
     .scales = 1,
-    .block_scales = TW_SCALES_BF16,
+    .block_scales = TW_SCALES_F16,
     .streaming = 0,
     .sum_factor = 0,
     .sum_base = 0,
@@ -22609,12 +22573,12 @@ static const tw_layout layout_582 = {
 };
 
 static const tw_axes layout_583_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_61, 4, 1, 128, NULL, 0},
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_500, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_502, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_501, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22624,88 +22588,12 @@ static const tw_axes layout_583_axes = {
     NULL,
 };
 static const tw_layout layout_583 = {
-    .id = UINT64_C(0x42524f598a3fa8c0),
-    .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
-    .panel = 16,
+    .id = UINT64_C(0xf181d9909df30d87),
+    .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
+    .panel = 4,
     .panel_scalable = 0,
     .k_multiple = 32,
-    .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 4,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F32,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_583_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_584_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_503, 4, 1, 128, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_504, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_584 = {
-    .id = UINT64_C(0x78cd6b97ae0c916d),
-    .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
-    .panel = 16,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 64,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_584_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_585_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_503, 4, 1, 128, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_504, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_585 = {
-    .id = UINT64_C(0x1710f8823e641cc7),
-    .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
-    .panel = 16,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 64,
+    .block = 128,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 2,
@@ -22717,18 +22605,18 @@ static const tw_layout layout_585 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_585_axes,
+    .axes = &layout_583_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_586_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_65, 4, 1, 128, NULL, 0},
+static const tw_axes layout_584_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_183, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_505, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_502, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22737,13 +22625,13 @@ static const tw_axes layout_586_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_586 = {
-    .id = UINT64_C(0x1d193798e3c9f207),
-    .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
-    .panel = 16,
+static const tw_layout layout_584 = {
+    .id = UINT64_C(0x1423a5524d4c8fc7),
+    .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
+    .panel = 4,
     .panel_scalable = 0,
     .k_multiple = 32,
-    .block = 64,
+    .block = 128,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 4,
@@ -22755,18 +22643,94 @@ static const tw_layout layout_586 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_584_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_585_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_503, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_504, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_585 = {
+    .id = UINT64_C(0xd60dabd26a8abf39),
+    .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_585_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_586_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_503, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_504, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_586 = {
+    .id = UINT64_C(0x44e9624202a7fc4b),
+    .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
     .axes = &layout_586_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
 static const tw_axes layout_587_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_506, 4, 1, 128, NULL, 0},
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_187, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_507, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_505, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22776,18 +22740,18 @@ static const tw_axes layout_587_axes = {
     NULL,
 };
 static const tw_layout layout_587 = {
-    .id = UINT64_C(0x77e287175bb89e5c),
-    .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
-    .panel = 16,
+    .id = UINT64_C(0x708282d03d55395b),
+    .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
+    .panel = 4,
     .panel_scalable = 0,
     .k_multiple = 32,
-    .block = 128,
+    .block = 256,
     .data_bits = 8,
     .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
+    .per_row_block_bytes = 4,
     .exact_k = 0,
     .scales = 1,
-    .block_scales = TW_SCALES_F16,
+    .block_scales = TW_SCALES_F32,
     .streaming = 0,
     .sum_factor = 0,
     .sum_base = 0,
@@ -22800,9 +22764,9 @@ static const tw_layout layout_587 = {
 
 static const tw_axes layout_588_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_506, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_486, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_507, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_487, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22814,12 +22778,12 @@ static const tw_axes layout_588_axes = {
     NULL,
 };
 static const tw_layout layout_588 = {
-    .id = UINT64_C(0x8ef0872fa1308704),
-    .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0x729a0f5104d2c9ae),
+    .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
     .panel_scalable = 0,
     .k_multiple = 32,
-    .block = 128,
+    .block = 32,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 2,
@@ -22838,9 +22802,9 @@ static const tw_layout layout_588 = {
 
 static const tw_axes layout_589_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_69, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_61, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_508, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_506, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22852,12 +22816,12 @@ static const tw_axes layout_589_axes = {
     NULL,
 };
 static const tw_layout layout_589 = {
-    .id = UINT64_C(0x890bfcf8b200f57a),
-    .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0x42524f598a3fa8c0),
+    .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
     .panel_scalable = 0,
     .k_multiple = 32,
-    .block = 128,
+    .block = 32,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 4,
@@ -22876,9 +22840,9 @@ static const tw_layout layout_589 = {
 
 static const tw_axes layout_590_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_509, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_507, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {32768, 0}, axes_510, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_508, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22890,12 +22854,12 @@ static const tw_axes layout_590_axes = {
     NULL,
 };
 static const tw_layout layout_590 = {
-    .id = UINT64_C(0xa573693b48ebbbcc),
-    .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0x78cd6b97ae0c916d),
+    .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
     .panel_scalable = 0,
     .k_multiple = 32,
-    .block = 256,
+    .block = 64,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 2,
@@ -22914,9 +22878,9 @@ static const tw_layout layout_590 = {
 
 static const tw_axes layout_591_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_509, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_507, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {32768, 0}, axes_510, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_508, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22928,12 +22892,12 @@ static const tw_axes layout_591_axes = {
     NULL,
 };
 static const tw_layout layout_591 = {
-    .id = UINT64_C(0x6bdf099fc1ab4914),
-    .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0x1710f8823e641cc7),
+    .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
     .panel_scalable = 0,
     .k_multiple = 32,
-    .block = 256,
+    .block = 64,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 2,
@@ -22952,9 +22916,9 @@ static const tw_layout layout_591 = {
 
 static const tw_axes layout_592_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_73, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_65, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {32768, 0}, axes_511, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_509, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22966,6 +22930,234 @@ static const tw_axes layout_592_axes = {
     NULL,
 };
 static const tw_layout layout_592 = {
+    .id = UINT64_C(0x1d193798e3c9f207),
+    .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 64,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 4,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F32,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_592_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_593_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_510, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_511, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_593 = {
+    .id = UINT64_C(0x77e287175bb89e5c),
+    .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 128,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_593_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_594_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_510, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_511, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_594 = {
+    .id = UINT64_C(0x8ef0872fa1308704),
+    .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 128,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_594_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_595_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_69, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_512, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_595 = {
+    .id = UINT64_C(0x890bfcf8b200f57a),
+    .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 128,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 4,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F32,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_595_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_596_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_513, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {32768, 0}, axes_514, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_596 = {
+    .id = UINT64_C(0xa573693b48ebbbcc),
+    .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_596_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_597_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_513, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {32768, 0}, axes_514, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_597 = {
+    .id = UINT64_C(0x6bdf099fc1ab4914),
+    .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_597_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_598_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_73, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {32768, 0}, axes_515, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_598 = {
     .id = UINT64_C(0x313d8fe572946eea),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -22983,12 +23175,12 @@ static const tw_layout layout_592 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_592_axes,
+    .axes = &layout_598_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_593 = {
+static const tw_layout layout_599 = {
     .id = UINT64_C(0x5689111600d29daf),
     .text = "lhs i16 m2 kr4 even-first k%32 b64 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -23011,7 +23203,7 @@ static const tw_layout layout_593 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_594 = {
+static const tw_layout layout_600 = {
     .id = UINT64_C(0xc5fa9f705b1cb968),
     .text = "lhs i16 m2 kr4 even-first k%32 b128 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -23034,7 +23226,7 @@ static const tw_layout layout_594 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_595 = {
+static const tw_layout layout_601 = {
     .id = UINT64_C(0x2f0b265fcbdb43a4),
     .text = "lhs i16 m2 kr4 even-first k%32 b256 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -23057,239 +23249,11 @@ static const tw_layout layout_595 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_596_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_484, 4, 1, 128, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_485, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_596 = {
-    .id = UINT64_C(0x3aca28843a2e71f0),
-    .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
-    .panel = 32,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_BF16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_596_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_597_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_79, 4, 1, 128, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_512, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_597 = {
-    .id = UINT64_C(0xb7045fab1d7fccd6),
-    .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
-    .panel = 32,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 4,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F32,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_597_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_598_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_513, 4, 1, 128, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_514, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_598 = {
-    .id = UINT64_C(0x5717a7191af553b3),
-    .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
-    .panel = 32,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 64,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_598_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_599_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_513, 4, 1, 128, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_514, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_599 = {
-    .id = UINT64_C(0x05667d24de8b01b5),
-    .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
-    .panel = 32,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 64,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_BF16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_599_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_600_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_83, 4, 1, 128, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_515, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_600 = {
-    .id = UINT64_C(0x08c2d6ec20fdad91),
-    .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
-    .panel = 32,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 64,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 4,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F32,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_600_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_601_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_516, 4, 1, 128, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {32768, 0}, axes_517, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_601 = {
-    .id = UINT64_C(0x0d541bfb6c67618e),
-    .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
-    .panel = 32,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 128,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_601_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
 static const tw_axes layout_602_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_516, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_488, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {32768, 0}, axes_517, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_489, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23301,12 +23265,12 @@ static const tw_axes layout_602_axes = {
     NULL,
 };
 static const tw_layout layout_602 = {
-    .id = UINT64_C(0x321508ebf530b63e),
-    .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0x3aca28843a2e71f0),
+    .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
     .panel_scalable = 0,
     .k_multiple = 32,
-    .block = 128,
+    .block = 32,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 2,
@@ -23325,9 +23289,9 @@ static const tw_layout layout_602 = {
 
 static const tw_axes layout_603_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_87, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_79, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {32768, 0}, axes_518, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_516, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23339,12 +23303,12 @@ static const tw_axes layout_603_axes = {
     NULL,
 };
 static const tw_layout layout_603 = {
-    .id = UINT64_C(0x61e7453ac021c6b0),
-    .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0xb7045fab1d7fccd6),
+    .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
     .panel_scalable = 0,
     .k_multiple = 32,
-    .block = 128,
+    .block = 32,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 4,
@@ -23363,9 +23327,9 @@ static const tw_layout layout_603 = {
 
 static const tw_axes layout_604_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_519, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_517, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {65536, 0}, axes_520, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_518, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23377,12 +23341,12 @@ static const tw_axes layout_604_axes = {
     NULL,
 };
 static const tw_layout layout_604 = {
-    .id = UINT64_C(0x0f46641c5847f78a),
-    .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0x5717a7191af553b3),
+    .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
     .panel_scalable = 0,
     .k_multiple = 32,
-    .block = 256,
+    .block = 64,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 2,
@@ -23401,9 +23365,9 @@ static const tw_layout layout_604 = {
 
 static const tw_axes layout_605_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_519, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_517, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {65536, 0}, axes_520, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_518, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23415,12 +23379,12 @@ static const tw_axes layout_605_axes = {
     NULL,
 };
 static const tw_layout layout_605 = {
-    .id = UINT64_C(0xc31e56eb783518a2),
-    .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0x05667d24de8b01b5),
+    .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
     .panel_scalable = 0,
     .k_multiple = 32,
-    .block = 256,
+    .block = 64,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 2,
@@ -23439,9 +23403,9 @@ static const tw_layout layout_605 = {
 
 static const tw_axes layout_606_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_91, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_83, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {65536, 0}, axes_521, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_519, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23453,12 +23417,12 @@ static const tw_axes layout_606_axes = {
     NULL,
 };
 static const tw_layout layout_606 = {
-    .id = UINT64_C(0xb14961a8d21dad24),
-    .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0x08c2d6ec20fdad91),
+    .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
     .panel_scalable = 0,
     .k_multiple = 32,
-    .block = 256,
+    .block = 64,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 4,
@@ -23476,10 +23440,238 @@ static const tw_layout layout_606 = {
 };
 
 static const tw_axes layout_607_axes = {
-    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_486, 4, 1, 0, NULL, 0},
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_520, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_487, 2, 1, 0, NULL, 0},
+    {TW_F16, {32768, 0}, axes_521, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_607 = {
+    .id = UINT64_C(0x0d541bfb6c67618e),
+    .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 128,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_607_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_608_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_520, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {32768, 0}, axes_521, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_608 = {
+    .id = UINT64_C(0x321508ebf530b63e),
+    .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 128,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_608_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_609_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_87, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {32768, 0}, axes_522, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_609 = {
+    .id = UINT64_C(0x61e7453ac021c6b0),
+    .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 128,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 4,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F32,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_609_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_610_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_523, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {65536, 0}, axes_524, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_610 = {
+    .id = UINT64_C(0x0f46641c5847f78a),
+    .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_610_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_611_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_523, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {65536, 0}, axes_524, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_611 = {
+    .id = UINT64_C(0xc31e56eb783518a2),
+    .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_611_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_612_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_91, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {65536, 0}, axes_525, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_612 = {
+    .id = UINT64_C(0xb14961a8d21dad24),
+    .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 4,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F32,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_612_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_613_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_490, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_491, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23490,7 +23682,7 @@ static const tw_axes layout_607_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_607 = {
+static const tw_layout layout_613 = {
     .id = UINT64_C(0xe45267a5bb7150e8),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23508,16 +23700,16 @@ static const tw_layout layout_607 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_607_axes,
+    .axes = &layout_613_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_608_axes = {
+static const tw_axes layout_614_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_97, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_522, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_526, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23528,7 +23720,7 @@ static const tw_axes layout_608_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_608 = {
+static const tw_layout layout_614 = {
     .id = UINT64_C(0x6b5133323d74241e),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23546,12 +23738,12 @@ static const tw_layout layout_608 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_608_axes,
+    .axes = &layout_614_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_609 = {
+static const tw_layout layout_615 = {
     .id = UINT64_C(0xd8108d6d6223e93f),
     .text = "lhs i8 m1 kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 1,
@@ -23574,11 +23766,11 @@ static const tw_layout layout_609 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_610_axes = {
+static const tw_axes layout_616_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_523, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_527, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_524, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_528, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23589,7 +23781,7 @@ static const tw_axes layout_610_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_610 = {
+static const tw_layout layout_616 = {
     .id = UINT64_C(0x144a11e95529d89b),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23607,16 +23799,16 @@ static const tw_layout layout_610 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_610_axes,
+    .axes = &layout_616_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_611_axes = {
+static const tw_axes layout_617_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_523, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_527, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_524, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_528, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23627,7 +23819,7 @@ static const tw_axes layout_611_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_611 = {
+static const tw_layout layout_617 = {
     .id = UINT64_C(0x37bca1f5e575924d),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23645,16 +23837,16 @@ static const tw_layout layout_611 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_611_axes,
+    .axes = &layout_617_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_612_axes = {
+static const tw_axes layout_618_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_101, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_525, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_529, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23665,7 +23857,7 @@ static const tw_axes layout_612_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_612 = {
+static const tw_layout layout_618 = {
     .id = UINT64_C(0xe4318add8400d379),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23683,12 +23875,12 @@ static const tw_layout layout_612 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_612_axes,
+    .axes = &layout_618_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_613 = {
+static const tw_layout layout_619 = {
     .id = UINT64_C(0x0ee74737ce257fce),
     .text = "lhs i8 m1 kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 1,
@@ -23711,11 +23903,11 @@ static const tw_layout layout_613 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_614_axes = {
+static const tw_axes layout_620_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_526, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_530, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_527, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_531, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23726,7 +23918,7 @@ static const tw_axes layout_614_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_614 = {
+static const tw_layout layout_620 = {
     .id = UINT64_C(0xd3af2a5a978a7e36),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23744,16 +23936,16 @@ static const tw_layout layout_614 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_614_axes,
+    .axes = &layout_620_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_615_axes = {
+static const tw_axes layout_621_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_526, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_530, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_527, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_531, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23764,7 +23956,7 @@ static const tw_axes layout_615_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_615 = {
+static const tw_layout layout_621 = {
     .id = UINT64_C(0xbe2fe119a3639c16),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23782,16 +23974,16 @@ static const tw_layout layout_615 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_615_axes,
+    .axes = &layout_621_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_616_axes = {
+static const tw_axes layout_622_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_105, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_528, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_532, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23802,7 +23994,7 @@ static const tw_axes layout_616_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_616 = {
+static const tw_layout layout_622 = {
     .id = UINT64_C(0xf1605d9b32ec1d18),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23820,12 +24012,12 @@ static const tw_layout layout_616 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_616_axes,
+    .axes = &layout_622_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_617 = {
+static const tw_layout layout_623 = {
     .id = UINT64_C(0x9c962183d42934ce),
     .text = "lhs i8 m1 kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 1,
@@ -23848,11 +24040,11 @@ static const tw_layout layout_617 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_618_axes = {
+static const tw_axes layout_624_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_529, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_533, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_530, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_534, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23863,7 +24055,7 @@ static const tw_axes layout_618_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_618 = {
+static const tw_layout layout_624 = {
     .id = UINT64_C(0x7f7dfe9b95a77222),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23881,16 +24073,16 @@ static const tw_layout layout_618 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_618_axes,
+    .axes = &layout_624_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_619_axes = {
+static const tw_axes layout_625_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_529, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_533, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_530, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_534, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23901,7 +24093,7 @@ static const tw_axes layout_619_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_619 = {
+static const tw_layout layout_625 = {
     .id = UINT64_C(0xbdc4ddef6d1b3cea),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23919,16 +24111,16 @@ static const tw_layout layout_619 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_619_axes,
+    .axes = &layout_625_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_620_axes = {
+static const tw_axes layout_626_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_109, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_531, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_535, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23939,7 +24131,7 @@ static const tw_axes layout_620_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_620 = {
+static const tw_layout layout_626 = {
     .id = UINT64_C(0x8b265634022ea8fc),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23957,12 +24149,12 @@ static const tw_layout layout_620 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_620_axes,
+    .axes = &layout_626_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_621 = {
+static const tw_layout layout_627 = {
     .id = UINT64_C(0x267eef486a8e42fe),
     .text = "lhs i8 m4 kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 4,
@@ -23985,7 +24177,7 @@ static const tw_layout layout_621 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_622 = {
+static const tw_layout layout_628 = {
     .id = UINT64_C(0x5bca2689ef691645),
     .text = "lhs i8 m4 kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 4,
@@ -24008,7 +24200,7 @@ static const tw_layout layout_622 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_623 = {
+static const tw_layout layout_629 = {
     .id = UINT64_C(0x1987ecde4219f905),
     .text = "lhs i8 m4 kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 4,
@@ -24031,11 +24223,11 @@ static const tw_layout layout_623 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_624_axes = {
+static const tw_axes layout_630_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_488, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_492, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {1024, 0}, axes_481, 2, 1, 0, NULL, 0},
+    {TW_BF16, {1024, 0}, axes_485, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24046,7 +24238,7 @@ static const tw_axes layout_624_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_624 = {
+static const tw_layout layout_630 = {
     .id = UINT64_C(0xb2775cb9f53569d0),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24064,16 +24256,16 @@ static const tw_layout layout_624 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_624_axes,
+    .axes = &layout_630_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_625_axes = {
+static const tw_axes layout_631_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_331, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {1024, 0}, axes_492, 2, 1, 0, NULL, 0},
+    {TW_F32, {1024, 0}, axes_496, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24084,7 +24276,7 @@ static const tw_axes layout_625_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_625 = {
+static const tw_layout layout_631 = {
     .id = UINT64_C(0xca2067446b13dab6),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24102,12 +24294,12 @@ static const tw_layout layout_625 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_625_axes,
+    .axes = &layout_631_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_626 = {
+static const tw_layout layout_632 = {
     .id = UINT64_C(0xc6150adb9e530e53),
     .text = "lhs i8 m1 kr8 k%32 b64 [data/b|scales:f32/b]",
     .panel = 1,
@@ -24130,11 +24322,11 @@ static const tw_layout layout_626 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_627_axes = {
+static const tw_axes layout_633_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_532, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_536, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_494, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_498, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24145,7 +24337,7 @@ static const tw_axes layout_627_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_627 = {
+static const tw_layout layout_633 = {
     .id = UINT64_C(0x8eac9314df5fdc93),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24163,16 +24355,16 @@ static const tw_layout layout_627 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_627_axes,
+    .axes = &layout_633_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_628_axes = {
+static const tw_axes layout_634_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_532, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_536, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_494, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_498, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24183,7 +24375,7 @@ static const tw_axes layout_628_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_628 = {
+static const tw_layout layout_634 = {
     .id = UINT64_C(0x53c7763d53ca4095),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24201,16 +24393,16 @@ static const tw_layout layout_628 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_628_axes,
+    .axes = &layout_634_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_629_axes = {
+static const tw_axes layout_635_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_333, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_495, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_499, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24221,7 +24413,7 @@ static const tw_axes layout_629_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_629 = {
+static const tw_layout layout_635 = {
     .id = UINT64_C(0x41fb1a87bef5c3f1),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24239,12 +24431,12 @@ static const tw_layout layout_629 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_629_axes,
+    .axes = &layout_635_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_630 = {
+static const tw_layout layout_636 = {
     .id = UINT64_C(0xbbcbf94ff949357a),
     .text = "lhs i8 m1 kr8 k%32 b128 [data/b|scales:f32/b]",
     .panel = 1,
@@ -24267,11 +24459,11 @@ static const tw_layout layout_630 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_631_axes = {
+static const tw_axes layout_637_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_533, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_537, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_497, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_501, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24282,7 +24474,7 @@ static const tw_axes layout_631_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_631 = {
+static const tw_layout layout_637 = {
     .id = UINT64_C(0x41b367516849d46e),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24300,16 +24492,16 @@ static const tw_layout layout_631 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_631_axes,
+    .axes = &layout_637_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_632_axes = {
+static const tw_axes layout_638_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_533, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_537, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_497, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_501, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24320,7 +24512,7 @@ static const tw_axes layout_632_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_632 = {
+static const tw_layout layout_638 = {
     .id = UINT64_C(0xd661ab4a9662e09e),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24338,16 +24530,16 @@ static const tw_layout layout_632 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_632_axes,
+    .axes = &layout_638_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_633_axes = {
+static const tw_axes layout_639_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_335, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_498, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_502, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24358,7 +24550,7 @@ static const tw_axes layout_633_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_633 = {
+static const tw_layout layout_639 = {
     .id = UINT64_C(0x099bdcc355fa7d90),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24376,12 +24568,12 @@ static const tw_layout layout_633 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_633_axes,
+    .axes = &layout_639_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_634 = {
+static const tw_layout layout_640 = {
     .id = UINT64_C(0x038ad7586101d45a),
     .text = "lhs i8 m1 kr8 k%32 b256 [data/b|scales:f32/b]",
     .panel = 1,
@@ -24404,11 +24596,11 @@ static const tw_layout layout_634 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_635_axes = {
+static const tw_axes layout_641_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_534, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_538, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_500, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_504, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24419,7 +24611,7 @@ static const tw_axes layout_635_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_635 = {
+static const tw_layout layout_641 = {
     .id = UINT64_C(0x7a262b4ffe579eea),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24437,16 +24629,16 @@ static const tw_layout layout_635 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_635_axes,
+    .axes = &layout_641_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_636_axes = {
+static const tw_axes layout_642_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_534, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_538, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_500, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_504, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24457,7 +24649,7 @@ static const tw_axes layout_636_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_636 = {
+static const tw_layout layout_642 = {
     .id = UINT64_C(0x1f5541c2ef913502),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24475,16 +24667,16 @@ static const tw_layout layout_636 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_636_axes,
+    .axes = &layout_642_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_637_axes = {
+static const tw_axes layout_643_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_337, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_501, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_505, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24495,7 +24687,7 @@ static const tw_axes layout_637_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_637 = {
+static const tw_layout layout_643 = {
     .id = UINT64_C(0x56b854d78e984a04),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24513,12 +24705,12 @@ static const tw_layout layout_637 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_637_axes,
+    .axes = &layout_643_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_638 = {
+static const tw_layout layout_644 = {
     .id = UINT64_C(0x834265da7cd6f664),
     .text = "lhs i8 m8 kr8 k%32 b64 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -24541,7 +24733,7 @@ static const tw_layout layout_638 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_639 = {
+static const tw_layout layout_645 = {
     .id = UINT64_C(0x7dec213defa46a8f),
     .text = "lhs i8 m8 kr8 k%32 b128 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -24564,7 +24756,7 @@ static const tw_layout layout_639 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_640 = {
+static const tw_layout layout_646 = {
     .id = UINT64_C(0x2c373607948570cf),
     .text = "lhs i8 m8 kr8 k%32 b256 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -24587,239 +24779,11 @@ static const tw_layout layout_640 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_641_axes = {
-    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_489, 4, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 2048}, axes_490, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_641 = {
-    .id = UINT64_C(0x583647a021329175),
-    .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
-    .panel = 0,
-    .panel_scalable = 8,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_BF16,
-    .streaming = 1,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_641_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_642_axes = {
-    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_535, 4, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 2048}, axes_536, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_642 = {
-    .id = UINT64_C(0x804843ca45881651),
-    .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
-    .panel = 0,
-    .panel_scalable = 8,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 4,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F32,
-    .streaming = 1,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_642_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_643_axes = {
-    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_537, 4, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 4096}, axes_538, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_643 = {
-    .id = UINT64_C(0x944e38c017a5908c),
-    .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
-    .panel = 0,
-    .panel_scalable = 8,
-    .k_multiple = 32,
-    .block = 64,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 1,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_643_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_644_axes = {
-    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_537, 4, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 4096}, axes_538, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_644 = {
-    .id = UINT64_C(0x7a262462bdd442d4),
-    .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
-    .panel = 0,
-    .panel_scalable = 8,
-    .k_multiple = 32,
-    .block = 64,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_BF16,
-    .streaming = 1,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_644_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_645_axes = {
-    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_539, 4, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 4096}, axes_540, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_645 = {
-    .id = UINT64_C(0x30587b3a08b341aa),
-    .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
-    .panel = 0,
-    .panel_scalable = 8,
-    .k_multiple = 32,
-    .block = 64,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 4,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F32,
-    .streaming = 1,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_645_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_646_axes = {
-    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_541, 4, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 8192}, axes_542, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_646 = {
-    .id = UINT64_C(0x2a8f6f393cf9192b),
-    .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
-    .panel = 0,
-    .panel_scalable = 8,
-    .k_multiple = 32,
-    .block = 128,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 1,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_646_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
 static const tw_axes layout_647_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_541, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_493, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 8192}, axes_542, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 2048}, axes_494, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24831,12 +24795,12 @@ static const tw_axes layout_647_axes = {
     NULL,
 };
 static const tw_layout layout_647 = {
-    .id = UINT64_C(0x4da722a6ffde19bd),
-    .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0x583647a021329175),
+    .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
     .panel_scalable = 8,
     .k_multiple = 32,
-    .block = 128,
+    .block = 32,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 2,
@@ -24855,9 +24819,9 @@ static const tw_layout layout_647 = {
 
 static const tw_axes layout_648_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_543, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_539, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 8192}, axes_544, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 2048}, axes_540, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24869,12 +24833,12 @@ static const tw_axes layout_648_axes = {
     NULL,
 };
 static const tw_layout layout_648 = {
-    .id = UINT64_C(0xcca495b061166e49),
-    .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0x804843ca45881651),
+    .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
     .panel_scalable = 8,
     .k_multiple = 32,
-    .block = 128,
+    .block = 32,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 4,
@@ -24893,9 +24857,9 @@ static const tw_layout layout_648 = {
 
 static const tw_axes layout_649_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_545, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_541, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 16384}, axes_546, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 4096}, axes_542, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24907,12 +24871,12 @@ static const tw_axes layout_649_axes = {
     NULL,
 };
 static const tw_layout layout_649 = {
-    .id = UINT64_C(0xb6e48f8a639d72db),
-    .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0x944e38c017a5908c),
+    .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
     .panel_scalable = 8,
     .k_multiple = 32,
-    .block = 256,
+    .block = 64,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 2,
@@ -24931,9 +24895,9 @@ static const tw_layout layout_649 = {
 
 static const tw_axes layout_650_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_545, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_541, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 16384}, axes_546, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 4096}, axes_542, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24945,12 +24909,12 @@ static const tw_axes layout_650_axes = {
     NULL,
 };
 static const tw_layout layout_650 = {
-    .id = UINT64_C(0x9fe5eaf0ddf5918d),
-    .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0x7a262462bdd442d4),
+    .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
     .panel_scalable = 8,
     .k_multiple = 32,
-    .block = 256,
+    .block = 64,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 2,
@@ -24969,9 +24933,9 @@ static const tw_layout layout_650 = {
 
 static const tw_axes layout_651_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_547, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_543, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 16384}, axes_548, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 4096}, axes_544, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24983,6 +24947,234 @@ static const tw_axes layout_651_axes = {
     NULL,
 };
 static const tw_layout layout_651 = {
+    .id = UINT64_C(0x30587b3a08b341aa),
+    .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 64,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 4,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F32,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_651_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_652_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S8, {0, 0}, axes_545, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 8192}, axes_546, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_652 = {
+    .id = UINT64_C(0x2a8f6f393cf9192b),
+    .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 128,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_652_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_653_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S8, {0, 0}, axes_545, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {0, 8192}, axes_546, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_653 = {
+    .id = UINT64_C(0x4da722a6ffde19bd),
+    .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 128,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_BF16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_653_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_654_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S8, {0, 0}, axes_547, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, 8192}, axes_548, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_654 = {
+    .id = UINT64_C(0xcca495b061166e49),
+    .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 128,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 4,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F32,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_654_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_655_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S8, {0, 0}, axes_549, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 16384}, axes_550, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_655 = {
+    .id = UINT64_C(0xb6e48f8a639d72db),
+    .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_655_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_656_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S8, {0, 0}, axes_549, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {0, 16384}, axes_550, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_656 = {
+    .id = UINT64_C(0x9fe5eaf0ddf5918d),
+    .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_BF16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_656_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_657_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S8, {0, 0}, axes_551, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, 16384}, axes_552, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_657 = {
     .id = UINT64_C(0x1c6fb88c90d2f8b9),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -25000,12 +25192,12 @@ static const tw_layout layout_651 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_651_axes,
+    .axes = &layout_657_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_652 = {
+static const tw_layout layout_658 = {
     .id = UINT64_C(0xcb5714f8ab40c1d0),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-2]",
     .panel = 1,
@@ -25028,7 +25220,7 @@ static const tw_layout layout_652 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_653_axes = {
+static const tw_axes layout_659_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_201, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25043,7 +25235,7 @@ static const tw_axes layout_653_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_653 = {
+static const tw_layout layout_659 = {
     .id = UINT64_C(0x987d7310c4632432),
     .text = "rhs i2 n4 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -25061,12 +25253,12 @@ static const tw_layout layout_653 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_653_axes,
+    .axes = &layout_659_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_654_axes = {
+static const tw_axes layout_660_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_202, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25081,7 +25273,7 @@ static const tw_axes layout_654_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_654 = {
+static const tw_layout layout_660 = {
     .id = UINT64_C(0x22b841b4119d9893),
     .text = "rhs i2 n16 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -25099,12 +25291,12 @@ static const tw_layout layout_654 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_654_axes,
+    .axes = &layout_660_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_655 = {
+static const tw_layout layout_661 = {
     .id = UINT64_C(0xa3378727ab422cbb),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-2]",
     .panel = 4,
@@ -25127,7 +25319,7 @@ static const tw_layout layout_655 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_656_axes = {
+static const tw_axes layout_662_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_203, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25142,7 +25334,7 @@ static const tw_axes layout_656_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_656 = {
+static const tw_layout layout_662 = {
     .id = UINT64_C(0x6614bb6bb03d0d09),
     .text = "rhs i2 n32 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -25160,12 +25352,12 @@ static const tw_layout layout_656 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_656_axes,
+    .axes = &layout_662_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_657 = {
+static const tw_layout layout_663 = {
     .id = UINT64_C(0xc2bcbff606a07397),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-2]",
     .panel = 8,
@@ -25188,7 +25380,7 @@ static const tw_layout layout_657 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_658_axes = {
+static const tw_axes layout_664_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_204, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25203,7 +25395,7 @@ static const tw_axes layout_658_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_658 = {
+static const tw_layout layout_664 = {
     .id = UINT64_C(0xd8e623a3e128640e),
     .text = "rhs i2 n8 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -25221,12 +25413,12 @@ static const tw_layout layout_658 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_658_axes,
+    .axes = &layout_664_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_659 = {
+static const tw_layout layout_665 = {
     .id = UINT64_C(0xdb7bb891667fb227),
     .text = "lhs i8 m1 kr8 k%32 [data|sums:i32*-1]",
     .panel = 1,
@@ -25249,7 +25441,7 @@ static const tw_layout layout_659 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_660_axes = {
+static const tw_axes layout_666_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_205, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25264,7 +25456,7 @@ static const tw_axes layout_660_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_660 = {
+static const tw_layout layout_666 = {
     .id = UINT64_C(0x593c9a19c7c5c72a),
     .text = "rhs i2 n8 kr8 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -25282,12 +25474,12 @@ static const tw_layout layout_660 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_660_axes,
+    .axes = &layout_666_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_661 = {
+static const tw_layout layout_667 = {
     .id = UINT64_C(0xfc6c083134c94d19),
     .text = "lhs i8 m4 kr8 k%32 [data|sums:i32*1]",
     .panel = 4,
@@ -25310,7 +25502,7 @@ static const tw_layout layout_661 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_662 = {
+static const tw_layout layout_668 = {
     .id = UINT64_C(0x02a2a8d84734382d),
     .text = "lhs i8 m8 kr8 k%32 [data|sums:i32*1]",
     .panel = 8,
@@ -25333,7 +25525,7 @@ static const tw_layout layout_662 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_663_axes = {
+static const tw_axes layout_669_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S2, {0, 0}, axes_206, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25348,7 +25540,7 @@ static const tw_axes layout_663_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_663 = {
+static const tw_layout layout_669 = {
     .id = UINT64_C(0xa7a8fb9ce3e3dccc),
     .text = "rhs i2 n8vl kr8 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -25366,12 +25558,12 @@ static const tw_layout layout_663 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_663_axes,
+    .axes = &layout_669_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_664 = {
+static const tw_layout layout_670 = {
     .id = UINT64_C(0xcb3518f8ab23e236),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-8]",
     .panel = 1,
@@ -25394,7 +25586,7 @@ static const tw_layout layout_664 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_665_axes = {
+static const tw_axes layout_671_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_193, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25409,7 +25601,7 @@ static const tw_axes layout_665_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_665 = {
+static const tw_layout layout_671 = {
     .id = UINT64_C(0x20498ba67e7499f8),
     .text = "rhs i4 n4 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -25427,12 +25619,12 @@ static const tw_layout layout_665 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_665_axes,
+    .axes = &layout_671_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_666_axes = {
+static const tw_axes layout_672_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_194, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25447,7 +25639,7 @@ static const tw_axes layout_666_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_666 = {
+static const tw_layout layout_672 = {
     .id = UINT64_C(0x90995bb4faf80a49),
     .text = "rhs i4 n16 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -25465,12 +25657,12 @@ static const tw_layout layout_666 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_666_axes,
+    .axes = &layout_672_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_667 = {
+static const tw_layout layout_673 = {
     .id = UINT64_C(0xa3228b27ab2fd77d),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-8]",
     .panel = 4,
@@ -25493,7 +25685,7 @@ static const tw_layout layout_667 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_668_axes = {
+static const tw_axes layout_674_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_195, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25508,7 +25700,7 @@ static const tw_axes layout_668_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_668 = {
+static const tw_layout layout_674 = {
     .id = UINT64_C(0xb6d29d7415d8641b),
     .text = "rhs i4 n32 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -25526,12 +25718,12 @@ static const tw_layout layout_668 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_668_axes,
+    .axes = &layout_674_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_669 = {
+static const tw_layout layout_675 = {
     .id = UINT64_C(0xc2dec3f606bd60c9),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-8]",
     .panel = 8,
@@ -25554,7 +25746,7 @@ static const tw_layout layout_669 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_670 = {
+static const tw_layout layout_676 = {
     .id = UINT64_C(0xe525928e667ab70c),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*1]",
     .panel = 1,
@@ -25577,7 +25769,7 @@ static const tw_layout layout_670 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_671_axes = {
+static const tw_axes layout_677_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_196, 4, 1, 0, axes_42, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25592,7 +25784,7 @@ static const tw_axes layout_671_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_671 = {
+static const tw_layout layout_677 = {
     .id = UINT64_C(0x56250a376f33e8dd),
     .text = "rhs i4 n8 kr4 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -25610,12 +25802,12 @@ static const tw_layout layout_671 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_671_axes,
+    .axes = &layout_677_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_672 = {
+static const tw_layout layout_678 = {
     .id = UINT64_C(0x4cbb0f749da8a72d),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*1]",
     .panel = 4,
@@ -25638,7 +25830,7 @@ static const tw_layout layout_672 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_673 = {
+static const tw_layout layout_679 = {
     .id = UINT64_C(0xb9bc3f436ca75578),
     .text = "lhs i8 m1 kr8 k%32 [data|sums:i32*1]",
     .panel = 1,
@@ -25661,7 +25853,7 @@ static const tw_layout layout_673 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_674_axes = {
+static const tw_axes layout_680_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_302, 5, 1, 0, axes_256, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25676,7 +25868,7 @@ static const tw_axes layout_674_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_674 = {
+static const tw_layout layout_680 = {
     .id = UINT64_C(0x4e302482d2a945e1),
     .text = "rhs i4 n8 kr8 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -25694,12 +25886,12 @@ static const tw_layout layout_674 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_674_axes,
+    .axes = &layout_680_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_675_axes = {
+static const tw_axes layout_681_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_307, 5, 1, 0, axes_301, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25714,7 +25906,7 @@ static const tw_axes layout_675_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_675 = {
+static const tw_layout layout_681 = {
     .id = UINT64_C(0xaaefd40b2a774913),
     .text = "rhs i4 n8vl kr8 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -25732,12 +25924,12 @@ static const tw_layout layout_675 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_675_axes,
+    .axes = &layout_681_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_676 = {
+static const tw_layout layout_682 = {
     .id = UINT64_C(0x7fa7496a4e958e2c),
     .text = "lhs i8 m8svl kr4 k%32 [data|sums:i32*1]",
     .panel = 0,
@@ -25760,7 +25952,7 @@ static const tw_layout layout_676 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_677_axes = {
+static const tw_axes layout_683_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_308, 4, 1, 0, axes_309, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25775,7 +25967,7 @@ static const tw_axes layout_677_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_677 = {
+static const tw_layout layout_683 = {
     .id = UINT64_C(0xd801e6b454384d9e),
     .text = "rhs i4 n8svl kr4 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -25793,12 +25985,12 @@ static const tw_layout layout_677 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_677_axes,
+    .axes = &layout_683_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_678 = {
+static const tw_layout layout_684 = {
     .id = UINT64_C(0xdd25f7e632140e47),
     .text = "lhs i8 m8svl kr4 k%32 [data]",
     .panel = 0,
@@ -25821,7 +26013,7 @@ static const tw_layout layout_678 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_679_axes = {
+static const tw_axes layout_685_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_310, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25836,7 +26028,7 @@ static const tw_axes layout_679_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_679 = {
+static const tw_layout layout_685 = {
     .id = UINT64_C(0xbdac420e88059d85),
     .text = "rhs i4 n8svl kr4 pair=next ss k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -25854,12 +26046,12 @@ static const tw_layout layout_679 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_679_axes,
+    .axes = &layout_685_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_680 = {
+static const tw_layout layout_686 = {
     .id = UINT64_C(0x152e9fe63452aaa7),
     .text = "lhs i8 m1 kr4 k%32 [data]",
     .panel = 1,
@@ -25882,7 +26074,7 @@ static const tw_layout layout_680 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_681 = {
+static const tw_layout layout_687 = {
     .id = UINT64_C(0x7d15b8156a163719),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-128]",
     .panel = 1,
@@ -25905,7 +26097,7 @@ static const tw_layout layout_681 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_682_axes = {
+static const tw_axes layout_688_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_197, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25920,7 +26112,7 @@ static const tw_axes layout_682_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_682 = {
+static const tw_layout layout_688 = {
     .id = UINT64_C(0x15d4e03a57900a89),
     .text = "rhs i8 n4 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -25938,12 +26130,12 @@ static const tw_layout layout_682 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_682_axes,
+    .axes = &layout_688_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_683 = {
+static const tw_layout layout_689 = {
     .id = UINT64_C(0x41e8d569ff87b1a3),
     .text = "lhs i16 m1 kr4 even-first k%32 [data|sums:i32*-128]",
     .panel = 1,
@@ -25966,7 +26158,7 @@ static const tw_layout layout_683 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_684_axes = {
+static const tw_axes layout_690_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_198, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25981,7 +26173,7 @@ static const tw_axes layout_684_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_684 = {
+static const tw_layout layout_690 = {
     .id = UINT64_C(0x850adffd7d897e1c),
     .text = "rhs i8 n16 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -25999,12 +26191,12 @@ static const tw_layout layout_684 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_684_axes,
+    .axes = &layout_690_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_685 = {
+static const tw_layout layout_691 = {
     .id = UINT64_C(0xf109ddddb17d8a52),
     .text = "lhs i16 m4 kr4 even-first k%32 [data|sums:i32*-128]",
     .panel = 4,
@@ -26027,7 +26219,7 @@ static const tw_layout layout_685 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_686 = {
+static const tw_layout layout_692 = {
     .id = UINT64_C(0xeebfd0d22eb9dea6),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-128]",
     .panel = 4,
@@ -26050,7 +26242,7 @@ static const tw_layout layout_686 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_687_axes = {
+static const tw_axes layout_693_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_199, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -26065,7 +26257,7 @@ static const tw_axes layout_687_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_687 = {
+static const tw_layout layout_693 = {
     .id = UINT64_C(0x32aa9c8f40f22a42),
     .text = "rhs i8 n32 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -26083,12 +26275,12 @@ static const tw_layout layout_687 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_687_axes,
+    .axes = &layout_693_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_688 = {
+static const tw_layout layout_694 = {
     .id = UINT64_C(0x021c13a243f0ad92),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-128]",
     .panel = 8,
@@ -26111,7 +26303,7 @@ static const tw_layout layout_688 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_689_axes = {
+static const tw_axes layout_695_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_200, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -26126,7 +26318,7 @@ static const tw_axes layout_689_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_689 = {
+static const tw_layout layout_695 = {
     .id = UINT64_C(0x3420d15bc5e9ebaa),
     .text = "rhs i8 n8 kr4 k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -26144,12 +26336,12 @@ static const tw_layout layout_689 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_689_axes,
+    .axes = &layout_695_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_690 = {
+static const tw_layout layout_696 = {
     .id = UINT64_C(0x74feaabb99ef5e44),
     .text = "lhs i8 m4 kr4 k%32 [data]",
     .panel = 4,
@@ -26172,7 +26364,7 @@ static const tw_layout layout_690 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_691 = {
+static const tw_layout layout_697 = {
     .id = UINT64_C(0xe4a2ee1c31c0b473),
     .text = "lhs i8 m1 kr8 k%32 [data]",
     .panel = 1,
@@ -26195,7 +26387,7 @@ static const tw_layout layout_691 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_692_axes = {
+static const tw_axes layout_698_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_313, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -26210,7 +26402,7 @@ static const tw_axes layout_692_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_692 = {
+static const tw_layout layout_698 = {
     .id = UINT64_C(0xddebc340bff1a6e6),
     .text = "rhs i8 n8 kr8 k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -26228,12 +26420,12 @@ static const tw_layout layout_692 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_692_axes,
+    .axes = &layout_698_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_693 = {
+static const tw_layout layout_699 = {
     .id = UINT64_C(0xa38ffe00b2a1aba0),
     .text = "lhs i8 m4 kr8 k%32 [data]",
     .panel = 4,
@@ -26256,7 +26448,7 @@ static const tw_layout layout_693 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_694 = {
+static const tw_layout layout_700 = {
     .id = UINT64_C(0x59332350e395b144),
     .text = "lhs i8 m8 kr8 k%32 [data]",
     .panel = 8,
@@ -26279,7 +26471,7 @@ static const tw_layout layout_694 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_695_axes = {
+static const tw_axes layout_701_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_315, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -26294,7 +26486,7 @@ static const tw_axes layout_695_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_695 = {
+static const tw_layout layout_701 = {
     .id = UINT64_C(0x11026ef3c93916c8),
     .text = "rhs i8 n8vl kr8 k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -26312,12 +26504,12 @@ static const tw_layout layout_695 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_695_axes,
+    .axes = &layout_701_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_696_axes = {
+static const tw_axes layout_702_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_316, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -26332,7 +26524,7 @@ static const tw_axes layout_696_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_696 = {
+static const tw_layout layout_702 = {
     .id = UINT64_C(0x26f6927db56f6d43),
     .text = "rhs i8 n8svl kr4 k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -26350,12 +26542,12 @@ static const tw_layout layout_696 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_696_axes,
+    .axes = &layout_702_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_697 = {
+static const tw_layout layout_703 = {
     .id = UINT64_C(0x99286aea79516f60),
     .text = "lhs i8 m8svl kr4 k%4 [data]",
     .panel = 0,
@@ -26378,7 +26570,7 @@ static const tw_layout layout_697 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_698_axes = {
+static const tw_axes layout_704_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 256}, axes_316, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -26393,7 +26585,7 @@ static const tw_axes layout_698_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_698 = {
+static const tw_layout layout_704 = {
     .id = UINT64_C(0x343c081b2f6346bc),
     .text = "rhs i8 n8svl kr4 k%4 [bias:i32|data|scales:f32]",
     .panel = 0,
@@ -26411,7 +26603,7 @@ static const tw_layout layout_698 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_698_axes,
+    .axes = &layout_704_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
@@ -54137,7 +54329,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 19,
         .macs_per_cycle = 12.0,
-        .content_hash = UINT64_C(0x54186619ff79c975),
+        .content_hash = UINT64_C(0x238856d7c5019fa3),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54164,7 +54356,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 19,
         .macs_per_cycle = 13.3,
-        .content_hash = UINT64_C(0xf736b489f6769525),
+        .content_hash = UINT64_C(0x60e3fbda50d99831),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54191,7 +54383,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 19,
         .macs_per_cycle = 14.8,
-        .content_hash = UINT64_C(0x955753f766f73e8b),
+        .content_hash = UINT64_C(0x33507b7774ca2a9d),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54218,7 +54410,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 26,
         .macs_per_cycle = 17.4,
-        .content_hash = UINT64_C(0x558e5d27eeba48fa),
+        .content_hash = UINT64_C(0xfd2b8b0a7f2fc4ec),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54245,7 +54437,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 26,
         .macs_per_cycle = 18.0,
-        .content_hash = UINT64_C(0xe645ed3c69272294),
+        .content_hash = UINT64_C(0x55463fd60302bbec),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54272,7 +54464,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 26,
         .macs_per_cycle = 18.6,
-        .content_hash = UINT64_C(0x721f8c1c1483571c),
+        .content_hash = UINT64_C(0x3ef56fc611b9e7f6),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54299,7 +54491,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 18,
         .macs_per_cycle = 13.8,
-        .content_hash = UINT64_C(0x130469137157dca6),
+        .content_hash = UINT64_C(0xfe604f0fb560fec1),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54326,7 +54518,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 18,
         .macs_per_cycle = 15.5,
-        .content_hash = UINT64_C(0x19d1e8eb3232362e),
+        .content_hash = UINT64_C(0x95b80e7996b7d721),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54353,7 +54545,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 18,
         .macs_per_cycle = 16.5,
-        .content_hash = UINT64_C(0x6e10d4d2c1083222),
+        .content_hash = UINT64_C(0xe905b2190ebd95af),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54380,7 +54572,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 18,
         .macs_per_cycle = 16.8,
-        .content_hash = UINT64_C(0x130469137157dca6),
+        .content_hash = UINT64_C(0xfe604f0fb560fec1),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54407,7 +54599,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 18,
         .macs_per_cycle = 18.0,
-        .content_hash = UINT64_C(0x19d1e8eb3232362e),
+        .content_hash = UINT64_C(0x95b80e7996b7d721),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54434,7 +54626,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 18,
         .macs_per_cycle = 18.6,
-        .content_hash = UINT64_C(0x6e10d4d2c1083222),
+        .content_hash = UINT64_C(0xe905b2190ebd95af),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54461,7 +54653,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 18,
         .macs_per_cycle = 18.8,
-        .content_hash = UINT64_C(0x130469137157dca6),
+        .content_hash = UINT64_C(0xfe604f0fb560fec1),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54488,7 +54680,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 18,
         .macs_per_cycle = 19.5,
-        .content_hash = UINT64_C(0x19d1e8eb3232362e),
+        .content_hash = UINT64_C(0x95b80e7996b7d721),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54515,7 +54707,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 18,
         .macs_per_cycle = 19.9,
-        .content_hash = UINT64_C(0x6e10d4d2c1083222),
+        .content_hash = UINT64_C(0xe905b2190ebd95af),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54542,7 +54734,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 25,
         .macs_per_cycle = 19.7,
-        .content_hash = UINT64_C(0xa398c67670ad3ff2),
+        .content_hash = UINT64_C(0x658b18bbaa6388df),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54569,7 +54761,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 25,
         .macs_per_cycle = 20.3,
-        .content_hash = UINT64_C(0x5927f7ddd2318d16),
+        .content_hash = UINT64_C(0xe1f788160e81409b),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54596,7 +54788,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 25,
         .macs_per_cycle = 20.7,
-        .content_hash = UINT64_C(0x367a492eccf500cb),
+        .content_hash = UINT64_C(0x90a784754e42593a),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54623,7 +54815,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 25,
         .macs_per_cycle = 23.3,
-        .content_hash = UINT64_C(0xa398c67670ad3ff2),
+        .content_hash = UINT64_C(0x658b18bbaa6388df),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54650,7 +54842,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 25,
         .macs_per_cycle = 23.7,
-        .content_hash = UINT64_C(0x5927f7ddd2318d16),
+        .content_hash = UINT64_C(0xe1f788160e81409b),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54677,7 +54869,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 25,
         .macs_per_cycle = 24.0,
-        .content_hash = UINT64_C(0x367a492eccf500cb),
+        .content_hash = UINT64_C(0x90a784754e42593a),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54704,7 +54896,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 25,
         .macs_per_cycle = 25.6,
-        .content_hash = UINT64_C(0xa398c67670ad3ff2),
+        .content_hash = UINT64_C(0x658b18bbaa6388df),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54731,7 +54923,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 25,
         .macs_per_cycle = 25.8,
-        .content_hash = UINT64_C(0x5927f7ddd2318d16),
+        .content_hash = UINT64_C(0xe1f788160e81409b),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54758,7 +54950,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 25,
         .macs_per_cycle = 26.0,
-        .content_hash = UINT64_C(0x367a492eccf500cb),
+        .content_hash = UINT64_C(0x90a784754e42593a),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -54783,9 +54975,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 19,
+        .vector_registers = 20,
         .macs_per_cycle = 10.0,
-        .content_hash = UINT64_C(0xab2a8f6891777d43),
+        .content_hash = UINT64_C(0xc88f90b693ef1413),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -54810,9 +55002,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 19,
+        .vector_registers = 20,
         .macs_per_cycle = 10.9,
-        .content_hash = UINT64_C(0xe857f2876360ab97),
+        .content_hash = UINT64_C(0x17fab6a4da115b61),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -54837,9 +55029,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 19,
+        .vector_registers = 20,
         .macs_per_cycle = 11.9,
-        .content_hash = UINT64_C(0x7901042a24eacf1c),
+        .content_hash = UINT64_C(0xc3e1addf390fb187),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -54864,9 +55056,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 64,
         .accumulators = 1,
-        .vector_registers = 18,
+        .vector_registers = 19,
         .macs_per_cycle = 12.7,
-        .content_hash = UINT64_C(0x7a77c1c745543d9f),
+        .content_hash = UINT64_C(0x28e3a93f62ef2f5f),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -54891,9 +55083,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 64,
         .accumulators = 1,
-        .vector_registers = 18,
+        .vector_registers = 19,
         .macs_per_cycle = 13.4,
-        .content_hash = UINT64_C(0xa3081de096887f69),
+        .content_hash = UINT64_C(0xce6e4551beeb8b33),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -54918,9 +55110,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 64,
         .accumulators = 1,
-        .vector_registers = 18,
+        .vector_registers = 19,
         .macs_per_cycle = 14.1,
-        .content_hash = UINT64_C(0x2df6178381c67851),
+        .content_hash = UINT64_C(0x5b44e20d23f7191c),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -54945,9 +55137,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 64,
         .accumulators = 1,
-        .vector_registers = 18,
+        .vector_registers = 19,
         .macs_per_cycle = 15.5,
-        .content_hash = UINT64_C(0x7a77c1c745543d9f),
+        .content_hash = UINT64_C(0x28e3a93f62ef2f5f),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -54972,9 +55164,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 64,
         .accumulators = 1,
-        .vector_registers = 18,
+        .vector_registers = 19,
         .macs_per_cycle = 15.9,
-        .content_hash = UINT64_C(0xa3081de096887f69),
+        .content_hash = UINT64_C(0xce6e4551beeb8b33),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -54999,9 +55191,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 64,
         .accumulators = 1,
-        .vector_registers = 18,
+        .vector_registers = 19,
         .macs_per_cycle = 16.4,
-        .content_hash = UINT64_C(0x2df6178381c67851),
+        .content_hash = UINT64_C(0x5b44e20d23f7191c),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -55026,9 +55218,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 64,
         .accumulators = 1,
-        .vector_registers = 18,
+        .vector_registers = 19,
         .macs_per_cycle = 17.3,
-        .content_hash = UINT64_C(0x7a77c1c745543d9f),
+        .content_hash = UINT64_C(0x28e3a93f62ef2f5f),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -55053,9 +55245,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 64,
         .accumulators = 1,
-        .vector_registers = 18,
+        .vector_registers = 19,
         .macs_per_cycle = 17.6,
-        .content_hash = UINT64_C(0xa3081de096887f69),
+        .content_hash = UINT64_C(0xce6e4551beeb8b33),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -55080,9 +55272,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 64,
         .accumulators = 1,
-        .vector_registers = 18,
+        .vector_registers = 19,
         .macs_per_cycle = 17.9,
-        .content_hash = UINT64_C(0x2df6178381c67851),
+        .content_hash = UINT64_C(0x5b44e20d23f7191c),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -55107,9 +55299,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 26,
-        .macs_per_cycle = 25.0,
-        .content_hash = UINT64_C(0x6d3635ec4868176c),
+        .vector_registers = 27,
+        .macs_per_cycle = 25.3,
+        .content_hash = UINT64_C(0x8c7143d01697ce72),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -55134,9 +55326,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 26,
-        .macs_per_cycle = 25.6,
-        .content_hash = UINT64_C(0x7fd5a13891fc1a68),
+        .vector_registers = 27,
+        .macs_per_cycle = 25.9,
+        .content_hash = UINT64_C(0x871fc60de318027c),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -55161,9 +55353,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 26,
-        .macs_per_cycle = 26.3,
-        .content_hash = UINT64_C(0xe462bd4c8cd4526e),
+        .vector_registers = 27,
+        .macs_per_cycle = 26.6,
+        .content_hash = UINT64_C(0xde0c35e7c49a8628),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -55188,9 +55380,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 64,
         .accumulators = 1,
-        .vector_registers = 25,
-        .macs_per_cycle = 30.6,
-        .content_hash = UINT64_C(0x181703f07b59df01),
+        .vector_registers = 26,
+        .macs_per_cycle = 30.8,
+        .content_hash = UINT64_C(0x3b2e73b3c3cbebd7),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -55215,9 +55407,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 64,
         .accumulators = 1,
-        .vector_registers = 25,
-        .macs_per_cycle = 31.0,
-        .content_hash = UINT64_C(0x6d6c7ae36f8b61c3),
+        .vector_registers = 26,
+        .macs_per_cycle = 31.3,
+        .content_hash = UINT64_C(0x2a0ea482ee94d7f5),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -55242,9 +55434,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 64,
         .accumulators = 1,
-        .vector_registers = 25,
-        .macs_per_cycle = 31.5,
-        .content_hash = UINT64_C(0x3463976e7da791f1),
+        .vector_registers = 26,
+        .macs_per_cycle = 31.8,
+        .content_hash = UINT64_C(0xd2fd5e450435d137),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -55269,9 +55461,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 64,
         .accumulators = 1,
-        .vector_registers = 25,
-        .macs_per_cycle = 39.8,
-        .content_hash = UINT64_C(0x181703f07b59df01),
+        .vector_registers = 26,
+        .macs_per_cycle = 40.0,
+        .content_hash = UINT64_C(0x3b2e73b3c3cbebd7),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -55296,9 +55488,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 64,
         .accumulators = 1,
-        .vector_registers = 25,
-        .macs_per_cycle = 40.2,
-        .content_hash = UINT64_C(0x6d6c7ae36f8b61c3),
+        .vector_registers = 26,
+        .macs_per_cycle = 40.4,
+        .content_hash = UINT64_C(0x2a0ea482ee94d7f5),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -55323,9 +55515,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 64,
         .accumulators = 1,
-        .vector_registers = 25,
-        .macs_per_cycle = 40.6,
-        .content_hash = UINT64_C(0x3463976e7da791f1),
+        .vector_registers = 26,
+        .macs_per_cycle = 40.8,
+        .content_hash = UINT64_C(0xd2fd5e450435d137),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -55350,9 +55542,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 64,
         .accumulators = 1,
-        .vector_registers = 25,
-        .macs_per_cycle = 46.8,
-        .content_hash = UINT64_C(0x181703f07b59df01),
+        .vector_registers = 26,
+        .macs_per_cycle = 46.9,
+        .content_hash = UINT64_C(0x3b2e73b3c3cbebd7),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -55377,9 +55569,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 64,
         .accumulators = 1,
-        .vector_registers = 25,
-        .macs_per_cycle = 47.1,
-        .content_hash = UINT64_C(0x6d6c7ae36f8b61c3),
+        .vector_registers = 26,
+        .macs_per_cycle = 47.2,
+        .content_hash = UINT64_C(0x2a0ea482ee94d7f5),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -55404,9 +55596,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 64,
         .accumulators = 1,
-        .vector_registers = 25,
-        .macs_per_cycle = 47.4,
-        .content_hash = UINT64_C(0x3463976e7da791f1),
+        .vector_registers = 26,
+        .macs_per_cycle = 47.5,
+        .content_hash = UINT64_C(0xd2fd5e450435d137),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -55622,7 +55814,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 19,
         .macs_per_cycle = 11.4,
-        .content_hash = UINT64_C(0x68435a55b763606b),
+        .content_hash = UINT64_C(0xd7cade00e29dbb05),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -55649,7 +55841,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 26,
         .macs_per_cycle = 13.8,
-        .content_hash = UINT64_C(0x986ee11fc249fb3d),
+        .content_hash = UINT64_C(0x4802418c9192e299),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -56243,7 +56435,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 19,
         .macs_per_cycle = 12.0,
-        .content_hash = UINT64_C(0x4601db2e6c446816),
+        .content_hash = UINT64_C(0x48de1eaa05b8332c),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -56270,7 +56462,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 26,
         .macs_per_cycle = 17.4,
-        .content_hash = UINT64_C(0x1ba3d6c18588c4b6),
+        .content_hash = UINT64_C(0xbe6cc89cfc8715fc),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -56295,9 +56487,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 19,
+        .vector_registers = 20,
         .macs_per_cycle = 10.0,
-        .content_hash = UINT64_C(0x98d4fcd5a544d2d0),
+        .content_hash = UINT64_C(0x38a76807d58ed7d4),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -56322,9 +56514,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 26,
-        .macs_per_cycle = 25.0,
-        .content_hash = UINT64_C(0xe91b8ff3ad9ee9f0),
+        .vector_registers = 27,
+        .macs_per_cycle = 25.3,
+        .content_hash = UINT64_C(0xec31b7606e7304b6),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -56918,7 +57110,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 19,
         .macs_per_cycle = 12.0,
-        .content_hash = UINT64_C(0x1a5bba0388530dc3),
+        .content_hash = UINT64_C(0x94adfe787561decb),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -56945,7 +57137,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 26,
         .macs_per_cycle = 17.4,
-        .content_hash = UINT64_C(0xcf54092daafffe39),
+        .content_hash = UINT64_C(0xc4c08c6117619c55),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -56970,9 +57162,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 19,
+        .vector_registers = 20,
         .macs_per_cycle = 10.0,
-        .content_hash = UINT64_C(0x326fb80045e092c6),
+        .content_hash = UINT64_C(0x655d5b7974f49640),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -56997,9 +57189,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 26,
-        .macs_per_cycle = 25.0,
-        .content_hash = UINT64_C(0xf896e770e4befec0),
+        .vector_registers = 27,
+        .macs_per_cycle = 25.3,
+        .content_hash = UINT64_C(0x138d30c1a27186e8),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -60723,9 +60915,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 16,
         .accumulators = 1,
-        .vector_registers = 18,
-        .macs_per_cycle = 4.3,
-        .content_hash = UINT64_C(0xae5491b57cd911eb),
+        .vector_registers = 20,
+        .macs_per_cycle = 4.6,
+        .content_hash = UINT64_C(0x0d3367909defaeae),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -60750,9 +60942,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 16,
         .accumulators = 1,
-        .vector_registers = 26,
-        .macs_per_cycle = 7.4,
-        .content_hash = UINT64_C(0xfd0dccda2d4b40a4),
+        .vector_registers = 30,
+        .macs_per_cycle = 7.6,
+        .content_hash = UINT64_C(0xd45455e946568970),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -61020,9 +61212,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 20,
-        .macs_per_cycle = 11.0,
-        .content_hash = UINT64_C(0xf0eafedcd0ec5b30),
+        .vector_registers = 23,
+        .macs_per_cycle = 11.5,
+        .content_hash = UINT64_C(0x78c1a7bc2bf1025c),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -61048,8 +61240,8 @@ const tw_kernel tw_generated_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 30,
-        .macs_per_cycle = 16.8,
-        .content_hash = UINT64_C(0xd245fea318e3af7d),
+        .macs_per_cycle = 17.1,
+        .content_hash = UINT64_C(0xc4d4ec98b2cde322),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -61074,9 +61266,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 27,
-        .macs_per_cycle = 9.3,
-        .content_hash = UINT64_C(0x0edce07757de4b78),
+        .vector_registers = 28,
+        .macs_per_cycle = 9.7,
+        .content_hash = UINT64_C(0x4276435118997193),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -61101,9 +61293,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 30,
-        .macs_per_cycle = 24.4,
-        .content_hash = UINT64_C(0x06955ca86b2beff0),
+        .vector_registers = 32,
+        .macs_per_cycle = 25.0,
+        .content_hash = UINT64_C(0x91013b1442d903e5),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -61302,13 +61494,13 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p32x4_4x32_avx512_vnni_far_asm",
     },
     {
-        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p8x4_1x16_neon_dotprod_asm",
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p16x4_1x16_neon_dotprod_asm",
         .family = "matmul_clamp_f32_qsi8d32p_qmi4k32p",
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:26:5",
-        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p8x4_1x16_neon_dotprod_asm),
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:27:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p16x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_359,
         .rhs = &layout_474,
@@ -61318,24 +61510,24 @@ const tw_kernel tw_generated_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 28,
-        .macs_per_cycle = 9.1,
-        .content_hash = UINT64_C(0x748f282b1d81950f),
+        .macs_per_cycle = 10.1,
+        .content_hash = UINT64_C(0xa24bc63748c7e66f),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
         .dst = TW_F32,
         .accumulate = 0,
-        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p8x4_1x16_neon_dotprod_asm",
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p16x4_1x16_neon_dotprod_asm",
     },
     {
-        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p8x4_4x8_neon_dotprod_asm",
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_neon_dotprod_asm",
         .family = "matmul_clamp_f32_qsi8d32p_qmi4k32p",
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:28:5",
-        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p8x4_4x8_neon_dotprod_asm),
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:29:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_360,
         .rhs = &layout_474,
@@ -61344,16 +61536,16 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 25,
-        .macs_per_cycle = 15.5,
-        .content_hash = UINT64_C(0x16d6c3c9eec406a4),
+        .vector_registers = 28,
+        .macs_per_cycle = 16.3,
+        .content_hash = UINT64_C(0x000122b7a14f293a),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
         .dst = TW_F32,
         .accumulate = 0,
-        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p8x4_4x8_neon_dotprod_asm",
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_neon_dotprod_asm",
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qmi4k32p4x8_1x16_neon_i8mm_dot_asm",
@@ -61361,7 +61553,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:30:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qmi4k32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_367,
@@ -61371,9 +61563,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 24,
-        .macs_per_cycle = 7.9,
-        .content_hash = UINT64_C(0xf390f58275f08607),
+        .vector_registers = 26,
+        .macs_per_cycle = 8.7,
+        .content_hash = UINT64_C(0x70bed87dd10c8f7c),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -61388,7 +61580,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:32:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qmi4k32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_383,
@@ -61398,9 +61590,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 32,
-        .macs_per_cycle = 23.0,
-        .content_hash = UINT64_C(0x254c064628a9b3d3),
+        .vector_registers = 26,
+        .macs_per_cycle = 23.5,
+        .content_hash = UINT64_C(0xe7c85cd64243cf9c),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -61615,8 +61807,8 @@ const tw_kernel tw_generated_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 23,
-        .macs_per_cycle = 4.8,
-        .content_hash = UINT64_C(0xcb9016de50edf6dc),
+        .macs_per_cycle = 6.0,
+        .content_hash = UINT64_C(0xf407c64b80eab5dc),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -61641,9 +61833,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 24,
-        .macs_per_cycle = 9.8,
-        .content_hash = UINT64_C(0x3f0d45079642d90a),
+        .vector_registers = 23,
+        .macs_per_cycle = 10.8,
+        .content_hash = UINT64_C(0xa1bad73b3c48a729),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -61668,9 +61860,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 18,
-        .macs_per_cycle = 4.4,
-        .content_hash = UINT64_C(0x8f78f464f3f95736),
+        .vector_registers = 17,
+        .macs_per_cycle = 5.2,
+        .content_hash = UINT64_C(0xb9f42b1e501fb1ef),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -61696,8 +61888,8 @@ const tw_kernel tw_generated_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 30,
-        .macs_per_cycle = 16.4,
-        .content_hash = UINT64_C(0x0690ce25e6a3487b),
+        .macs_per_cycle = 17.7,
+        .content_hash = UINT64_C(0xd16f2bf4df7a1452),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -61896,31 +62088,31 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p32x4_4x32_avx512_vnni_far_asm",
     },
     {
-        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x16_neon_dotprod_asm",
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x8_neon_dotprod_asm",
         .family = "matmul_clamp_f32_qsi8d32p_qmi5k32p",
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:25:5",
-        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x16_neon_dotprod_asm),
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:27:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_350,
         .rhs = &layout_483,
         .tile_m = 1,
-        .tile_n = 16,
+        .tile_n = 8,
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 31,
-        .macs_per_cycle = 4.4,
-        .content_hash = UINT64_C(0x55b4f71cf9cba1c8),
+        .vector_registers = 19,
+        .macs_per_cycle = 5.4,
+        .content_hash = UINT64_C(0xb40d55906a8a1711),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
         .dst = TW_F32,
         .accumulate = 0,
-        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x16_neon_dotprod_asm",
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x8_neon_dotprod_asm",
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p8x4_4x8_neon_dotprod_asm",
@@ -61928,7 +62120,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:27:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_355,
@@ -61938,9 +62130,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 28,
-        .macs_per_cycle = 9.3,
-        .content_hash = UINT64_C(0xf56cbd4830afd73c),
+        .vector_registers = 29,
+        .macs_per_cycle = 10.4,
+        .content_hash = UINT64_C(0x4d6731ab4030eca6),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -61955,7 +62147,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:29:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qmi5k32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_387,
@@ -61966,8 +62158,8 @@ const tw_kernel tw_generated_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 22,
-        .macs_per_cycle = 4.1,
-        .content_hash = UINT64_C(0x63c26aee93fde1af),
+        .macs_per_cycle = 4.9,
+        .content_hash = UINT64_C(0x651ddbebaf40c24e),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -61982,7 +62174,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:31:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qmi5k32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_481,
@@ -61993,8 +62185,8 @@ const tw_kernel tw_generated_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 32,
-        .macs_per_cycle = 15.8,
-        .content_hash = UINT64_C(0xf71f24595cfb164b),
+        .macs_per_cycle = 16.9,
+        .content_hash = UINT64_C(0xa1fa1511ba8acb09),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -62802,9 +62994,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 24,
-        .macs_per_cycle = 7.3,
-        .content_hash = UINT64_C(0x14efd9b1ee2b066e),
+        .vector_registers = 26,
+        .macs_per_cycle = 7.5,
+        .content_hash = UINT64_C(0x178c1163687e45c0),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -62829,9 +63021,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 30,
-        .macs_per_cycle = 13.3,
-        .content_hash = UINT64_C(0xe6c1e96d74566562),
+        .vector_registers = 32,
+        .macs_per_cycle = 13.5,
+        .content_hash = UINT64_C(0x7d424a48db2131ef),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -62856,9 +63048,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 19,
-        .macs_per_cycle = 6.6,
-        .content_hash = UINT64_C(0xfba69e713962bf9f),
+        .vector_registers = 20,
+        .macs_per_cycle = 6.7,
+        .content_hash = UINT64_C(0x37f098f8c2bfbe70),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -63045,9 +63237,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 16,
         .accumulators = 1,
-        .vector_registers = 18,
-        .macs_per_cycle = 3.9,
-        .content_hash = UINT64_C(0x1d723120722b8f32),
+        .vector_registers = 20,
+        .macs_per_cycle = 4.7,
+        .content_hash = UINT64_C(0x98643b8d3c3897e0),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -63072,9 +63264,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 16,
         .accumulators = 1,
-        .vector_registers = 30,
-        .macs_per_cycle = 8.2,
-        .content_hash = UINT64_C(0x7898bdd54c9ac352),
+        .vector_registers = 32,
+        .macs_per_cycle = 9.0,
+        .content_hash = UINT64_C(0x5b86219fd2903bcd),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -68175,9 +68367,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 22,
-        .macs_per_cycle = 5.4,
-        .content_hash = UINT64_C(0x80cf0e5a8caa6d66),
+        .vector_registers = 21,
+        .macs_per_cycle = 6.9,
+        .content_hash = UINT64_C(0xebcd183fe7a66c9c),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -68203,8 +68395,8 @@ const tw_kernel tw_generated_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 28,
-        .macs_per_cycle = 11.5,
-        .content_hash = UINT64_C(0x029955f69b861959),
+        .macs_per_cycle = 13.0,
+        .content_hash = UINT64_C(0x117f6c4e8fb95ff5),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -68229,9 +68421,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 18,
-        .macs_per_cycle = 5.0,
-        .content_hash = UINT64_C(0x88eaa4ab213bc406),
+        .vector_registers = 17,
+        .macs_per_cycle = 6.1,
+        .content_hash = UINT64_C(0x929d00112c5f52e8),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -68256,9 +68448,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 30,
-        .macs_per_cycle = 20.7,
-        .content_hash = UINT64_C(0x6c228fcb582dc307),
+        .vector_registers = 29,
+        .macs_per_cycle = 22.8,
+        .content_hash = UINT64_C(0x30d66f530aa35de7),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -68472,9 +68664,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 16,
         .accumulators = 1,
-        .vector_registers = 25,
-        .macs_per_cycle = 4.3,
-        .content_hash = UINT64_C(0x7a47b87d300296d6),
+        .vector_registers = 26,
+        .macs_per_cycle = 5.6,
+        .content_hash = UINT64_C(0x70d5cd51a0570227),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -68499,9 +68691,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 0,
         .unroll_k = 16,
         .accumulators = 1,
-        .vector_registers = 30,
-        .macs_per_cycle = 8.5,
-        .content_hash = UINT64_C(0x3bdc40c1e578715b),
+        .vector_registers = 32,
+        .macs_per_cycle = 9.7,
+        .content_hash = UINT64_C(0x291cbbf6d8851c56),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -68511,24 +68703,78 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p8x4_4x8_neon_dotprod_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi8k16p8x4_1x16_neon_dotprod_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:31:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8k16p8x4_1x16_neon_dotprod_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_559,
+        .rhs = &layout_560,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 22,
+        .macs_per_cycle = 9.1,
+        .content_hash = UINT64_C(0xa2d9e96951e6cd2d),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi8k16p8x4_1x16_neon_dotprod_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi8k16p8x4_4x8_neon_dotprod_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:33:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8k16p8x4_4x8_neon_dotprod_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_561,
+        .rhs = &layout_560,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 30,
+        .macs_per_cycle = 11.6,
+        .content_hash = UINT64_C(0xf5dea6a4ff214efe),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi8k16p8x4_4x8_neon_dotprod_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi6k16p4x8_1x8_neon_i8mm_dot_asm",
         .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:29:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:35:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi6k16p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_559,
-        .rhs = &layout_560,
+        .lhs = &layout_562,
+        .rhs = &layout_563,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
         .unroll_k = 16,
         .accumulators = 1,
         .vector_registers = 20,
-        .macs_per_cycle = 3.9,
-        .content_hash = UINT64_C(0xb30d421a036735ef),
+        .macs_per_cycle = 4.7,
+        .content_hash = UINT64_C(0xa4ecf7ba6d01b070),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -68543,19 +68789,19 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:31:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:37:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi6k16p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_561,
-        .rhs = &layout_560,
+        .lhs = &layout_564,
+        .rhs = &layout_563,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
         .unroll_k = 16,
         .accumulators = 1,
-        .vector_registers = 31,
-        .macs_per_cycle = 14.6,
-        .content_hash = UINT64_C(0x1a6237f863a98599),
+        .vector_registers = 30,
+        .macs_per_cycle = 15.8,
+        .content_hash = UINT64_C(0x24ac67a06469761f),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -68563,6 +68809,60 @@ const tw_kernel tw_generated_kernels[] = {
         .dst = TW_F32,
         .accumulate = 0,
         .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qsi6k16p4x8_8x4_neon_i8mm_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi8k16p4x8_1x16_neon_i8mm_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
+        .isa = "neon_i8mm",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:39:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8k16p4x8_1x16_neon_i8mm_dot_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .lhs = &layout_565,
+        .rhs = &layout_566,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 26,
+        .macs_per_cycle = 7.8,
+        .content_hash = UINT64_C(0x8baad787220ebe7e),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi8k16p4x8_1x16_neon_i8mm_dot_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p8x8_qsi8k16p4x8_8x4_neon_i8mm_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
+        .isa = "neon_i8mm",
+        .printer = "assembly",
+        .technique = "mmla",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:41:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8k16p4x8_8x4_neon_i8mm_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .lhs = &layout_567,
+        .rhs = &layout_566,
+        .tile_m = 8,
+        .tile_n = 4,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 23,
+        .macs_per_cycle = 16.3,
+        .content_hash = UINT64_C(0xd848a29799c1b22e),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qsi8k16p4x8_8x4_neon_i8mm_asm",
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar",
@@ -68574,7 +68874,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_411,
-        .rhs = &layout_562,
+        .rhs = &layout_568,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68601,7 +68901,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_415,
-        .rhs = &layout_563,
+        .rhs = &layout_569,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68628,7 +68928,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_415,
-        .rhs = &layout_563,
+        .rhs = &layout_569,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68655,7 +68955,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_419,
-        .rhs = &layout_563,
+        .rhs = &layout_569,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68682,7 +68982,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_411,
-        .rhs = &layout_563,
+        .rhs = &layout_569,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68709,7 +69009,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_411,
-        .rhs = &layout_563,
+        .rhs = &layout_569,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68735,8 +69035,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:46:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_564,
-        .rhs = &layout_563,
+        .lhs = &layout_570,
+        .rhs = &layout_569,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68762,8 +69062,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:46:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_564,
-        .rhs = &layout_563,
+        .lhs = &layout_570,
+        .rhs = &layout_569,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68790,7 +69090,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_411,
-        .rhs = &layout_565,
+        .rhs = &layout_571,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -68817,7 +69117,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_411,
-        .rhs = &layout_565,
+        .rhs = &layout_571,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -68844,7 +69144,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_565,
+        .rhs = &layout_571,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -68871,7 +69171,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_565,
+        .rhs = &layout_571,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -68898,7 +69198,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_493,
-        .rhs = &layout_566,
+        .rhs = &layout_572,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68925,7 +69225,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_493,
-        .rhs = &layout_566,
+        .rhs = &layout_572,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68952,7 +69252,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_495,
-        .rhs = &layout_566,
+        .rhs = &layout_572,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68979,7 +69279,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_495,
-        .rhs = &layout_566,
+        .rhs = &layout_572,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -69006,7 +69306,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_496,
-        .rhs = &layout_567,
+        .rhs = &layout_573,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69033,7 +69333,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_496,
-        .rhs = &layout_567,
+        .rhs = &layout_573,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69060,7 +69360,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_498,
-        .rhs = &layout_567,
+        .rhs = &layout_573,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69087,7 +69387,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_498,
-        .rhs = &layout_567,
+        .rhs = &layout_573,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69114,7 +69414,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_515,
-        .rhs = &layout_568,
+        .rhs = &layout_574,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -69141,7 +69441,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_496,
-        .rhs = &layout_569,
+        .rhs = &layout_575,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -69167,8 +69467,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_570,
-        .rhs = &layout_569,
+        .lhs = &layout_576,
+        .rhs = &layout_575,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -69195,7 +69495,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_bf16,
         .features = 0,
         .lhs = &layout_411,
-        .rhs = &layout_571,
+        .rhs = &layout_577,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69222,7 +69522,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_f32,
         .features = 0,
         .lhs = &layout_411,
-        .rhs = &layout_572,
+        .rhs = &layout_578,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69249,7 +69549,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_412,
-        .rhs = &layout_573,
+        .rhs = &layout_579,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69276,7 +69576,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_412,
-        .rhs = &layout_574,
+        .rhs = &layout_580,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69303,7 +69603,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_412,
-        .rhs = &layout_575,
+        .rhs = &layout_581,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69330,7 +69630,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_413,
-        .rhs = &layout_576,
+        .rhs = &layout_582,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69357,7 +69657,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_413,
-        .rhs = &layout_577,
+        .rhs = &layout_583,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69384,7 +69684,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_413,
-        .rhs = &layout_578,
+        .rhs = &layout_584,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69411,7 +69711,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_414,
-        .rhs = &layout_579,
+        .rhs = &layout_585,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69438,7 +69738,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_414,
-        .rhs = &layout_580,
+        .rhs = &layout_586,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69465,7 +69765,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_414,
-        .rhs = &layout_581,
+        .rhs = &layout_587,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69492,7 +69792,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_415,
-        .rhs = &layout_582,
+        .rhs = &layout_588,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69519,7 +69819,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_415,
-        .rhs = &layout_583,
+        .rhs = &layout_589,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69546,7 +69846,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_416,
-        .rhs = &layout_584,
+        .rhs = &layout_590,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69573,7 +69873,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_416,
-        .rhs = &layout_585,
+        .rhs = &layout_591,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69600,7 +69900,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_416,
-        .rhs = &layout_586,
+        .rhs = &layout_592,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69627,7 +69927,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_417,
-        .rhs = &layout_587,
+        .rhs = &layout_593,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69654,7 +69954,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_417,
-        .rhs = &layout_588,
+        .rhs = &layout_594,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69681,7 +69981,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_417,
-        .rhs = &layout_589,
+        .rhs = &layout_595,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69708,7 +70008,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_418,
-        .rhs = &layout_590,
+        .rhs = &layout_596,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69735,7 +70035,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_418,
-        .rhs = &layout_591,
+        .rhs = &layout_597,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69762,7 +70062,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_418,
-        .rhs = &layout_592,
+        .rhs = &layout_598,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69789,7 +70089,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_419,
-        .rhs = &layout_582,
+        .rhs = &layout_588,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69816,7 +70116,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_419,
-        .rhs = &layout_583,
+        .rhs = &layout_589,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69842,8 +70142,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_593,
-        .rhs = &layout_584,
+        .lhs = &layout_599,
+        .rhs = &layout_590,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69869,8 +70169,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_593,
-        .rhs = &layout_585,
+        .lhs = &layout_599,
+        .rhs = &layout_591,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69896,8 +70196,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_593,
-        .rhs = &layout_586,
+        .lhs = &layout_599,
+        .rhs = &layout_592,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69923,8 +70223,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_594,
-        .rhs = &layout_587,
+        .lhs = &layout_600,
+        .rhs = &layout_593,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69950,8 +70250,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_594,
-        .rhs = &layout_588,
+        .lhs = &layout_600,
+        .rhs = &layout_594,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69977,8 +70277,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_594,
-        .rhs = &layout_589,
+        .lhs = &layout_600,
+        .rhs = &layout_595,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70004,8 +70304,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_595,
-        .rhs = &layout_590,
+        .lhs = &layout_601,
+        .rhs = &layout_596,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70031,8 +70331,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_595,
-        .rhs = &layout_591,
+        .lhs = &layout_601,
+        .rhs = &layout_597,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70058,8 +70358,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_595,
-        .rhs = &layout_592,
+        .lhs = &layout_601,
+        .rhs = &layout_598,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70086,7 +70386,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_411,
-        .rhs = &layout_596,
+        .rhs = &layout_602,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70113,7 +70413,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_411,
-        .rhs = &layout_597,
+        .rhs = &layout_603,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70140,7 +70440,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_412,
-        .rhs = &layout_598,
+        .rhs = &layout_604,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70167,7 +70467,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_412,
-        .rhs = &layout_599,
+        .rhs = &layout_605,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70194,7 +70494,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_412,
-        .rhs = &layout_600,
+        .rhs = &layout_606,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70221,7 +70521,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_413,
-        .rhs = &layout_601,
+        .rhs = &layout_607,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70248,7 +70548,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_413,
-        .rhs = &layout_602,
+        .rhs = &layout_608,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70275,7 +70575,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_413,
-        .rhs = &layout_603,
+        .rhs = &layout_609,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70302,7 +70602,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_414,
-        .rhs = &layout_604,
+        .rhs = &layout_610,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70329,7 +70629,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_414,
-        .rhs = &layout_605,
+        .rhs = &layout_611,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70356,7 +70656,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_414,
-        .rhs = &layout_606,
+        .rhs = &layout_612,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70383,7 +70683,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_596,
+        .rhs = &layout_602,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70410,7 +70710,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_597,
+        .rhs = &layout_603,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70437,7 +70737,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_421,
-        .rhs = &layout_598,
+        .rhs = &layout_604,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70464,7 +70764,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_421,
-        .rhs = &layout_599,
+        .rhs = &layout_605,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70491,7 +70791,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_421,
-        .rhs = &layout_600,
+        .rhs = &layout_606,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70518,7 +70818,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_422,
-        .rhs = &layout_601,
+        .rhs = &layout_607,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70545,7 +70845,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_422,
-        .rhs = &layout_602,
+        .rhs = &layout_608,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70572,7 +70872,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_422,
-        .rhs = &layout_603,
+        .rhs = &layout_609,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70599,7 +70899,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_423,
-        .rhs = &layout_604,
+        .rhs = &layout_610,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70626,7 +70926,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_423,
-        .rhs = &layout_605,
+        .rhs = &layout_611,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70653,7 +70953,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_423,
-        .rhs = &layout_606,
+        .rhs = &layout_612,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70680,7 +70980,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_493,
-        .rhs = &layout_607,
+        .rhs = &layout_613,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70707,7 +71007,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_493,
-        .rhs = &layout_608,
+        .rhs = &layout_614,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70733,8 +71033,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_609,
-        .rhs = &layout_610,
+        .lhs = &layout_615,
+        .rhs = &layout_616,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70760,8 +71060,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_609,
-        .rhs = &layout_611,
+        .lhs = &layout_615,
+        .rhs = &layout_617,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70787,8 +71087,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_609,
-        .rhs = &layout_612,
+        .lhs = &layout_615,
+        .rhs = &layout_618,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70814,8 +71114,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_613,
-        .rhs = &layout_614,
+        .lhs = &layout_619,
+        .rhs = &layout_620,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70841,8 +71141,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_613,
-        .rhs = &layout_615,
+        .lhs = &layout_619,
+        .rhs = &layout_621,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70868,8 +71168,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_613,
-        .rhs = &layout_616,
+        .lhs = &layout_619,
+        .rhs = &layout_622,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70895,8 +71195,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_617,
-        .rhs = &layout_618,
+        .lhs = &layout_623,
+        .rhs = &layout_624,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70922,8 +71222,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_617,
-        .rhs = &layout_619,
+        .lhs = &layout_623,
+        .rhs = &layout_625,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70949,8 +71249,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_617,
-        .rhs = &layout_620,
+        .lhs = &layout_623,
+        .rhs = &layout_626,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70977,7 +71277,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_495,
-        .rhs = &layout_607,
+        .rhs = &layout_613,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71004,7 +71304,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_495,
-        .rhs = &layout_608,
+        .rhs = &layout_614,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71030,8 +71330,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_621,
-        .rhs = &layout_610,
+        .lhs = &layout_627,
+        .rhs = &layout_616,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71057,8 +71357,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_621,
-        .rhs = &layout_611,
+        .lhs = &layout_627,
+        .rhs = &layout_617,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71084,8 +71384,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_621,
-        .rhs = &layout_612,
+        .lhs = &layout_627,
+        .rhs = &layout_618,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71111,8 +71411,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_622,
-        .rhs = &layout_614,
+        .lhs = &layout_628,
+        .rhs = &layout_620,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71138,8 +71438,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_622,
-        .rhs = &layout_615,
+        .lhs = &layout_628,
+        .rhs = &layout_621,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71165,8 +71465,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_622,
-        .rhs = &layout_616,
+        .lhs = &layout_628,
+        .rhs = &layout_622,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71192,8 +71492,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_623,
-        .rhs = &layout_618,
+        .lhs = &layout_629,
+        .rhs = &layout_624,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71219,8 +71519,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_623,
-        .rhs = &layout_619,
+        .lhs = &layout_629,
+        .rhs = &layout_625,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71246,8 +71546,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_623,
-        .rhs = &layout_620,
+        .lhs = &layout_629,
+        .rhs = &layout_626,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71274,7 +71574,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_496,
-        .rhs = &layout_624,
+        .rhs = &layout_630,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71301,7 +71601,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_496,
-        .rhs = &layout_625,
+        .rhs = &layout_631,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71327,8 +71627,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_626,
-        .rhs = &layout_627,
+        .lhs = &layout_632,
+        .rhs = &layout_633,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71354,8 +71654,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_626,
-        .rhs = &layout_628,
+        .lhs = &layout_632,
+        .rhs = &layout_634,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71381,8 +71681,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_626,
-        .rhs = &layout_629,
+        .lhs = &layout_632,
+        .rhs = &layout_635,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71408,8 +71708,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_630,
-        .rhs = &layout_631,
+        .lhs = &layout_636,
+        .rhs = &layout_637,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71435,8 +71735,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_630,
-        .rhs = &layout_632,
+        .lhs = &layout_636,
+        .rhs = &layout_638,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71462,8 +71762,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_630,
-        .rhs = &layout_633,
+        .lhs = &layout_636,
+        .rhs = &layout_639,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71489,8 +71789,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_634,
-        .rhs = &layout_635,
+        .lhs = &layout_640,
+        .rhs = &layout_641,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71516,8 +71816,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_634,
-        .rhs = &layout_636,
+        .lhs = &layout_640,
+        .rhs = &layout_642,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71543,8 +71843,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_634,
-        .rhs = &layout_637,
+        .lhs = &layout_640,
+        .rhs = &layout_643,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71571,7 +71871,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_498,
-        .rhs = &layout_624,
+        .rhs = &layout_630,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71598,7 +71898,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_498,
-        .rhs = &layout_625,
+        .rhs = &layout_631,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71624,8 +71924,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_638,
-        .rhs = &layout_627,
+        .lhs = &layout_644,
+        .rhs = &layout_633,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71651,8 +71951,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_638,
-        .rhs = &layout_628,
+        .lhs = &layout_644,
+        .rhs = &layout_634,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71678,8 +71978,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_638,
-        .rhs = &layout_629,
+        .lhs = &layout_644,
+        .rhs = &layout_635,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71705,8 +72005,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_639,
-        .rhs = &layout_631,
+        .lhs = &layout_645,
+        .rhs = &layout_637,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71732,8 +72032,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_639,
-        .rhs = &layout_632,
+        .lhs = &layout_645,
+        .rhs = &layout_638,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71759,8 +72059,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_639,
-        .rhs = &layout_633,
+        .lhs = &layout_645,
+        .rhs = &layout_639,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71786,8 +72086,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_640,
-        .rhs = &layout_635,
+        .lhs = &layout_646,
+        .rhs = &layout_641,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71813,8 +72113,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_640,
-        .rhs = &layout_636,
+        .lhs = &layout_646,
+        .rhs = &layout_642,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71840,8 +72140,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_640,
-        .rhs = &layout_637,
+        .lhs = &layout_646,
+        .rhs = &layout_643,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71868,7 +72168,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_bf16_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_515,
-        .rhs = &layout_641,
+        .rhs = &layout_647,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71895,7 +72195,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_f32_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_515,
-        .rhs = &layout_642,
+        .rhs = &layout_648,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71922,7 +72222,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_516,
-        .rhs = &layout_643,
+        .rhs = &layout_649,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71949,7 +72249,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_516,
-        .rhs = &layout_644,
+        .rhs = &layout_650,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71976,7 +72276,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_516,
-        .rhs = &layout_645,
+        .rhs = &layout_651,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72003,7 +72303,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_517,
-        .rhs = &layout_646,
+        .rhs = &layout_652,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72030,7 +72330,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_517,
-        .rhs = &layout_647,
+        .rhs = &layout_653,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72057,7 +72357,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_517,
-        .rhs = &layout_648,
+        .rhs = &layout_654,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72084,7 +72384,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_518,
-        .rhs = &layout_649,
+        .rhs = &layout_655,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72111,7 +72411,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_518,
-        .rhs = &layout_650,
+        .rhs = &layout_656,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72138,7 +72438,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_518,
-        .rhs = &layout_651,
+        .rhs = &layout_657,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72165,7 +72465,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_496,
-        .rhs = &layout_569,
+        .rhs = &layout_575,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -72191,8 +72491,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_570,
-        .rhs = &layout_569,
+        .lhs = &layout_576,
+        .rhs = &layout_575,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72219,7 +72519,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_411,
-        .rhs = &layout_562,
+        .rhs = &layout_568,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -72246,7 +72546,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_415,
-        .rhs = &layout_563,
+        .rhs = &layout_569,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72273,7 +72573,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_411,
-        .rhs = &layout_563,
+        .rhs = &layout_569,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72300,7 +72600,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_419,
-        .rhs = &layout_563,
+        .rhs = &layout_569,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72326,8 +72626,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:139:5",
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_564,
-        .rhs = &layout_563,
+        .lhs = &layout_570,
+        .rhs = &layout_569,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72354,7 +72654,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_411,
-        .rhs = &layout_565,
+        .rhs = &layout_571,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -72381,7 +72681,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_565,
+        .rhs = &layout_571,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -72408,7 +72708,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_493,
-        .rhs = &layout_566,
+        .rhs = &layout_572,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72435,7 +72735,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_495,
-        .rhs = &layout_566,
+        .rhs = &layout_572,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -72462,7 +72762,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_496,
-        .rhs = &layout_567,
+        .rhs = &layout_573,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72489,7 +72789,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_498,
-        .rhs = &layout_567,
+        .rhs = &layout_573,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -72516,7 +72816,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_515,
-        .rhs = &layout_568,
+        .rhs = &layout_574,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72543,7 +72843,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_496,
-        .rhs = &layout_569,
+        .rhs = &layout_575,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -72569,8 +72869,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_570,
-        .rhs = &layout_569,
+        .lhs = &layout_576,
+        .rhs = &layout_575,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72597,7 +72897,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_411,
-        .rhs = &layout_562,
+        .rhs = &layout_568,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -72624,7 +72924,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_415,
-        .rhs = &layout_563,
+        .rhs = &layout_569,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72651,7 +72951,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_411,
-        .rhs = &layout_563,
+        .rhs = &layout_569,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72678,7 +72978,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_419,
-        .rhs = &layout_563,
+        .rhs = &layout_569,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72704,8 +73004,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:139:5",
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_564,
-        .rhs = &layout_563,
+        .lhs = &layout_570,
+        .rhs = &layout_569,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72732,7 +73032,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_411,
-        .rhs = &layout_565,
+        .rhs = &layout_571,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -72759,7 +73059,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_565,
+        .rhs = &layout_571,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -72786,7 +73086,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_493,
-        .rhs = &layout_566,
+        .rhs = &layout_572,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72813,7 +73113,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_495,
-        .rhs = &layout_566,
+        .rhs = &layout_572,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -72840,7 +73140,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_496,
-        .rhs = &layout_567,
+        .rhs = &layout_573,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72867,7 +73167,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_498,
-        .rhs = &layout_567,
+        .rhs = &layout_573,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -72894,7 +73194,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_515,
-        .rhs = &layout_568,
+        .rhs = &layout_574,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72920,8 +73220,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_652,
-        .rhs = &layout_653,
+        .lhs = &layout_658,
+        .rhs = &layout_659,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -72947,8 +73247,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_652,
-        .rhs = &layout_654,
+        .lhs = &layout_658,
+        .rhs = &layout_660,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72974,8 +73274,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_652,
-        .rhs = &layout_654,
+        .lhs = &layout_658,
+        .rhs = &layout_660,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73001,8 +73301,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_655,
-        .rhs = &layout_654,
+        .lhs = &layout_661,
+        .rhs = &layout_660,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73028,8 +73328,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_655,
-        .rhs = &layout_654,
+        .lhs = &layout_661,
+        .rhs = &layout_660,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73055,8 +73355,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_652,
-        .rhs = &layout_656,
+        .lhs = &layout_658,
+        .rhs = &layout_662,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73082,8 +73382,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_652,
-        .rhs = &layout_656,
+        .lhs = &layout_658,
+        .rhs = &layout_662,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73109,8 +73409,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_655,
-        .rhs = &layout_656,
+        .lhs = &layout_661,
+        .rhs = &layout_662,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73136,8 +73436,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_657,
-        .rhs = &layout_656,
+        .lhs = &layout_663,
+        .rhs = &layout_662,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73163,8 +73463,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:19:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_657,
-        .rhs = &layout_656,
+        .lhs = &layout_663,
+        .rhs = &layout_662,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73190,8 +73490,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_652,
-        .rhs = &layout_658,
+        .lhs = &layout_658,
+        .rhs = &layout_664,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73217,8 +73517,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:21:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_652,
-        .rhs = &layout_658,
+        .lhs = &layout_658,
+        .rhs = &layout_664,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73244,8 +73544,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_655,
-        .rhs = &layout_658,
+        .lhs = &layout_661,
+        .rhs = &layout_664,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73271,8 +73571,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_655,
-        .rhs = &layout_658,
+        .lhs = &layout_661,
+        .rhs = &layout_664,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73298,8 +73598,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:25:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_655,
-        .rhs = &layout_658,
+        .lhs = &layout_661,
+        .rhs = &layout_664,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73325,8 +73625,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi2cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_659,
-        .rhs = &layout_660,
+        .lhs = &layout_665,
+        .rhs = &layout_666,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73352,8 +73652,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi2cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_661,
-        .rhs = &layout_660,
+        .lhs = &layout_667,
+        .rhs = &layout_666,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73379,8 +73679,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:29:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x8_qsi2cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_661,
-        .rhs = &layout_660,
+        .lhs = &layout_667,
+        .rhs = &layout_666,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73406,8 +73706,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:30:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi2cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_662,
-        .rhs = &layout_660,
+        .lhs = &layout_668,
+        .rhs = &layout_666,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73433,8 +73733,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:32:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi2cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_659,
-        .rhs = &layout_663,
+        .lhs = &layout_665,
+        .rhs = &layout_669,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -73460,8 +73760,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:34:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi2cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_662,
-        .rhs = &layout_663,
+        .lhs = &layout_668,
+        .rhs = &layout_669,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -73487,8 +73787,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_664,
-        .rhs = &layout_665,
+        .lhs = &layout_670,
+        .rhs = &layout_671,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -73514,8 +73814,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_664,
-        .rhs = &layout_666,
+        .lhs = &layout_670,
+        .rhs = &layout_672,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73541,8 +73841,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_664,
-        .rhs = &layout_666,
+        .lhs = &layout_670,
+        .rhs = &layout_672,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73568,8 +73868,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_667,
-        .rhs = &layout_666,
+        .lhs = &layout_673,
+        .rhs = &layout_672,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73595,8 +73895,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_667,
-        .rhs = &layout_666,
+        .lhs = &layout_673,
+        .rhs = &layout_672,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73622,8 +73922,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_664,
-        .rhs = &layout_668,
+        .lhs = &layout_670,
+        .rhs = &layout_674,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73649,8 +73949,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_664,
-        .rhs = &layout_668,
+        .lhs = &layout_670,
+        .rhs = &layout_674,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73676,8 +73976,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_667,
-        .rhs = &layout_668,
+        .lhs = &layout_673,
+        .rhs = &layout_674,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73703,8 +74003,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:17:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_667,
-        .rhs = &layout_668,
+        .lhs = &layout_673,
+        .rhs = &layout_674,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73730,8 +74030,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_669,
-        .rhs = &layout_668,
+        .lhs = &layout_675,
+        .rhs = &layout_674,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73757,8 +74057,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:19:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_669,
-        .rhs = &layout_668,
+        .lhs = &layout_675,
+        .rhs = &layout_674,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73784,8 +74084,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_670,
-        .rhs = &layout_671,
+        .lhs = &layout_676,
+        .rhs = &layout_677,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73811,8 +74111,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:21:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_670,
-        .rhs = &layout_671,
+        .lhs = &layout_676,
+        .rhs = &layout_677,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73838,8 +74138,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_672,
-        .rhs = &layout_671,
+        .lhs = &layout_678,
+        .rhs = &layout_677,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73865,8 +74165,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_672,
-        .rhs = &layout_671,
+        .lhs = &layout_678,
+        .rhs = &layout_677,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73892,8 +74192,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_672,
-        .rhs = &layout_671,
+        .lhs = &layout_678,
+        .rhs = &layout_677,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73919,8 +74219,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_672,
-        .rhs = &layout_671,
+        .lhs = &layout_678,
+        .rhs = &layout_677,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73946,8 +74246,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_673,
-        .rhs = &layout_674,
+        .lhs = &layout_679,
+        .rhs = &layout_680,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73973,8 +74273,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:25:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_673,
-        .rhs = &layout_674,
+        .lhs = &layout_679,
+        .rhs = &layout_680,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -74000,8 +74300,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi4cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_661,
-        .rhs = &layout_674,
+        .lhs = &layout_667,
+        .rhs = &layout_680,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74027,8 +74327,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:27:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x8_qsi4cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_661,
-        .rhs = &layout_674,
+        .lhs = &layout_667,
+        .rhs = &layout_680,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74054,8 +74354,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_662,
-        .rhs = &layout_674,
+        .lhs = &layout_668,
+        .rhs = &layout_680,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74081,8 +74381,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:28:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_662,
-        .rhs = &layout_674,
+        .lhs = &layout_668,
+        .rhs = &layout_680,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74108,8 +74408,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_673,
-        .rhs = &layout_675,
+        .lhs = &layout_679,
+        .rhs = &layout_681,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -74135,8 +74435,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_662,
-        .rhs = &layout_675,
+        .lhs = &layout_668,
+        .rhs = &layout_681,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -74162,8 +74462,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi4cxp8svlx4_8svlx8svl_sme_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_676,
-        .rhs = &layout_677,
+        .lhs = &layout_682,
+        .rhs = &layout_683,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -74189,8 +74489,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_678,
-        .rhs = &layout_679,
+        .lhs = &layout_684,
+        .rhs = &layout_685,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -74216,8 +74516,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:35:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_680,
-        .rhs = &layout_679,
+        .lhs = &layout_686,
+        .rhs = &layout_685,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -74243,8 +74543,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_681,
-        .rhs = &layout_682,
+        .lhs = &layout_687,
+        .rhs = &layout_688,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -74270,8 +74570,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_683,
-        .rhs = &layout_684,
+        .lhs = &layout_689,
+        .rhs = &layout_690,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -74297,8 +74597,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_681,
-        .rhs = &layout_684,
+        .lhs = &layout_687,
+        .rhs = &layout_690,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -74324,8 +74624,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_685,
-        .rhs = &layout_684,
+        .lhs = &layout_691,
+        .rhs = &layout_690,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -74351,8 +74651,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_686,
-        .rhs = &layout_684,
+        .lhs = &layout_692,
+        .rhs = &layout_690,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -74378,8 +74678,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_681,
-        .rhs = &layout_687,
+        .lhs = &layout_687,
+        .rhs = &layout_693,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -74405,8 +74705,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_681,
-        .rhs = &layout_687,
+        .lhs = &layout_687,
+        .rhs = &layout_693,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -74432,8 +74732,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_686,
-        .rhs = &layout_687,
+        .lhs = &layout_692,
+        .rhs = &layout_693,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -74459,8 +74759,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:17:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_686,
-        .rhs = &layout_687,
+        .lhs = &layout_692,
+        .rhs = &layout_693,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -74486,8 +74786,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_688,
-        .rhs = &layout_687,
+        .lhs = &layout_694,
+        .rhs = &layout_693,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -74513,8 +74813,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:19:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_688,
-        .rhs = &layout_687,
+        .lhs = &layout_694,
+        .rhs = &layout_693,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -74540,8 +74840,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_680,
-        .rhs = &layout_689,
+        .lhs = &layout_686,
+        .rhs = &layout_695,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -74567,8 +74867,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:21:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_680,
-        .rhs = &layout_689,
+        .lhs = &layout_686,
+        .rhs = &layout_695,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -74594,8 +74894,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_690,
-        .rhs = &layout_689,
+        .lhs = &layout_696,
+        .rhs = &layout_695,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74621,8 +74921,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_690,
-        .rhs = &layout_689,
+        .lhs = &layout_696,
+        .rhs = &layout_695,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74648,8 +74948,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_690,
-        .rhs = &layout_689,
+        .lhs = &layout_696,
+        .rhs = &layout_695,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74675,8 +74975,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_690,
-        .rhs = &layout_689,
+        .lhs = &layout_696,
+        .rhs = &layout_695,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74702,8 +75002,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_691,
-        .rhs = &layout_692,
+        .lhs = &layout_697,
+        .rhs = &layout_698,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -74729,8 +75029,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:25:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_691,
-        .rhs = &layout_692,
+        .lhs = &layout_697,
+        .rhs = &layout_698,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -74756,8 +75056,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi8cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_693,
-        .rhs = &layout_692,
+        .lhs = &layout_699,
+        .rhs = &layout_698,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74783,8 +75083,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:27:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x8_qsi8cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_693,
-        .rhs = &layout_692,
+        .lhs = &layout_699,
+        .rhs = &layout_698,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74810,8 +75110,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_694,
-        .rhs = &layout_692,
+        .lhs = &layout_700,
+        .rhs = &layout_698,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74837,8 +75137,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:28:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_694,
-        .rhs = &layout_692,
+        .lhs = &layout_700,
+        .rhs = &layout_698,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74864,8 +75164,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_691,
-        .rhs = &layout_695,
+        .lhs = &layout_697,
+        .rhs = &layout_701,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -74891,8 +75191,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_694,
-        .rhs = &layout_695,
+        .lhs = &layout_700,
+        .rhs = &layout_701,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -74918,8 +75218,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_678,
-        .rhs = &layout_696,
+        .lhs = &layout_684,
+        .rhs = &layout_702,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -74945,8 +75245,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_678,
-        .rhs = &layout_696,
+        .lhs = &layout_684,
+        .rhs = &layout_702,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -74972,8 +75272,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:35:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_680,
-        .rhs = &layout_696,
+        .lhs = &layout_686,
+        .rhs = &layout_702,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -74999,8 +75299,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:38:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_kleidiai_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_697,
-        .rhs = &layout_698,
+        .lhs = &layout_703,
+        .rhs = &layout_704,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -75026,8 +75326,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:38:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_kleidiai_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_697,
-        .rhs = &layout_698,
+        .lhs = &layout_703,
+        .rhs = &layout_704,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -75053,8 +75353,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:40:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_4svlx8svl_sme_kleidiai_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_697,
-        .rhs = &layout_698,
+        .lhs = &layout_703,
+        .rhs = &layout_704,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -75080,8 +75380,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:40:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_4svlx8svl_sme2_kleidiai_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_697,
-        .rhs = &layout_698,
+        .lhs = &layout_703,
+        .rhs = &layout_704,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -75108,7 +75408,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8_qsi8cxp8svlx4_1x64svl_sme2_dot_kleidiai_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_92,
-        .rhs = &layout_698,
+        .rhs = &layout_704,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -75126,7 +75426,7 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_qai8_qai8_qsi8cxp8svlx4_1x64svl_sme2_dot_kleidiai_asm",
     },
 };
-const size_t tw_generated_kernel_count = 1804;
+const size_t tw_generated_kernel_count = 1808;
 
 const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
     {
@@ -85555,7 +85855,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_564,
+        .layout = &layout_570,
         .content_hash = UINT64_C(0x020de6181b57473c),
         .vectorized = 1,
     },
@@ -85588,7 +85888,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_564,
+        .layout = &layout_570,
         .content_hash = UINT64_C(0xfe19119216f219d8),
         .vectorized = 1,
     },
@@ -85621,7 +85921,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_564,
+        .layout = &layout_570,
         .content_hash = UINT64_C(0x3354c2860dbe4364),
         .vectorized = 1,
     },
@@ -86281,7 +86581,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_609,
+        .layout = &layout_615,
         .content_hash = UINT64_C(0xf6f0b9340452012c),
         .vectorized = 1,
     },
@@ -86292,7 +86592,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_613,
+        .layout = &layout_619,
         .content_hash = UINT64_C(0xf6f0b9340452012c),
         .vectorized = 1,
     },
@@ -86303,7 +86603,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_617,
+        .layout = &layout_623,
         .content_hash = UINT64_C(0xf6f0b9340452012c),
         .vectorized = 1,
     },
@@ -86369,7 +86669,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_609,
+        .layout = &layout_615,
         .content_hash = UINT64_C(0x054d1dae368e27a4),
         .vectorized = 1,
     },
@@ -86380,7 +86680,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_613,
+        .layout = &layout_619,
         .content_hash = UINT64_C(0x054d1dae368e27a4),
         .vectorized = 1,
     },
@@ -86391,7 +86691,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_617,
+        .layout = &layout_623,
         .content_hash = UINT64_C(0x054d1dae368e27a4),
         .vectorized = 1,
     },
@@ -86457,7 +86757,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_609,
+        .layout = &layout_615,
         .content_hash = UINT64_C(0xd05051b3c7ff93ba),
         .vectorized = 1,
     },
@@ -86468,7 +86768,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_613,
+        .layout = &layout_619,
         .content_hash = UINT64_C(0xd05051b3c7ff93ba),
         .vectorized = 1,
     },
@@ -86479,7 +86779,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_617,
+        .layout = &layout_623,
         .content_hash = UINT64_C(0xd05051b3c7ff93ba),
         .vectorized = 1,
     },
@@ -86545,7 +86845,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_621,
+        .layout = &layout_627,
         .content_hash = UINT64_C(0x53baa11f117d993e),
         .vectorized = 1,
     },
@@ -86556,7 +86856,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_622,
+        .layout = &layout_628,
         .content_hash = UINT64_C(0x53baa11f117d993e),
         .vectorized = 1,
     },
@@ -86567,7 +86867,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_623,
+        .layout = &layout_629,
         .content_hash = UINT64_C(0x53baa11f117d993e),
         .vectorized = 1,
     },
@@ -86633,7 +86933,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_621,
+        .layout = &layout_627,
         .content_hash = UINT64_C(0x3adcef03ac6f2022),
         .vectorized = 1,
     },
@@ -86644,7 +86944,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_622,
+        .layout = &layout_628,
         .content_hash = UINT64_C(0x3adcef03ac6f2022),
         .vectorized = 1,
     },
@@ -86655,7 +86955,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_623,
+        .layout = &layout_629,
         .content_hash = UINT64_C(0x3adcef03ac6f2022),
         .vectorized = 1,
     },
@@ -86721,7 +87021,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_621,
+        .layout = &layout_627,
         .content_hash = UINT64_C(0x2bfbfaa235648894),
         .vectorized = 1,
     },
@@ -86732,7 +87032,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_622,
+        .layout = &layout_628,
         .content_hash = UINT64_C(0x2bfbfaa235648894),
         .vectorized = 1,
     },
@@ -86743,7 +87043,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_623,
+        .layout = &layout_629,
         .content_hash = UINT64_C(0x2bfbfaa235648894),
         .vectorized = 1,
     },
@@ -86809,7 +87109,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_626,
+        .layout = &layout_632,
         .content_hash = UINT64_C(0xaffbf8d8564bfb8f),
         .vectorized = 1,
     },
@@ -86820,7 +87120,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_630,
+        .layout = &layout_636,
         .content_hash = UINT64_C(0xaffbf8d8564bfb8f),
         .vectorized = 1,
     },
@@ -86831,7 +87131,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_634,
+        .layout = &layout_640,
         .content_hash = UINT64_C(0xaffbf8d8564bfb8f),
         .vectorized = 1,
     },
@@ -86897,7 +87197,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_626,
+        .layout = &layout_632,
         .content_hash = UINT64_C(0x3fe4d2a893fdc583),
         .vectorized = 1,
     },
@@ -86908,7 +87208,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_630,
+        .layout = &layout_636,
         .content_hash = UINT64_C(0x3fe4d2a893fdc583),
         .vectorized = 1,
     },
@@ -86919,7 +87219,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_634,
+        .layout = &layout_640,
         .content_hash = UINT64_C(0x3fe4d2a893fdc583),
         .vectorized = 1,
     },
@@ -86985,7 +87285,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_626,
+        .layout = &layout_632,
         .content_hash = UINT64_C(0x5ea6a811195e5673),
         .vectorized = 1,
     },
@@ -86996,7 +87296,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_630,
+        .layout = &layout_636,
         .content_hash = UINT64_C(0x5ea6a811195e5673),
         .vectorized = 1,
     },
@@ -87007,7 +87307,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_634,
+        .layout = &layout_640,
         .content_hash = UINT64_C(0x5ea6a811195e5673),
         .vectorized = 1,
     },
@@ -87073,7 +87373,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_638,
+        .layout = &layout_644,
         .content_hash = UINT64_C(0x6bdabeda1737754c),
         .vectorized = 1,
     },
@@ -87084,7 +87384,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_639,
+        .layout = &layout_645,
         .content_hash = UINT64_C(0x6bdabeda1737754c),
         .vectorized = 1,
     },
@@ -87095,7 +87395,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_640,
+        .layout = &layout_646,
         .content_hash = UINT64_C(0x6bdabeda1737754c),
         .vectorized = 1,
     },
@@ -87161,7 +87461,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_638,
+        .layout = &layout_644,
         .content_hash = UINT64_C(0xe64d66a10a53dafc),
         .vectorized = 1,
     },
@@ -87172,7 +87472,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_639,
+        .layout = &layout_645,
         .content_hash = UINT64_C(0xe64d66a10a53dafc),
         .vectorized = 1,
     },
@@ -87183,7 +87483,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_640,
+        .layout = &layout_646,
         .content_hash = UINT64_C(0xe64d66a10a53dafc),
         .vectorized = 1,
     },
@@ -87249,7 +87549,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_638,
+        .layout = &layout_644,
         .content_hash = UINT64_C(0xbf1f434c686c6432),
         .vectorized = 1,
     },
@@ -87260,7 +87560,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_639,
+        .layout = &layout_645,
         .content_hash = UINT64_C(0xbf1f434c686c6432),
         .vectorized = 1,
     },
@@ -87271,7 +87571,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_640,
+        .layout = &layout_646,
         .content_hash = UINT64_C(0xbf1f434c686c6432),
         .vectorized = 1,
     },
@@ -87403,7 +87703,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_570,
+        .layout = &layout_576,
         .content_hash = UINT64_C(0x17713e608531306a),
         .vectorized = 1,
     },
@@ -87436,7 +87736,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_570,
+        .layout = &layout_576,
         .content_hash = UINT64_C(0x3bcedf07cc8d34e0),
         .vectorized = 1,
     },
@@ -87469,7 +87769,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_570,
+        .layout = &layout_576,
         .content_hash = UINT64_C(0xe646405b1135d4a2),
         .vectorized = 1,
     },
@@ -88167,7 +88467,7 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
-        .name = "tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_8ccb900a",
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_8ccb900a_b16_sums8x16_scalesx4",
         .operand = "lhs",
         .source = "f32",
         .isa = "neon_dotprod",
@@ -88178,7 +88478,18 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
-        .name = "tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_8ccb900a",
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_8ccb900a_b16",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_8ccb900a),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_559,
+        .content_hash = UINT64_C(0x2a56df8c34b3ccf2),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_8ccb900a_b16_sums8x16_scalesx4",
         .operand = "lhs",
         .source = "f16",
         .isa = "neon_dotprod",
@@ -88189,7 +88500,18 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
-        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_8ccb900a",
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_8ccb900a_b16",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_8ccb900a),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_559,
+        .content_hash = UINT64_C(0x6333d66a24bf3ade),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_8ccb900a_b16_sums8x16_scalesx4",
         .operand = "lhs",
         .source = "bf16",
         .isa = "neon_dotprod",
@@ -88200,7 +88522,18 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
-        .name = "tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_31aec401",
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_8ccb900a_b16",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_8ccb900a),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_559,
+        .content_hash = UINT64_C(0x68b27695891d8564),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_31aec401_b16_sums8x4_scalesx4",
         .operand = "lhs",
         .source = "f32",
         .isa = "neon_dotprod",
@@ -88211,7 +88544,18 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
-        .name = "tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_31aec401",
+        .name = "tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_31aec401_b16",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_31aec401),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_561,
+        .content_hash = UINT64_C(0x6ed908507f3e9282),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_31aec401_b16_sums8x4_scalesx4",
         .operand = "lhs",
         .source = "f16",
         .isa = "neon_dotprod",
@@ -88222,13 +88566,35 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
-        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_31aec401",
+        .name = "tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_31aec401_b16",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_31aec401),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_561,
+        .content_hash = UINT64_C(0xc07e61c857aac07e),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_31aec401_b16_sums8x4_scalesx4",
         .operand = "lhs",
         .source = "bf16",
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_31aec401),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_394,
+        .content_hash = UINT64_C(0x88f8102a78729fc4),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_31aec401_b16",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_31aec401),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_561,
         .content_hash = UINT64_C(0x88f8102a78729fc4),
         .vectorized = 1,
     },
@@ -88778,7 +89144,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_593,
+        .layout = &layout_599,
         .content_hash = UINT64_C(0x53941a07a7c09221),
         .vectorized = 1,
     },
@@ -88789,7 +89155,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_594,
+        .layout = &layout_600,
         .content_hash = UINT64_C(0x53941a07a7c09221),
         .vectorized = 1,
     },
@@ -88800,7 +89166,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_595,
+        .layout = &layout_601,
         .content_hash = UINT64_C(0x53941a07a7c09221),
         .vectorized = 1,
     },
@@ -88822,7 +89188,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_593,
+        .layout = &layout_599,
         .content_hash = UINT64_C(0x5ca8905495e5f381),
         .vectorized = 1,
     },
@@ -88833,7 +89199,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_594,
+        .layout = &layout_600,
         .content_hash = UINT64_C(0x5ca8905495e5f381),
         .vectorized = 1,
     },
@@ -88844,7 +89210,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_595,
+        .layout = &layout_601,
         .content_hash = UINT64_C(0x5ca8905495e5f381),
         .vectorized = 1,
     },
@@ -88866,7 +89232,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_593,
+        .layout = &layout_599,
         .content_hash = UINT64_C(0x82fe05e6adaedeab),
         .vectorized = 1,
     },
@@ -88877,7 +89243,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_594,
+        .layout = &layout_600,
         .content_hash = UINT64_C(0x82fe05e6adaedeab),
         .vectorized = 1,
     },
@@ -88888,7 +89254,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_595,
+        .layout = &layout_601,
         .content_hash = UINT64_C(0x82fe05e6adaedeab),
         .vectorized = 1,
     },
@@ -91104,68 +91470,134 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
-        .name = "tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_5ccbc4d4",
+        .name = "tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_5ccbc4d4_b16_sums16",
         .operand = "lhs",
         .source = "f32",
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_559,
+        .layout = &layout_562,
         .content_hash = UINT64_C(0xcd6ecc3a48c7bfc0),
         .vectorized = 1,
     },
     {
-        .name = "tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_5ccbc4d4",
+        .name = "tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_5ccbc4d4_b16",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_i8mm",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_565,
+        .content_hash = UINT64_C(0xcd6ecc3a48c7bfc0),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_5ccbc4d4_b16_sums16",
         .operand = "lhs",
         .source = "f16",
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_559,
+        .layout = &layout_562,
         .content_hash = UINT64_C(0x14fb097238493338),
         .vectorized = 1,
     },
     {
-        .name = "tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4",
+        .name = "tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_5ccbc4d4_b16",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_i8mm",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_565,
+        .content_hash = UINT64_C(0x14fb097238493338),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4_b16_sums16",
         .operand = "lhs",
         .source = "bf16",
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_559,
+        .layout = &layout_562,
         .content_hash = UINT64_C(0x2fea0dcf711edd26),
         .vectorized = 1,
     },
     {
-        .name = "tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_0483119d",
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4_b16",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_i8mm",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_565,
+        .content_hash = UINT64_C(0x2fea0dcf711edd26),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_0483119d_b16_sums32x2_scalesx2",
         .operand = "lhs",
         .source = "f32",
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_561,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0xf7cbe8f321930e82),
         .vectorized = 1,
     },
     {
-        .name = "tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_0483119d",
+        .name = "tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_0483119d_b16_scalesx2",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_i8mm",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_0483119d),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_567,
+        .content_hash = UINT64_C(0xf7cbe8f321930e82),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_0483119d_b16_sums32x2_scalesx2",
         .operand = "lhs",
         .source = "f16",
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_561,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0x4b2442667c534014),
         .vectorized = 1,
     },
     {
-        .name = "tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_0483119d",
+        .name = "tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_0483119d_b16_scalesx2",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_i8mm",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_0483119d),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_567,
+        .content_hash = UINT64_C(0x4b2442667c534014),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_0483119d_b16_sums32x2_scalesx2",
         .operand = "lhs",
         .source = "bf16",
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_561,
+        .layout = &layout_564,
+        .content_hash = UINT64_C(0x6ca7676f8272d9a2),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_0483119d_b16_scalesx2",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_i8mm",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_0483119d),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_567,
         .content_hash = UINT64_C(0x6ca7676f8272d9a2),
         .vectorized = 1,
     },
@@ -91176,7 +91608,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_652,
+        .layout = &layout_658,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -91187,7 +91619,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_664,
+        .layout = &layout_670,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -91198,7 +91630,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_681,
+        .layout = &layout_687,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -91209,7 +91641,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_652,
+        .layout = &layout_658,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -91220,7 +91652,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_664,
+        .layout = &layout_670,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -91231,7 +91663,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_681,
+        .layout = &layout_687,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -91242,7 +91674,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_655,
+        .layout = &layout_661,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -91253,7 +91685,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_667,
+        .layout = &layout_673,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -91264,7 +91696,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_686,
+        .layout = &layout_692,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -91275,7 +91707,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_652,
+        .layout = &layout_658,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -91286,7 +91718,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_664,
+        .layout = &layout_670,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -91297,7 +91729,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_681,
+        .layout = &layout_687,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -91308,7 +91740,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_655,
+        .layout = &layout_661,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -91319,7 +91751,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_667,
+        .layout = &layout_673,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -91330,7 +91762,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_686,
+        .layout = &layout_692,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -91341,7 +91773,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_657,
+        .layout = &layout_663,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -91352,7 +91784,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_669,
+        .layout = &layout_675,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -91363,7 +91795,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_688,
+        .layout = &layout_694,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -91374,7 +91806,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_652,
+        .layout = &layout_658,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -91385,7 +91817,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_670,
+        .layout = &layout_676,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -91396,7 +91828,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_680,
+        .layout = &layout_686,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -91407,7 +91839,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_655,
+        .layout = &layout_661,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -91418,7 +91850,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_672,
+        .layout = &layout_678,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -91429,7 +91861,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_690,
+        .layout = &layout_696,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -91440,7 +91872,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_659,
+        .layout = &layout_665,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -91451,7 +91883,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_673,
+        .layout = &layout_679,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -91462,7 +91894,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_691,
+        .layout = &layout_697,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -91473,7 +91905,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_661,
+        .layout = &layout_667,
         .content_hash = UINT64_C(0xc4284f8ab7b9e4c2),
         .vectorized = 1,
     },
@@ -91484,7 +91916,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_693,
+        .layout = &layout_699,
         .content_hash = UINT64_C(0xc4284f8ab7b9e4c2),
         .vectorized = 1,
     },
@@ -91495,7 +91927,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_662,
+        .layout = &layout_668,
         .content_hash = UINT64_C(0x264a51f4dc2fecc0),
         .vectorized = 1,
     },
@@ -91506,7 +91938,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_694,
+        .layout = &layout_700,
         .content_hash = UINT64_C(0x264a51f4dc2fecc0),
         .vectorized = 1,
     },
@@ -91517,7 +91949,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_659,
+        .layout = &layout_665,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -91528,7 +91960,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_673,
+        .layout = &layout_679,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -91539,7 +91971,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_691,
+        .layout = &layout_697,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -91550,7 +91982,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_662,
+        .layout = &layout_668,
         .content_hash = UINT64_C(0x22db28f9657a53a2),
         .vectorized = 1,
     },
@@ -91561,7 +91993,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_694,
+        .layout = &layout_700,
         .content_hash = UINT64_C(0x22db28f9657a53a2),
         .vectorized = 1,
     },
@@ -91572,7 +92004,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme),
         .features = TW_FEATURE_SME,
-        .layout = &layout_676,
+        .layout = &layout_682,
         .content_hash = UINT64_C(0x6bb9898728fa2f22),
         .vectorized = 1,
     },
@@ -91583,7 +92015,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme),
         .features = TW_FEATURE_SME,
-        .layout = &layout_678,
+        .layout = &layout_684,
         .content_hash = UINT64_C(0x6bb9898728fa2f22),
         .vectorized = 1,
     },
@@ -91594,7 +92026,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_678,
+        .layout = &layout_684,
         .content_hash = UINT64_C(0x7e812fc852462e34),
         .vectorized = 1,
     },
@@ -91605,7 +92037,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_680,
+        .layout = &layout_686,
         .content_hash = UINT64_C(0x7e9cf340e8b9c6c2),
         .vectorized = 1,
     },
@@ -91616,7 +92048,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_683,
+        .layout = &layout_689,
         .content_hash = UINT64_C(0x12b56908a18d8267),
         .vectorized = 1,
     },
@@ -91627,7 +92059,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_685,
+        .layout = &layout_691,
         .content_hash = UINT64_C(0x1711c75a1fa9daba),
         .vectorized = 1,
     },
@@ -91638,7 +92070,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_697,
+        .layout = &layout_703,
         .content_hash = UINT64_C(0xb936f98be4aa40ea),
         .vectorized = 1,
     },
@@ -91649,7 +92081,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_697,
+        .layout = &layout_703,
         .content_hash = UINT64_C(0xe4d1be9d2d417aac),
         .vectorized = 1,
     },
@@ -98881,14 +99313,14 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
-        .name = "tw_rhs_pack_q4_k_qmi4k32p8x4_neon_dotprod",
+        .name = "tw_rhs_pack_q4_k_qmi4k32p16x4_neon_dotprod",
         .operand = "rhs",
         .source = "q4_k",
         .isa = "neon_dotprod",
-        .run = BUILT_3(tw_rhs_pack_q4_k_qmi4k32p8x4_neon_dotprod),
+        .run = BUILT_3(tw_rhs_pack_q4_k_qmi4k32p16x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_474,
-        .content_hash = UINT64_C(0x53fdde40843151f0),
+        .content_hash = UINT64_C(0xd19029ee95dc0306),
         .vectorized = 1,
     },
     {
@@ -99750,14 +100182,36 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
+        .name = "tw_rhs_pack_q6_k_qsi8k16p8x4_neon_dotprod",
+        .operand = "rhs",
+        .source = "q6_k",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_rhs_pack_q6_k_qsi8k16p8x4_neon_dotprod),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_560,
+        .content_hash = UINT64_C(0x1c1f9f8fcb9c6a5b),
+        .vectorized = 1,
+    },
+    {
         .name = "tw_rhs_pack_q6_k_qsi6k16p4x8_neon_i8mm",
         .operand = "rhs",
         .source = "q6_k",
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q6_k_qsi6k16p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_560,
+        .layout = &layout_563,
         .content_hash = UINT64_C(0xeef8646827a561c9),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q6_k_qsi8k16p4x8_neon_i8mm",
+        .operand = "rhs",
+        .source = "q6_k",
+        .isa = "neon_i8mm",
+        .run = BUILT_3(tw_rhs_pack_q6_k_qsi8k16p4x8_neon_i8mm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_566,
+        .content_hash = UINT64_C(0xbe42b6f7149e9776),
         .vectorized = 1,
     },
     {
@@ -99767,7 +100221,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_562,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0xc3c9fbd35aec715b),
         .vectorized = 0,
     },
@@ -99778,7 +100232,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q8_0_qsi8c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_562,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0xe0889166122f1a0e),
         .vectorized = 0,
     },
@@ -99789,7 +100243,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_563,
+        .layout = &layout_569,
         .content_hash = UINT64_C(0xfce51f0430521f2e),
         .vectorized = 1,
     },
@@ -99800,7 +100254,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_563,
+        .layout = &layout_569,
         .content_hash = UINT64_C(0x41fe0f1032e705ba),
         .vectorized = 1,
     },
@@ -99811,7 +100265,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_563,
+        .layout = &layout_569,
         .content_hash = UINT64_C(0x0179d4cfa6371a68),
         .vectorized = 1,
     },
@@ -99822,7 +100276,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_563,
+        .layout = &layout_569,
         .content_hash = UINT64_C(0x17961339f501642c),
         .vectorized = 1,
     },
@@ -99833,7 +100287,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_565,
+        .layout = &layout_571,
         .content_hash = UINT64_C(0x90e6d522193836cb),
         .vectorized = 1,
     },
@@ -99844,7 +100298,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_565,
+        .layout = &layout_571,
         .content_hash = UINT64_C(0x0f24aa402a25865d),
         .vectorized = 1,
     },
@@ -99855,7 +100309,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_566,
+        .layout = &layout_572,
         .content_hash = UINT64_C(0x0f1a5109ed6f7f99),
         .vectorized = 1,
     },
@@ -99866,7 +100320,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_566,
+        .layout = &layout_572,
         .content_hash = UINT64_C(0x6f1e0af789089132),
         .vectorized = 1,
     },
@@ -99877,7 +100331,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_567,
+        .layout = &layout_573,
         .content_hash = UINT64_C(0xd0a5be82b6068745),
         .vectorized = 1,
     },
@@ -99888,7 +100342,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_567,
+        .layout = &layout_573,
         .content_hash = UINT64_C(0x93d0ad2ea0a2149a),
         .vectorized = 1,
     },
@@ -99899,7 +100353,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_568,
+        .layout = &layout_574,
         .content_hash = UINT64_C(0xa38d6f5441a7db72),
         .vectorized = 0,
     },
@@ -99910,7 +100364,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_568,
+        .layout = &layout_574,
         .content_hash = UINT64_C(0x9a00c5c0d3b6fc8a),
         .vectorized = 0,
     },
@@ -99921,7 +100375,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_569,
+        .layout = &layout_575,
         .content_hash = UINT64_C(0xa07a05d85d02278d),
         .vectorized = 0,
     },
@@ -99932,7 +100386,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_569,
+        .layout = &layout_575,
         .content_hash = UINT64_C(0xae2e396a1b78e469),
         .vectorized = 0,
     },
@@ -99943,7 +100397,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_bf16,
         .features = 0,
-        .layout = &layout_571,
+        .layout = &layout_577,
         .content_hash = UINT64_C(0x6e76da157df9076b),
         .vectorized = 0,
     },
@@ -99954,7 +100408,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_f32,
         .features = 0,
-        .layout = &layout_572,
+        .layout = &layout_578,
         .content_hash = UINT64_C(0x3cc21b4c9e9a9204),
         .vectorized = 0,
     },
@@ -99965,7 +100419,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_573,
+        .layout = &layout_579,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -99976,7 +100430,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_576,
+        .layout = &layout_582,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -99987,7 +100441,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_579,
+        .layout = &layout_585,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -99998,7 +100452,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_574,
+        .layout = &layout_580,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -100009,7 +100463,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_577,
+        .layout = &layout_583,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -100020,7 +100474,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_580,
+        .layout = &layout_586,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -100031,7 +100485,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_575,
+        .layout = &layout_581,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -100042,7 +100496,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_578,
+        .layout = &layout_584,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -100053,7 +100507,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_581,
+        .layout = &layout_587,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -100064,7 +100518,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_582,
+        .layout = &layout_588,
         .content_hash = UINT64_C(0x8920b466bed93ad6),
         .vectorized = 1,
     },
@@ -100075,7 +100529,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_583,
+        .layout = &layout_589,
         .content_hash = UINT64_C(0x52001a6d7abf0849),
         .vectorized = 1,
     },
@@ -100086,7 +100540,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_584,
+        .layout = &layout_590,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -100097,7 +100551,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_587,
+        .layout = &layout_593,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -100108,7 +100562,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_590,
+        .layout = &layout_596,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -100119,7 +100573,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_585,
+        .layout = &layout_591,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -100130,7 +100584,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_588,
+        .layout = &layout_594,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -100141,7 +100595,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_591,
+        .layout = &layout_597,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -100152,7 +100606,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_586,
+        .layout = &layout_592,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -100163,7 +100617,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_589,
+        .layout = &layout_595,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -100174,7 +100628,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_592,
+        .layout = &layout_598,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -100185,7 +100639,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_596,
+        .layout = &layout_602,
         .content_hash = UINT64_C(0xc9f23d4a7d936bd1),
         .vectorized = 1,
     },
@@ -100196,7 +100650,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_597,
+        .layout = &layout_603,
         .content_hash = UINT64_C(0xf90107523c07fd57),
         .vectorized = 1,
     },
@@ -100207,7 +100661,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_598,
+        .layout = &layout_604,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -100218,7 +100672,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_601,
+        .layout = &layout_607,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -100229,7 +100683,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_604,
+        .layout = &layout_610,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -100240,7 +100694,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_599,
+        .layout = &layout_605,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -100251,7 +100705,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_602,
+        .layout = &layout_608,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -100262,7 +100716,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_605,
+        .layout = &layout_611,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -100273,7 +100727,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_600,
+        .layout = &layout_606,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -100284,7 +100738,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_603,
+        .layout = &layout_609,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -100295,7 +100749,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_606,
+        .layout = &layout_612,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -100306,7 +100760,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_607,
+        .layout = &layout_613,
         .content_hash = UINT64_C(0x4bfa210263cbb70a),
         .vectorized = 1,
     },
@@ -100317,7 +100771,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_608,
+        .layout = &layout_614,
         .content_hash = UINT64_C(0x7565310c2aac6312),
         .vectorized = 1,
     },
@@ -100328,7 +100782,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_610,
+        .layout = &layout_616,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -100339,7 +100793,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_614,
+        .layout = &layout_620,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -100350,7 +100804,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_618,
+        .layout = &layout_624,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -100361,7 +100815,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_611,
+        .layout = &layout_617,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -100372,7 +100826,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_615,
+        .layout = &layout_621,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -100383,7 +100837,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_619,
+        .layout = &layout_625,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -100394,7 +100848,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_612,
+        .layout = &layout_618,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -100405,7 +100859,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_616,
+        .layout = &layout_622,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -100416,7 +100870,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_620,
+        .layout = &layout_626,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -100427,7 +100881,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_624,
+        .layout = &layout_630,
         .content_hash = UINT64_C(0x47d241cd491b7226),
         .vectorized = 1,
     },
@@ -100438,7 +100892,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_625,
+        .layout = &layout_631,
         .content_hash = UINT64_C(0x70a8241b52a28f54),
         .vectorized = 1,
     },
@@ -100449,7 +100903,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_627,
+        .layout = &layout_633,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -100460,7 +100914,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_631,
+        .layout = &layout_637,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -100471,7 +100925,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_635,
+        .layout = &layout_641,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -100482,7 +100936,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_628,
+        .layout = &layout_634,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -100493,7 +100947,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_632,
+        .layout = &layout_638,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -100504,7 +100958,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_636,
+        .layout = &layout_642,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -100515,7 +100969,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_629,
+        .layout = &layout_635,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -100526,7 +100980,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_633,
+        .layout = &layout_639,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -100537,7 +100991,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_637,
+        .layout = &layout_643,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -100548,7 +101002,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_641,
+        .layout = &layout_647,
         .content_hash = UINT64_C(0xb30db79bdb1ce2f4),
         .vectorized = 0,
     },
@@ -100559,7 +101013,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_642,
+        .layout = &layout_648,
         .content_hash = UINT64_C(0x67d2f33cecd9272c),
         .vectorized = 0,
     },
@@ -100570,7 +101024,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_643,
+        .layout = &layout_649,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -100581,7 +101035,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_646,
+        .layout = &layout_652,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -100592,7 +101046,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_649,
+        .layout = &layout_655,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -100603,7 +101057,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_644,
+        .layout = &layout_650,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -100614,7 +101068,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_647,
+        .layout = &layout_653,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -100625,7 +101079,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_650,
+        .layout = &layout_656,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -100636,7 +101090,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_645,
+        .layout = &layout_651,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -100647,7 +101101,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_648,
+        .layout = &layout_654,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -100658,7 +101112,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_651,
+        .layout = &layout_657,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -100669,7 +101123,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi2cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_653,
+        .layout = &layout_659,
         .content_hash = UINT64_C(0x071b1f8def682dbd),
         .vectorized = 0,
     },
@@ -100680,7 +101134,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi2cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_653,
+        .layout = &layout_659,
         .content_hash = UINT64_C(0xd6abf3d42569c926),
         .vectorized = 0,
     },
@@ -100691,7 +101145,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi2cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_654,
+        .layout = &layout_660,
         .content_hash = UINT64_C(0x882a16c902e6dcb9),
         .vectorized = 0,
     },
@@ -100702,7 +101156,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi2cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_654,
+        .layout = &layout_660,
         .content_hash = UINT64_C(0xeb066d7dbebef8bc),
         .vectorized = 0,
     },
@@ -100713,7 +101167,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi2cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_654,
+        .layout = &layout_660,
         .content_hash = UINT64_C(0x725cb2973fabde63),
         .vectorized = 0,
     },
@@ -100724,7 +101178,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi2cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_654,
+        .layout = &layout_660,
         .content_hash = UINT64_C(0x33168331555cf7f2),
         .vectorized = 0,
     },
@@ -100735,7 +101189,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi2cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_656,
+        .layout = &layout_662,
         .content_hash = UINT64_C(0x057a2ac28d87f623),
         .vectorized = 0,
     },
@@ -100746,7 +101200,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi2cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_656,
+        .layout = &layout_662,
         .content_hash = UINT64_C(0xe62102c81ab4f6ac),
         .vectorized = 0,
     },
@@ -100757,7 +101211,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_658,
+        .layout = &layout_664,
         .content_hash = UINT64_C(0xe7e9347a05cbb984),
         .vectorized = 0,
     },
@@ -100768,7 +101222,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_658,
+        .layout = &layout_664,
         .content_hash = UINT64_C(0xac856b50102067b5),
         .vectorized = 0,
     },
@@ -100779,7 +101233,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_660,
+        .layout = &layout_666,
         .content_hash = UINT64_C(0x1d71e2db200358cc),
         .vectorized = 0,
     },
@@ -100790,7 +101244,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_660,
+        .layout = &layout_666,
         .content_hash = UINT64_C(0x8c11e9582a3cc5a5),
         .vectorized = 0,
     },
@@ -100801,7 +101255,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_663,
+        .layout = &layout_669,
         .content_hash = UINT64_C(0xd1535be0c35a0c41),
         .vectorized = 0,
     },
@@ -100812,7 +101266,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_663,
+        .layout = &layout_669,
         .content_hash = UINT64_C(0x2ff80a5d963ece4e),
         .vectorized = 0,
     },
@@ -100823,7 +101277,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi4cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_665,
+        .layout = &layout_671,
         .content_hash = UINT64_C(0xcce4b35b9f4acaf8),
         .vectorized = 0,
     },
@@ -100834,7 +101288,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi4cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_665,
+        .layout = &layout_671,
         .content_hash = UINT64_C(0x64caec4f6c84d238),
         .vectorized = 0,
     },
@@ -100845,7 +101299,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_666,
+        .layout = &layout_672,
         .content_hash = UINT64_C(0xf54d73253d127048),
         .vectorized = 1,
     },
@@ -100856,7 +101310,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_666,
+        .layout = &layout_672,
         .content_hash = UINT64_C(0x4097382bd3f74e07),
         .vectorized = 1,
     },
@@ -100867,7 +101321,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_666,
+        .layout = &layout_672,
         .content_hash = UINT64_C(0x4e1b32267991acc4),
         .vectorized = 1,
     },
@@ -100878,7 +101332,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_666,
+        .layout = &layout_672,
         .content_hash = UINT64_C(0x1caaa4378b1ee62d),
         .vectorized = 1,
     },
@@ -100889,7 +101343,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_668,
+        .layout = &layout_674,
         .content_hash = UINT64_C(0xbdd3b8f7ac68886a),
         .vectorized = 1,
     },
@@ -100900,7 +101354,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_668,
+        .layout = &layout_674,
         .content_hash = UINT64_C(0x93d9c7984547ffa9),
         .vectorized = 1,
     },
@@ -100911,7 +101365,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_671,
+        .layout = &layout_677,
         .content_hash = UINT64_C(0x70eb9830889ca859),
         .vectorized = 1,
     },
@@ -100922,7 +101376,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_671,
+        .layout = &layout_677,
         .content_hash = UINT64_C(0x99d87afd105066e5),
         .vectorized = 1,
     },
@@ -100933,7 +101387,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_674,
+        .layout = &layout_680,
         .content_hash = UINT64_C(0xe15552dddb729161),
         .vectorized = 1,
     },
@@ -100944,7 +101398,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_674,
+        .layout = &layout_680,
         .content_hash = UINT64_C(0xcf33a3ce15e475d5),
         .vectorized = 1,
     },
@@ -100955,7 +101409,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_675,
+        .layout = &layout_681,
         .content_hash = UINT64_C(0x749e57f5e3015d9b),
         .vectorized = 0,
     },
@@ -100966,7 +101420,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_675,
+        .layout = &layout_681,
         .content_hash = UINT64_C(0x1b87499660baa578),
         .vectorized = 0,
     },
@@ -100977,7 +101431,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_677,
+        .layout = &layout_683,
         .content_hash = UINT64_C(0x0946212d0eb3b3c4),
         .vectorized = 0,
     },
@@ -100988,7 +101442,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_677,
+        .layout = &layout_683,
         .content_hash = UINT64_C(0xcaf0558c6643d508),
         .vectorized = 0,
     },
@@ -100999,7 +101453,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_679,
+        .layout = &layout_685,
         .content_hash = UINT64_C(0x4bb2fa0aa3306471),
         .vectorized = 0,
     },
@@ -101010,7 +101464,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_679,
+        .layout = &layout_685,
         .content_hash = UINT64_C(0x0ea10c85748c568e),
         .vectorized = 0,
     },
@@ -101021,7 +101475,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_682,
+        .layout = &layout_688,
         .content_hash = UINT64_C(0x6da3aab08b7d9de3),
         .vectorized = 0,
     },
@@ -101032,7 +101486,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi8cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_682,
+        .layout = &layout_688,
         .content_hash = UINT64_C(0x5445550872ca8876),
         .vectorized = 0,
     },
@@ -101043,7 +101497,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_684,
+        .layout = &layout_690,
         .content_hash = UINT64_C(0x0455685cda85e599),
         .vectorized = 1,
     },
@@ -101054,7 +101508,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_684,
+        .layout = &layout_690,
         .content_hash = UINT64_C(0x7f11a798c9728233),
         .vectorized = 1,
     },
@@ -101065,7 +101519,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_684,
+        .layout = &layout_690,
         .content_hash = UINT64_C(0x1ae1c4a1bf73a79f),
         .vectorized = 1,
     },
@@ -101076,7 +101530,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_684,
+        .layout = &layout_690,
         .content_hash = UINT64_C(0x008aeb4536977147),
         .vectorized = 1,
     },
@@ -101087,7 +101541,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_687,
+        .layout = &layout_693,
         .content_hash = UINT64_C(0x0455b1b66fe7f0d1),
         .vectorized = 1,
     },
@@ -101098,7 +101552,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_687,
+        .layout = &layout_693,
         .content_hash = UINT64_C(0xe6f84ed2416ba1dd),
         .vectorized = 1,
     },
@@ -101109,7 +101563,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_689,
+        .layout = &layout_695,
         .content_hash = UINT64_C(0x0167982a73f8edee),
         .vectorized = 1,
     },
@@ -101120,7 +101574,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_689,
+        .layout = &layout_695,
         .content_hash = UINT64_C(0xacf74e122acbf866),
         .vectorized = 1,
     },
@@ -101131,7 +101585,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_692,
+        .layout = &layout_698,
         .content_hash = UINT64_C(0x3f34706ce4c705d3),
         .vectorized = 1,
     },
@@ -101142,7 +101596,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_692,
+        .layout = &layout_698,
         .content_hash = UINT64_C(0xde2aca8a8bcfbbec),
         .vectorized = 1,
     },
@@ -101153,7 +101607,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_695,
+        .layout = &layout_701,
         .content_hash = UINT64_C(0x2c2a152e3d61df9c),
         .vectorized = 0,
     },
@@ -101164,7 +101618,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_695,
+        .layout = &layout_701,
         .content_hash = UINT64_C(0xd3584b749db9858f),
         .vectorized = 0,
     },
@@ -101175,7 +101629,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_696,
+        .layout = &layout_702,
         .content_hash = UINT64_C(0xbd2c3b61742017ee),
         .vectorized = 0,
     },
@@ -101186,7 +101640,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_696,
+        .layout = &layout_702,
         .content_hash = UINT64_C(0xc65be70e3324e0bd),
         .vectorized = 0,
     },
@@ -101197,7 +101651,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_696,
+        .layout = &layout_702,
         .content_hash = UINT64_C(0x9dbae4cf3ab6bb72),
         .vectorized = 0,
     },
@@ -101208,7 +101662,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_696,
+        .layout = &layout_702,
         .content_hash = UINT64_C(0xf372d988d4eede8b),
         .vectorized = 0,
     },
@@ -101219,7 +101673,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme_static_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_698,
+        .layout = &layout_704,
         .content_hash = UINT64_C(0x64391a040d95d15a),
         .vectorized = 0,
     },
@@ -101230,7 +101684,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme_static_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_698,
+        .layout = &layout_704,
         .content_hash = UINT64_C(0x34173e8403724e59),
         .vectorized = 0,
     },
@@ -101241,7 +101695,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme2_static_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_698,
+        .layout = &layout_704,
         .content_hash = UINT64_C(0x0b93c53f846bb8ea),
         .vectorized = 0,
     },
@@ -101252,42 +101706,42 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme2_static_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_698,
+        .layout = &layout_704,
         .content_hash = UINT64_C(0x32c571281f2ea5d3),
         .vectorized = 0,
     },
 };
-const size_t tw_generated_packer_count = 1832;
+const size_t tw_generated_packer_count = 1846;
 
 const tw_source tw_generated_sources[] = {
-    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_549, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_550, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_553, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_554, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_127, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_121, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_551, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_552, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_553, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_554, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_554, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_555, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q4_0", TW_Q4_0, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_556, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_557, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_555, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_556, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_557, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_558, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_558, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_559, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q4_0", TW_Q4_0, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_560, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_561, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"q8_0", TW_Q8_0, 32, 34, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {16, 0}, axes_1, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_2, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk_bf16", TW_NXK_BF16, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q4_1", TW_Q4_1, 32, 20, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {32, 0}, axes_558, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_559, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_559, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_550, 1, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q4_1", TW_Q4_1, 32, 20, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {32, 0}, axes_562, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_563, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_563, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_554, 1, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_127, 1, 1, 128, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q4_k", TW_Q4_K, 256, 144, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {128, 0}, axes_560, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_561, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_562, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_563, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_563, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_564, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_564, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q5_0", TW_Q5_0, 32, 22, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {48, 0}, axes_565, 3, 1, 8, NULL, 0}, {TW_S1, {16, 0}, axes_566, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_567, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q5_1", TW_Q5_1, 32, 24, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_568, 3, 1, 8, NULL, 0}, {TW_S1, {32, 0}, axes_569, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_570, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_570, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q5_k", TW_Q5_K, 256, 176, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {384, 0}, axes_571, 4, 1, 8, NULL, 0}, {TW_S1, {128, 0}, axes_572, 3, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_573, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_574, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_575, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_575, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_576, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_576, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q6_k", TW_Q6_K, 256, 210, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_577, 5, 1, 8, NULL, 0}, {TW_S2, {1024, 0}, axes_578, 4, 1, 0, NULL, 0}, {TW_S8, {1536, 0}, axes_579, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {1664, 0}, axes_580, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"iq4_nl", TW_IQ4_NL, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_556, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_557, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
-    {"mxfp4", TW_MXFP4, 32, 17, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {8, 0}, axes_581, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_E8M0, {0, 0}, axes_582, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_e2m1}},
-    {"iq4_xs", TW_IQ4_XS, 256, 136, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_583, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_584, 2, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_585, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {16, 0}, axes_586, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
-    {"q2_k", TW_Q2_K, 256, 84, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {128, 0}, axes_587, 4, 1, 2, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {0, 0}, axes_588, 2, 1, 0, NULL, 0}, {TW_S4, {4, 0}, axes_588, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {640, 0}, axes_589, 1, 1, 0, NULL, 0}, {TW_F16, {656, 0}, axes_589, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q3_k", TW_Q3_K, 256, 110, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {256, 0}, axes_590, 4, 1, 2, NULL, 0}, {TW_S1, {0, 0}, axes_591, 3, 1, 0, NULL, 0}, {TW_S4, {768, 0}, axes_592, 3, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {864, 0}, axes_593, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {832, 0}, axes_594, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q4_k", TW_Q4_K, 256, 144, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {128, 0}, axes_564, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_565, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_566, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_567, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_567, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_568, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_568, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q5_0", TW_Q5_0, 32, 22, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {48, 0}, axes_569, 3, 1, 8, NULL, 0}, {TW_S1, {16, 0}, axes_570, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_571, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q5_1", TW_Q5_1, 32, 24, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_572, 3, 1, 8, NULL, 0}, {TW_S1, {32, 0}, axes_573, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_574, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_574, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q5_k", TW_Q5_K, 256, 176, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {384, 0}, axes_575, 4, 1, 8, NULL, 0}, {TW_S1, {128, 0}, axes_576, 3, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_577, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_578, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_579, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_579, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_580, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_580, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q6_k", TW_Q6_K, 256, 210, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_581, 5, 1, 8, NULL, 0}, {TW_S2, {1024, 0}, axes_582, 4, 1, 0, NULL, 0}, {TW_S8, {1536, 0}, axes_583, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {1664, 0}, axes_584, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"iq4_nl", TW_IQ4_NL, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_560, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_561, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
+    {"mxfp4", TW_MXFP4, 32, 17, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {8, 0}, axes_585, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_E8M0, {0, 0}, axes_586, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_e2m1}},
+    {"iq4_xs", TW_IQ4_XS, 256, 136, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_587, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_588, 2, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_589, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {16, 0}, axes_590, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
+    {"q2_k", TW_Q2_K, 256, 84, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {128, 0}, axes_591, 4, 1, 2, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {0, 0}, axes_592, 2, 1, 0, NULL, 0}, {TW_S4, {4, 0}, axes_592, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {640, 0}, axes_593, 1, 1, 0, NULL, 0}, {TW_F16, {656, 0}, axes_593, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q3_k", TW_Q3_K, 256, 110, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {256, 0}, axes_594, 4, 1, 2, NULL, 0}, {TW_S1, {0, 0}, axes_595, 3, 1, 0, NULL, 0}, {TW_S4, {768, 0}, axes_596, 3, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {864, 0}, axes_597, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {832, 0}, axes_598, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
 };
 const size_t tw_generated_source_count = 28;
 
@@ -101347,16 +101801,16 @@ static const float rates_0[] = {  /* golden-cove */
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,21.33,23.27,54.47,64,0,0,0,0,0,22.56,26.26,
     56.89,80.31,0,0,0,0,0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,13.23,18.82,16,35.31,31.31,
-    68.27,0,0,0,0,0,11.64,16.52,14.22,28.44,27.43,53.89,0,0,0,0,0,14.49,14.49,17.45,39.08,39.08,
-    44.52,44.52,65.36,65.36,87.15,87.15,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,15.06,
-    14.95,14.95,15.1,15.46,15.46,15.53,15.72,15.72,15.76,17.45,17.86,17.93,17.93,18.09,18.54,18.54,
-    18.63,18.86,18.86,18.91,65.36,64,46.02,46.02,47.08,48.47,48.47,49.05,49.8,49.8,50.1,87.15,89.04,
-    105.7,105.7,107.1,115.8,115.8,116.6,121.6,121.6,122,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,
-    65.36,87.15,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,24.38,12.8,35.31,
-    51.2,64,64,102.4,113.8,113.8,0,0,0,0,0,0,0,0,0,0,0,0,26.39,12.8,37.24,51.2,76.8,76.8,113.8,
-    113.8,120.5,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,12.8,21.33,51.2,76.42,76.42,128,128,
-    128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    68.27,0,0,0,0,0,11.64,16.52,14.22,28.44,27.43,53.89,0,0,0,0,0,0,0,0,0,14.49,14.49,17.45,39.08,
+    39.08,44.52,44.52,65.36,65.36,87.15,87.15,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,
+    15.06,14.95,14.95,15.1,15.46,15.46,15.53,15.72,15.72,15.76,17.45,17.86,17.93,17.93,18.09,18.54,
+    18.54,18.63,18.86,18.86,18.91,65.36,64,46.02,46.02,47.08,48.47,48.47,49.05,49.8,49.8,50.1,87.15,
+    89.04,105.7,105.7,107.1,115.8,115.8,116.6,121.6,121.6,122,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,39.08,17.45,
+    44.52,65.36,87.15,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,24.38,12.8,
+    35.31,51.2,64,64,102.4,113.8,113.8,0,0,0,0,0,0,0,0,0,0,0,0,26.39,12.8,37.24,51.2,76.8,76.8,
+    113.8,113.8,120.5,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,12.8,21.33,51.2,76.42,76.42,128,
+    128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_1[] = {  /* redwood-cove */
     0,0,0,0,0,0,0,0,0,0,0,16,16,16,16,16,16,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,16,0,0,0,0,16,16,0,
@@ -101414,16 +101868,16 @@ static const float rates_1[] = {  /* redwood-cove */
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.22,17.07,36.57,53.89,0,0,0,0,0,15.06,
     18.96,39.38,66.06,0,0,0,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,8.828,12.96,10.67,25.22,
-    20.9,50.57,0,0,0,0,0,7.758,11.13,9.481,21.33,18.29,42.67,0,0,0,0,0,9.66,9.66,11.64,37.37,37.37,
-    42.67,42.67,64,64,81.92,81.92,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,10.04,10.14,
-    10.14,10.26,10.4,10.4,10.46,10.53,10.53,10.56,11.64,11.91,12.19,12.19,12.34,12.49,12.49,12.56,
-    12.64,12.64,12.68,65.22,64,44.52,44.52,46.55,47.63,47.63,48.76,49.35,49.35,49.95,81.92,85.33,
-    99.9,99.9,102.4,112.2,112.2,113.8,119.6,119.6,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,
-    64,81.92,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,16.52,12.8,24.98,44.52,
-    46.55,46.55,89.04,105,105,0,0,0,0,0,0,0,0,0,0,0,0,17.66,12.8,25.6,46.55,51.2,51.2,93.09,93.09,
-    107.8,107.8,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,10.67,12.8,14.22,51.2,76.42,76.42,128,128,128,
-    128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    20.9,50.57,0,0,0,0,0,7.758,11.13,9.481,21.33,18.29,42.67,0,0,0,0,0,0,0,0,0,9.66,9.66,11.64,
+    37.37,37.37,42.67,42.67,64,64,81.92,81.92,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,
+    10.04,10.14,10.14,10.26,10.4,10.4,10.46,10.53,10.53,10.56,11.64,11.91,12.19,12.19,12.34,12.49,
+    12.49,12.56,12.64,12.64,12.68,65.22,64,44.52,44.52,46.55,47.63,47.63,48.76,49.35,49.35,49.95,
+    81.92,85.33,99.9,99.9,102.4,112.2,112.2,113.8,119.6,119.6,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,37.37,
+    11.64,42.67,64,81.92,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,16.52,12.8,
+    24.98,44.52,46.55,46.55,89.04,105,105,0,0,0,0,0,0,0,0,0,0,0,0,17.66,12.8,25.6,46.55,51.2,51.2,
+    93.09,93.09,107.8,107.8,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,10.67,12.8,14.22,51.2,76.42,76.42,
+    128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_2[] = {  /* zen4 */
     0,0,0,0,0,0,0,0,0,0,0,24,24,32,32,32,32,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,24,32,0,0,0,0,24,32,0,
@@ -101480,16 +101934,16 @@ static const float rates_2[] = {  /* zen4 */
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,26.48,32,34.13,41.8,0,0,0,0,0,31.03,37.93,
     39.54,50.57,0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,17.9,25.73,21.79,41.8,20.9,
-    50.57,0,0,0,0,0,15.52,20.98,18.96,35.07,17.07,40.96,0,0,0,0,0,19.69,19.69,23.27,34.13,34.13,
-    48.08,48.08,35.31,35.31,50.57,50.57,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,19.92,
-    19.63,19.5,19.76,20.45,20.38,20.51,20.88,20.84,20.92,23.27,23.27,23.86,23.77,23.95,24.7,24.65,
-    24.75,25.14,25.12,25.17,35.31,32,38.64,37.93,37.93,40.55,40.16,40.16,41.58,41.37,41.37,50.57,
-    50.57,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,23.27,
-    48.08,35.31,50.57,0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,33.03,16,
-    49.95,64,46.55,46.55,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,51.2,51.2,64,64,64,64,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,21.33,16,28.44,64,42.67,42.67,64,64,64,64,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,
+    50.57,0,0,0,0,0,15.52,20.98,18.96,35.07,17.07,40.96,0,0,0,0,0,0,0,0,0,19.69,19.69,23.27,34.13,
+    34.13,48.08,48.08,35.31,35.31,50.57,50.57,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,
+    19.92,19.63,19.5,19.76,20.45,20.38,20.51,20.88,20.84,20.92,23.27,23.27,23.86,23.77,23.95,24.7,
+    24.65,24.75,25.14,25.12,25.17,35.31,32,38.64,37.93,37.93,40.55,40.16,40.16,41.58,41.37,41.37,
+    50.57,50.57,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,
+    23.27,48.08,35.31,50.57,0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,33.03,
+    16,49.95,64,46.55,46.55,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,51.2,51.2,64,64,64,64,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,21.33,16,28.44,64,42.67,42.67,64,64,64,64,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_3[] = {  /* zen5 */
     0,0,0,0,0,0,0,0,0,0,0,41.14,41.14,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,41.14,64,0,0,0,
@@ -101546,14 +102000,14 @@ static const float rates_3[] = {  /* zen5 */
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,28.44,34.13,73.14,85.33,0,0,0,0,0,
     31.03,38.64,81.92,102.4,0,0,0,0,0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,0,0,0,17.96,26.26,21.79,
-    41.8,42.67,102.4,0,0,0,0,0,15.52,22.26,18.96,35.31,36.57,81.92,0,0,0,0,0,19.69,19.69,23.54,
-    34.13,34.13,48.76,48.76,65.36,65.36,102.4,102.4,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    19.32,20.08,15.26,15.2,15.28,15.62,15.59,15.63,15.81,15.79,15.81,23.27,23.81,24.09,24.09,24.09,
-    24.82,24.82,24.82,25.21,25.21,25.21,65.36,64,58.31,57.89,58.51,61.02,60.79,61.13,62.47,62.36,
-    62.53,102.4,102.4,112.2,112.2,112.2,119.6,119.6,119.6,123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,
-    0,0,33.03,16,49.95,64,93.09,93.09,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,102.4,
+    41.8,42.67,102.4,0,0,0,0,0,15.52,22.26,18.96,35.31,36.57,81.92,0,0,0,0,0,0,0,0,0,19.69,19.69,
+    23.54,34.13,34.13,48.76,48.76,65.36,65.36,102.4,102.4,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,19.32,20.08,15.26,15.2,15.28,15.62,15.59,15.63,15.81,15.79,15.81,23.27,23.81,24.09,24.09,
+    24.09,24.82,24.82,24.82,25.21,25.21,25.21,65.36,64,58.31,57.89,58.51,61.02,60.79,61.13,62.47,
+    62.36,62.53,102.4,102.4,112.2,112.2,112.2,119.6,119.6,119.6,123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,
+    0,0,0,33.03,16,49.95,64,93.09,93.09,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,102.4,
     102.4,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,16,28.44,64,76.8,76.8,128,128,128,
     128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };

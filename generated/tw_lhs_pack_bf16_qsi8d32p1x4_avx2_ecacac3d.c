@@ -15,7 +15,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (b12eb39c0fabcc2e)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (d9048f4c7343cafa)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (265e5b8a1bb010f3)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (56287954ce76d704)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (59ceca0f8b0a18f4)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -4,8 +4,10 @@
 // packs the lhs from bf16: neon_i8mm
 // into lhs i8 m1 kr8 k%16 b16 [data/b|sums:i32*-16/b|scales:f32/b] (5ccbc4d41d48a2a3)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
+// into lhs i8 m1 kr8 k%16 b16 [data/b|scales:f32/b] (dda69f713bde6dac)
+//          | 8 x k bits of codes | 1 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (56287954ce76d704)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (59ceca0f8b0a18f4)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (b12eb39c0fabcc2e)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (56287954ce76d704)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (59ceca0f8b0a18f4)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -4,9 +4,12 @@
 // packs the lhs from bf16: neon_dotprod
 // into lhs i8 m4 kr4 k%16 b16 [sums:i32*-8+1262485504x4/b|data/b|scales:f32x4/b] (31aec40165592625)
 //          | 16 i32 x sums a block | 32 x k bits of codes | 16 f32 x scales a block |
+// into lhs i8 m4 kr4 k%16 b16 [data/b|scales:f32/b] (58fbe5e3bf4b34e5)
+//          | 32 x k bits of codes | 4 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (265e5b8a1bb010f3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (59ceca0f8b0a18f4)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

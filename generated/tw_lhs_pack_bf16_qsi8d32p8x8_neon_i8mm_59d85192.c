@@ -17,7 +17,7 @@
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6ac87e42c8de77c2)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (85d7b8f90c4e454f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (b7d9a86ce1f0d5d0)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (a9f673e3b63a8c6d)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
 // again  tilewright generate
 

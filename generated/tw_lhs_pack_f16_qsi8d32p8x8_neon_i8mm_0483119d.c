@@ -4,8 +4,10 @@
 // packs the lhs from f16: neon_i8mm
 // into lhs i8 m8 kr8 k%16 b16 [data/b|sums:i32*-32x2/b|scales:f32x2/b] (0483119d2154700a)
 //          | 64 x k bits of codes | 16 i32 x sums a block | 16 f32 x scales a block |
+// into lhs i8 m8 kr8 k%16 b16 [data/b|scales:f32x2/b] (7be209b8c5e7fe2f)
+//          | 64 x k bits of codes | 16 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (56287954ce76d704)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (59ceca0f8b0a18f4)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

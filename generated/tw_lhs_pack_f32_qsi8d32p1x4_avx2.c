@@ -17,9 +17,9 @@
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (14ab7fc834aa7089)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (53c9347db5d82eb8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (bab7212cbc71b8c0)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (85d7b8f90c4e454f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (b7d9a86ce1f0d5d0)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (a9f673e3b63a8c6d)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml (c14f82272deeb702)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (732eb37b7cbb3f40)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (7bc6e76755b77ae2)

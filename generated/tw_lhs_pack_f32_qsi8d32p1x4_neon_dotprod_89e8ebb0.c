@@ -14,7 +14,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6ac87e42c8de77c2)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (b12eb39c0fabcc2e)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (d9048f4c7343cafa)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (56287954ce76d704)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (59ceca0f8b0a18f4)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -4,9 +4,12 @@
 // packs the lhs from f32: neon_dotprod
 // into lhs i8 m1 kr4 k%16 b16 [sums:i32*-8+1262485504x16/b|data/b|scales:f32x4/b] (8ccb900ab10dae5b)
 //          | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
+// into lhs i8 m1 kr4 k%16 b16 [data/b|scales:f32/b] (b43a4b63d8513598)
+//          | 8 x k bits of codes | 1 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (265e5b8a1bb010f3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (59ceca0f8b0a18f4)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -6,7 +6,7 @@
 //     | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
 // rhs i4 n8 kr4 pair=column us k%32 b32 [data/b|scales:bf16/b|zeros:bf16/b|sums:f32*1|bias:f32] (f9166278c44874dc)
 //     | 32 x k bits of codes | 8 bf16 x scales a block | 8 bf16 x zeros a block | 8 f32 x sums | 8 f32 x bias |
-// tile 1 x 16: needs 19 vector registers on neon_dotprod (4 accumulators + 12 operands + 2 masks + 1 other), 32 exist
+// tile 1 x 16: needs 19 vector registers on neon_dotprod (4 accumulators + 12 operands + 3 masks), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
 // again  tilewright generate
@@ -16,7 +16,7 @@
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
 //  x14 rhs_1  v0 sums_of_codes ...  v1 acc_0_1h ...  v2 acc_0_0l ...  v3 acc_0_1l ...  v4 raw_0 ...
 //  v5 raw_0 ...  v6 raw_0 ...  v7 raw_0 ...  v8 raw_1  v9 raw_1  v10 raw_1  v11 raw_1  v16 mask
-//  v17 base  v18 f_0  v19 f_1  v20 f_2  v21 f_3  v22 eighth  v23 acc_0_0h ...  v24 a_0 ...
+//  v17 base  v18 f_0  v19 f_1  v20 f_2  v21 f_3  v22 zero_factor  v23 acc_0_0h ...  v24 a_0 ...
 //  v25 a_0 ...  v26 lo_0 ...  v27 scale ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
@@ -103,7 +103,7 @@ L(m):
   movi v21.2d, #0                                        // f_3
   lsr x11, x10, #5                                       // blocks
   ldr x12, =1040187392                                   // number
-  dup v22.4s, w12                                        // eighth
+  dup v22.4s, w12                                        // zero_factor
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
   mov x14, x9                                            // rhs_1

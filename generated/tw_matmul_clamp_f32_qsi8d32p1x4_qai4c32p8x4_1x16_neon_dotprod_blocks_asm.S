@@ -7,7 +7,7 @@
 // rhs i4 n8 kr4 pair=column us k%32 b64 [data/b|scales:f16/b|zeros:f16/b|sums:f32*1|bias:f32] (bbbbf7c389c9d825)
 //     | 32 x k bits of codes | 8 f16 x scales a block | 8 f16 x zeros a block | 8 f32 x sums | 8 f32 x bias |
 // or blocks of any other multiple of 64
-// tile 1 x 16: needs 18 vector registers on neon_dotprod (4 accumulators + 12 operands + 1 mask + 1 other), 32 exist
+// tile 1 x 16: needs 18 vector registers on neon_dotprod (4 accumulators + 12 operands + 2 masks), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
 // again  tilewright generate
@@ -264,7 +264,7 @@ L(k_done):
   ldr d24, [x15, #24]                                    // scale
   fcvtl v24.4s, v24.4h                                   // zero_3
   ldr x16, =1040187392
-  dup v25.4s, w16                                        // eighth
+  dup v25.4s, w16                                        // zero_factor
   fadd v21.4s, v21.4s, v21.4s                            // zeros
   fmul v22.4s, v22.4s, v25.4s                            // zeros
   fadd v23.4s, v23.4s, v23.4s                            // zeros

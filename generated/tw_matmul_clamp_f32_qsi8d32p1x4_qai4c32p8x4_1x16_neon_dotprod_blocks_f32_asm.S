@@ -7,7 +7,7 @@
 // rhs i4 n8 kr4 pair=column us k%32 b64 [data/b|scales:f32/b|zeros:f32/b|sums:f32*1|bias:f32] (4158d69f939ea709)
 //     | 32 x k bits of codes | 8 f32 x scales a block | 8 f32 x zeros a block | 8 f32 x sums | 8 f32 x bias |
 // or blocks of any other multiple of 64
-// tile 1 x 16: needs 18 vector registers on neon_dotprod (4 accumulators + 12 operands + 1 mask + 1 other), 32 exist
+// tile 1 x 16: needs 18 vector registers on neon_dotprod (4 accumulators + 12 operands + 2 masks), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
 // again  tilewright generate
@@ -250,7 +250,7 @@ L(k_done):
   scvtf v1.4s, v1.4s                                     // real
   scvtf v3.4s, v3.4s                                     // real
   ldr x16, =1040187392
-  dup v21.4s, w16                                        // eighth
+  dup v21.4s, w16                                        // zero_factor
   fadd v6.4s, v6.4s, v6.4s                               // zeros
   fmul v7.4s, v7.4s, v21.4s                              // zeros
   fadd v22.4s, v10.4s, v10.4s                            // zeros

@@ -6,17 +6,17 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i2 n8 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32] (ade5059b9cd8a6eb)
 //     | 8 f16 x scale_steps | 8 f16 x minimum_steps | 16 x k bits of codes | 8 i8 x scales a block | 8 i8 x minimums a block | 8 f32 x bias |
-// tile 1 x 8: needs 18 vector registers on neon_dotprod (4 accumulators + 13 operands + 1 mask), 32 exist
+// tile 1 x 8: needs 20 vector registers on neon_dotprod (4 accumulators + 13 operands + 3 masks), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (b12eb39c0fabcc2e)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left  v0 mask
-//  v1 f_0  v2 f_1  v3 zero_0  v4 zero_1  v5 zero_0  v6 zero_1  v7 negated_half  v16 acc_0_0 ...
-//  v17 acc_0_1 ...  v18 raw_1 ...  v19 raw_0 ...  v20 lo_0 ...  v21 mid_0 ...  v22 mid_0 ...
-//  v23 lo_1 ...  v24 mid_1 ...  v25 mid_1  v26 a_0
+//  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left  x14 -
+//  v0 mask  v1 places  v2 places  v3 f_0  v4 f_1  v5 zero_0  v6 zero_1  v7 zero_0  v16 zero_1
+//  v17 negated_half  v18 acc_0_0 ...  v19 acc_0_1 ...  v20 raw_1 ...  v21 raw_0 ...  v22 lo_0 ...
+//  v23 mid_0 ...  v24 mid_0 ...  v25 lo_1 ...  v26 mid_1 ...  v27 mid_1  v28 a_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -70,8 +70,30 @@ L(m):
   mov x10, #-16                                          // k_padded
   and x10, x10, x9
   movi v0.16b, #3                                        // mask
-  movi v1.2d, #0                                         // f_0
-  movi v2.2d, #0                                         // f_1
+  ldr x9, =67108863
+  dup v1.4s, w9                                          // place
+  ldr x9, =33554431
+  dup v2.4s, w9                                          // place
+  zip1 v1.4s, v2.4s, v1.4s                               // places
+  ldr x9, =50331647
+  dup v2.4s, w9                                          // place
+  ldr x9, =16777215
+  dup v3.4s, w9                                          // place
+  zip1 v2.4s, v3.4s, v2.4s                               // places
+  zip1 v1.4s, v2.4s, v1.4s                               // places
+  ldr x9, =134217727
+  dup v2.4s, w9                                          // place
+  ldr x9, =100663295
+  dup v3.4s, w9                                          // place
+  zip1 v2.4s, v3.4s, v2.4s                               // places
+  ldr x9, =117440511
+  dup v3.4s, w9                                          // place
+  ldr x9, =83886079
+  dup v4.4s, w9                                          // place
+  zip1 v3.4s, v4.4s, v3.4s                               // places
+  zip1 v2.4s, v3.4s, v2.4s                               // places
+  movi v3.2d, #0                                         // f_0
+  movi v4.2d, #0                                         // f_1
   lsr x9, x10, #8                                        // super_blocks
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
@@ -80,94 +102,89 @@ L(block):
   add x12, x12, #32
   ldr x13, =-32
   add x13, x13, x12
-  ldr d3, [x13, #0]                                      // scale
-  fcvtl v3.4s, v3.4h                                     // zero_0
-  ldr x13, =-24
-  add x13, x13, x12
-  ldr d4, [x13, #0]                                      // scale
-  fcvtl v4.4s, v4.4h                                     // zero_1
-  ldr x13, =-16
-  add x13, x13, x12
   ldr d5, [x13, #0]                                      // scale
   fcvtl v5.4s, v5.4h                                     // zero_0
-  ldr x13, =-8
+  ldr x13, =-24
   add x13, x13, x12
   ldr d6, [x13, #0]                                      // scale
   fcvtl v6.4s, v6.4h                                     // zero_1
+  ldr x13, =-16
+  add x13, x13, x12
+  ldr d7, [x13, #0]                                      // scale
+  fcvtl v7.4s, v7.4h                                     // zero_0
+  ldr x13, =-8
+  add x13, x13, x12
+  ldr d16, [x13, #0]                                     // scale
+  fcvtl v16.4s, v16.4h                                   // zero_1
   mov x13, #16
   ldr x14, =3221225472                                   // number
-  dup v7.4s, w14                                         // negated_half
+  dup v17.4s, w14                                        // negated_half
   cbz x13, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldr s16, [x11, #16]                                    // acc_0_0
-  dup v16.4s, v16.s[0]
-  ldr s17, [x11, #16]                                    // acc_0_1
-  dup v17.4s, v17.s[0]
-  ldp q19, q18, [x12], #32                               // raw_0, raw_1
-  and v20.16b, v19.16b, v0.16b                           // lo_0
-  ushr v21.16b, v19.16b, #2                              // mid_0
-  and v21.16b, v21.16b, v0.16b                           // mid_0
-  ushr v22.16b, v19.16b, #4                              // mid_0
-  and v22.16b, v22.16b, v0.16b                           // mid_0
-  ushr v19.16b, v19.16b, #6                              // hi_0
-  and v23.16b, v18.16b, v0.16b                           // lo_1
-  ushr v24.16b, v18.16b, #2                              // mid_1
-  and v24.16b, v24.16b, v0.16b                           // mid_1
-  ushr v25.16b, v18.16b, #4                              // mid_1
-  and v25.16b, v25.16b, v0.16b                           // mid_1
-  ushr v18.16b, v18.16b, #6                              // hi_1
-  ldr q26, [x11, #0]                                     // a_0
-  sdot v16.4s, v20.16b, v26.4b[0]                        // acc_0_0
-  sdot v17.4s, v23.16b, v26.4b[0]                        // acc_0_1
-  sdot v16.4s, v21.16b, v26.4b[1]                        // acc_0_0
-  sdot v17.4s, v24.16b, v26.4b[1]                        // acc_0_1
-  sdot v16.4s, v22.16b, v26.4b[2]                        // acc_0_0
-  sdot v17.4s, v25.16b, v26.4b[2]                        // acc_0_1
-  sdot v16.4s, v19.16b, v26.4b[3]                        // acc_0_0
-  sdot v17.4s, v18.16b, v26.4b[3]                        // acc_0_1
-  ldr s18, [x12, #0]                                     // scale
-  sshll v18.8h, v18.8b, #0                               // scale_0
-  sshll v18.4s, v18.4h, #0
-  scvtf v18.4s, v18.4s                                   // scale_0
-  ldr s19, [x12, #4]                                     // scale
-  sshll v19.8h, v19.8b, #0                               // scale_1
-  sshll v19.4s, v19.4h, #0
-  scvtf v19.4s, v19.4s                                   // scale_1
-  fmul v18.4s, v18.4s, v3.4s                             // scale_0
-  fmul v19.4s, v19.4s, v4.4s                             // scale_1
-  ldr s20, [x12, #8]                                     // scale
-  sshll v20.8h, v20.8b, #0                               // minimum_0
-  sshll v20.4s, v20.4h, #0
-  scvtf v20.4s, v20.4s                                   // minimum_0
-  ldr s21, [x12, #12]                                    // scale
-  sshll v21.8h, v21.8b, #0                               // minimum_1
-  sshll v21.4s, v21.4h, #0
-  scvtf v21.4s, v21.4s                                   // minimum_1
-  fmul v22.4s, v18.4s, v7.4s                             // half
-  fmla v22.4s, v20.4s, v5.4s                             // middle
-  fmul v20.4s, v19.4s, v7.4s                             // half
-  fmla v20.4s, v21.4s, v6.4s                             // middle
-  scvtf v16.4s, v16.4s                                   // real
-  scvtf v17.4s, v17.4s                                   // real
-  ldr s21, [x11, #16]                                    // sum_of_codes
-  dup v21.4s, v21.s[0]
-  sshr v21.4s, v21.4s, #1                                // sum_of_codes
-  scvtf v21.4s, v21.4s                                   // sum_of_codes
-  ldr s23, [x11, #20]                                    // scale_row_0
-  dup v23.4s, v23.s[0]
-  ldr s24, [x11, #20]                                    // scale_row_0
-  dup v24.4s, v24.s[0]
-  fmul v16.4s, v16.4s, v18.4s                            // real
-  fmla v16.4s, v21.4s, v22.4s                            // real
-  fmla v1.4s, v16.4s, v23.4s                             // f_0
-  fmul v16.4s, v17.4s, v19.4s                            // real
-  fmla v16.4s, v21.4s, v20.4s                            // real
-  fmla v2.4s, v16.4s, v24.4s                             // f_1
+  ldr s18, [x11, #16]                                    // acc_0_0
+  dup v18.4s, v18.s[0]
+  ldr s19, [x11, #16]                                    // acc_0_1
+  dup v19.4s, v19.s[0]
+  ldp q21, q20, [x12, #0]                                // raw_0, raw_1
+  add x14, x12, #32
+  and v22.16b, v21.16b, v0.16b                           // lo_0
+  ushr v23.16b, v21.16b, #2                              // mid_0
+  and v23.16b, v23.16b, v0.16b                           // mid_0
+  ushr v24.16b, v21.16b, #4                              // mid_0
+  and v24.16b, v24.16b, v0.16b                           // mid_0
+  ushr v21.16b, v21.16b, #6                              // hi_0
+  and v25.16b, v20.16b, v0.16b                           // lo_1
+  ushr v26.16b, v20.16b, #2                              // mid_1
+  and v26.16b, v26.16b, v0.16b                           // mid_1
+  ushr v27.16b, v20.16b, #4                              // mid_1
+  and v27.16b, v27.16b, v0.16b                           // mid_1
+  ushr v20.16b, v20.16b, #6                              // hi_1
+  ldr q28, [x11, #0]                                     // a_0
+  sdot v18.4s, v22.16b, v28.4b[0]                        // acc_0_0
+  sdot v19.4s, v25.16b, v28.4b[0]                        // acc_0_1
+  sdot v18.4s, v23.16b, v28.4b[1]                        // acc_0_0
+  sdot v19.4s, v26.16b, v28.4b[1]                        // acc_0_1
+  sdot v18.4s, v24.16b, v28.4b[2]                        // acc_0_0
+  sdot v19.4s, v27.16b, v28.4b[2]                        // acc_0_1
+  sdot v18.4s, v21.16b, v28.4b[3]                        // acc_0_0
+  sdot v19.4s, v20.16b, v28.4b[3]                        // acc_0_1
+  ldr q20, [x14], #16                                    // numbers
+  tbl v21.16b, {v20.16b}, v1.16b                         // number
+  scvtf v21.4s, v21.4s, #24                              // number
+  tbl v20.16b, {v20.16b}, v2.16b                         // number
+  scvtf v20.4s, v20.4s, #24                              // number
+  fmul v21.4s, v21.4s, v5.4s                             // scale_0
+  fmul v20.4s, v20.4s, v6.4s                             // scale_1
+  ldur q22, [x12, #40]                                   // numbers
+  tbl v23.16b, {v22.16b}, v1.16b                         // number
+  scvtf v23.4s, v23.4s, #24                              // number
+  tbl v22.16b, {v22.16b}, v2.16b                         // number
+  scvtf v22.4s, v22.4s, #24                              // number
+  fmul v24.4s, v21.4s, v17.4s                            // half
+  fmla v24.4s, v23.4s, v7.4s                             // middle
+  fmul v23.4s, v20.4s, v17.4s                            // half
+  fmla v23.4s, v22.4s, v16.4s                            // middle
+  scvtf v18.4s, v18.4s                                   // real
+  scvtf v19.4s, v19.4s                                   // real
+  ldr s22, [x11, #16]                                    // sum_of_codes
+  dup v22.4s, v22.s[0]
+  sshr v22.4s, v22.4s, #1                                // sum_of_codes
+  scvtf v22.4s, v22.4s                                   // sum_of_codes
+  ldr s25, [x11, #20]                                    // scale_row_0
+  dup v25.4s, v25.s[0]
+  ldr s26, [x11, #20]                                    // scale_row_0
+  dup v26.4s, v26.s[0]
+  fmul v18.4s, v18.4s, v21.4s                            // real
+  fmla v18.4s, v22.4s, v24.4s                            // real
+  fmla v3.4s, v18.4s, v25.4s                             // f_0
+  fmul v18.4s, v19.4s, v20.4s                            // real
+  fmla v18.4s, v22.4s, v23.4s                            // real
+  fmla v4.4s, v18.4s, v26.4s                             // f_1
   add x11, x11, #24
-  add x12, x12, #16
+  mov x12, x14
   subs x13, x13, #1                                      // next k
   b.hi L(k)
 L(k_done):
@@ -176,8 +193,8 @@ L(k_done):
 L(block_done):
   add x9, x0, #8*15                                      // clamp
   ld1r {v0.4s}, [x9]                                     // min
-  ldr s3, [x9, #4]                                       // max
-  dup v3.4s, v3.s[0]
+  ldr s1, [x9, #4]                                       // max
+  dup v1.4s, v1.s[0]
   mov x9, #8
   lsr x10, x10, #8                                       // super_blocks
   mov x11, #800
@@ -189,14 +206,14 @@ L(block_done):
   add x11, x9, x2
   cmp x9, #0                                             // bias
   csel x9, x10, x11, eq
-  ldp q5, q4, [x9, #0]                                   // bias, bias
-  fadd v1.4s, v1.4s, v5.4s                               // out
-  fmax v1.4s, v1.4s, v0.4s                               // out
-  fmin v1.4s, v1.4s, v3.4s                               // out_0_0
-  str q1, [x6, #0]                                       // out_0_0
-  fadd v1.4s, v2.4s, v4.4s                               // out
-  fmax v0.4s, v1.4s, v0.4s                               // out
-  fmin v0.4s, v0.4s, v3.4s                               // out_0_1
+  ldp q5, q2, [x9, #0]                                   // bias, bias
+  fadd v3.4s, v3.4s, v5.4s                               // out
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out_0_0
+  str q3, [x6, #0]                                       // out_0_0
+  fadd v2.4s, v4.4s, v2.4s                               // out
+  fmax v0.4s, v2.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
@@ -213,22 +230,22 @@ L(if_else):
   csel x11, x11, xzr, hs
   cmp x11, #0
   csel x11, x9, x9, eq
-  ld1r {v4.4s}, [x11]                                    // bias
+  ld1r {v2.4s}, [x11]                                    // bias
   mov x13, #1
   cmp x12, x13
   csel x13, x12, x13, lo
   add x13, x11, x13, lsl #2
-  ld1 {v4.s}[1], [x13]                                   // bias
+  ld1 {v2.s}[1], [x13]                                   // bias
   mov x13, #2
   cmp x12, x13
   csel x13, x12, x13, lo
   add x13, x11, x13, lsl #2
-  ld1 {v4.s}[2], [x13]                                   // bias
+  ld1 {v2.s}[2], [x13]                                   // bias
   mov x13, #3
   cmp x12, x13
   csel x12, x12, x13, lo
   add x11, x11, x12, lsl #2
-  ld1 {v4.s}[3], [x11]                                   // bias
+  ld1 {v2.s}[3], [x11]                                   // bias
   mov x11, #4
   subs x10, x10, x11
   csel x10, x10, xzr, hs
@@ -253,34 +270,34 @@ L(if_else):
   csel x10, x10, x11, lo
   add x9, x9, x10, lsl #2
   ld1 {v5.s}[3], [x9]                                    // bias
-  fadd v1.4s, v1.4s, v4.4s                               // out
-  fmax v1.4s, v1.4s, v0.4s                               // out
-  fmin v1.4s, v1.4s, v3.4s                               // out_0_0
-  fadd v2.4s, v2.4s, v5.4s                               // out
-  fmax v0.4s, v2.4s, v0.4s                               // out
-  fmin v0.4s, v0.4s, v3.4s                               // out_0_1
+  fadd v2.4s, v3.4s, v2.4s                               // out
+  fmax v2.4s, v2.4s, v0.4s                               // out
+  fmin v2.4s, v2.4s, v1.4s                               // out_0_0
+  fadd v3.4s, v4.4s, v5.4s                               // out
+  fmax v0.4s, v3.4s, v0.4s                               // out
+  fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v1.s}[0], [x6]                                    // out_0_0
+  st1 {v2.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
   add x9, x6, #4
-  st1 {v1.s}[1], [x9]                                    // out_0_0
+  st1 {v2.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
   add x9, x6, #8
-  st1 {v1.s}[2], [x9]                                    // out_0_0
+  st1 {v2.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
   add x9, x6, #12
-  st1 {v1.s}[3], [x9]                                    // out_0_0
+  st1 {v2.s}[3], [x9]                                    // out_0_0
 L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 

@@ -6,7 +6,7 @@
 //     | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
 // rhs i4 n8 kr4 pair=column us k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32] (3977ad44ef61557e)
 //     | 32 x k bits of codes | 8 f16 x scales a block | 8 f16 x minimums a block | 8 f32 x bias |
-// tile 1 x 16: needs 20 vector registers on neon_dotprod (8 accumulators + 9 operands + 2 masks + 1 other), 32 exist
+// tile 1 x 16: needs 23 vector registers on neon_dotprod (8 accumulators + 9 operands + 6 masks), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (14ab7fc834aa7089)
 // again  tilewright generate
@@ -16,8 +16,9 @@
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
 //  x14 rhs_1  v0 sums_of_codes  v1 acc_0_1h ...  v2 acc_0_0l ...  v3 acc_0_1l ...  v4 raw_0 ...
 //  v5 raw_0 ...  v6 raw_0 ...  v7 raw_0 ...  v8 raw_1  v9 raw_1  v10 raw_1  v11 raw_1  v16 mask
-//  v17 base  v18 f_0  v19 f_1  v20 f_2  v21 f_3  v22 negated_half  v23 eighth  v24 acc_0_0h ...
-//  v25 a_0 ...  v26 a_0 ...  v27 lo_0 ...  v28 scale ...  v29 half ...
+//  v17 base  v18 f_0  v19 f_1  v20 f_2  v21 f_3  v22 zero_factor  v23 zero_factor  v24 zero_factor
+//  v25 zero_factor  v26 acc_0_0h ...  v27 a_0 ...  v28 a_0 ...  v29 lo_0 ...  v30 scale ...
+//  v31 half ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -102,10 +103,14 @@ L(m):
   movi v20.2d, #0                                        // f_2
   movi v21.2d, #0                                        // f_3
   lsr x11, x10, #5                                       // blocks
-  ldr x12, =3238002688                                   // number
-  dup v22.4s, w12                                        // negated_half
-  ldr x12, =1040187392                                   // number
-  dup v23.4s, w12                                        // eighth
+  ldr x12, =3246391296                                   // number
+  dup v22.4s, w12                                        // zero_factor
+  ldr x12, =3212836864                                   // number
+  dup v23.4s, w12                                        // zero_factor
+  ldr x12, =3221225472                                   // number
+  dup v24.4s, w12                                        // zero_factor
+  ldr x12, =3187671040                                   // number
+  dup v25.4s, w12                                        // zero_factor
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
   mov x14, x9                                            // rhs_1
@@ -114,61 +119,61 @@ L(m):
   .balign 64
 #endif
 L(k):
-  ldr q24, [x12, #0]                                     // acc_0_0h
+  ldr q26, [x12, #0]                                     // acc_0_0h
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12], #64       // sums_of_codes, acc_0_1h, acc_0_0l, acc_0_1l, lhs_panel
-  ldp q26, q25, [x12], #32                               // a_0, a_0, lhs_panel
+  ldp q28, q27, [x12], #32                               // a_0, a_0, lhs_panel
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x13], #64       // raw_0, raw_0, raw_0, raw_0, rhs_panel
-  and v27.16b, v4.16b, v16.16b                           // lo_0
-  sdot v24.4s, v4.16b, v26.4b[0]                         // acc
-  sdot v2.4s, v27.16b, v26.4b[0]                         // acc
+  and v29.16b, v4.16b, v16.16b                           // lo_0
+  sdot v26.4s, v4.16b, v28.4b[0]                         // acc
+  sdot v2.4s, v29.16b, v28.4b[0]                         // acc
   ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x14], #64     // raw_1, raw_1, raw_1, raw_1, rhs_1
   and v4.16b, v8.16b, v16.16b                            // lo_1
-  sdot v1.4s, v8.16b, v26.4b[0]                          // acc
-  sdot v3.4s, v4.16b, v26.4b[0]                          // acc
+  sdot v1.4s, v8.16b, v28.4b[0]                          // acc
+  sdot v3.4s, v4.16b, v28.4b[0]                          // acc
   and v4.16b, v5.16b, v16.16b                            // lo_0
-  sdot v24.4s, v5.16b, v26.4b[1]                         // acc
-  sdot v2.4s, v4.16b, v26.4b[1]                          // acc
+  sdot v26.4s, v5.16b, v28.4b[1]                         // acc
+  sdot v2.4s, v4.16b, v28.4b[1]                          // acc
   and v4.16b, v9.16b, v16.16b                            // lo_1
-  sdot v1.4s, v9.16b, v26.4b[1]                          // acc
-  sdot v3.4s, v4.16b, v26.4b[1]                          // acc
+  sdot v1.4s, v9.16b, v28.4b[1]                          // acc
+  sdot v3.4s, v4.16b, v28.4b[1]                          // acc
   and v4.16b, v6.16b, v16.16b                            // lo_0
-  sdot v24.4s, v6.16b, v26.4b[2]                         // acc
-  sdot v2.4s, v4.16b, v26.4b[2]                          // acc
+  sdot v26.4s, v6.16b, v28.4b[2]                         // acc
+  sdot v2.4s, v4.16b, v28.4b[2]                          // acc
   and v4.16b, v10.16b, v16.16b                           // lo_1
-  sdot v1.4s, v10.16b, v26.4b[2]                         // acc
-  sdot v3.4s, v4.16b, v26.4b[2]                          // acc
+  sdot v1.4s, v10.16b, v28.4b[2]                         // acc
+  sdot v3.4s, v4.16b, v28.4b[2]                          // acc
   and v4.16b, v7.16b, v16.16b                            // lo_0
-  sdot v24.4s, v7.16b, v26.4b[3]                         // acc
-  sdot v2.4s, v4.16b, v26.4b[3]                          // acc
+  sdot v26.4s, v7.16b, v28.4b[3]                         // acc
+  sdot v2.4s, v4.16b, v28.4b[3]                          // acc
   and v4.16b, v11.16b, v16.16b                           // lo_1
-  sdot v1.4s, v11.16b, v26.4b[3]                         // acc
-  sdot v3.4s, v4.16b, v26.4b[3]                          // acc
+  sdot v1.4s, v11.16b, v28.4b[3]                         // acc
+  sdot v3.4s, v4.16b, v28.4b[3]                          // acc
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x13], #64       // raw_0, raw_0, raw_0, raw_0, rhs_panel
-  and v26.16b, v4.16b, v16.16b                           // lo_0
-  sdot v24.4s, v4.16b, v25.4b[0]                         // acc
-  sdot v2.4s, v26.16b, v25.4b[0]                         // acc
+  and v28.16b, v4.16b, v16.16b                           // lo_0
+  sdot v26.4s, v4.16b, v27.4b[0]                         // acc
+  sdot v2.4s, v28.16b, v27.4b[0]                         // acc
   ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x14], #64     // raw_1, raw_1, raw_1, raw_1, rhs_1
   and v4.16b, v8.16b, v16.16b                            // lo_1
-  sdot v1.4s, v8.16b, v25.4b[0]                          // acc
-  sdot v3.4s, v4.16b, v25.4b[0]                          // acc
+  sdot v1.4s, v8.16b, v27.4b[0]                          // acc
+  sdot v3.4s, v4.16b, v27.4b[0]                          // acc
   and v4.16b, v5.16b, v16.16b                            // lo_0
-  sdot v24.4s, v5.16b, v25.4b[1]                         // acc
-  sdot v2.4s, v4.16b, v25.4b[1]                          // acc
+  sdot v26.4s, v5.16b, v27.4b[1]                         // acc
+  sdot v2.4s, v4.16b, v27.4b[1]                          // acc
   and v4.16b, v9.16b, v16.16b                            // lo_1
-  sdot v1.4s, v9.16b, v25.4b[1]                          // acc
-  sdot v3.4s, v4.16b, v25.4b[1]                          // acc
+  sdot v1.4s, v9.16b, v27.4b[1]                          // acc
+  sdot v3.4s, v4.16b, v27.4b[1]                          // acc
   and v4.16b, v6.16b, v16.16b                            // lo_0
-  sdot v24.4s, v6.16b, v25.4b[2]                         // acc
-  sdot v2.4s, v4.16b, v25.4b[2]                          // acc
+  sdot v26.4s, v6.16b, v27.4b[2]                         // acc
+  sdot v2.4s, v4.16b, v27.4b[2]                          // acc
   and v4.16b, v10.16b, v16.16b                           // lo_1
-  sdot v1.4s, v10.16b, v25.4b[2]                         // acc
-  sdot v3.4s, v4.16b, v25.4b[2]                          // acc
+  sdot v1.4s, v10.16b, v27.4b[2]                         // acc
+  sdot v3.4s, v4.16b, v27.4b[2]                          // acc
   and v4.16b, v7.16b, v16.16b                            // lo_0
-  sdot v24.4s, v7.16b, v25.4b[3]                         // acc
-  sdot v2.4s, v4.16b, v25.4b[3]                          // acc
+  sdot v26.4s, v7.16b, v27.4b[3]                         // acc
+  sdot v2.4s, v4.16b, v27.4b[3]                          // acc
   and v4.16b, v11.16b, v16.16b                           // lo_1
-  sdot v1.4s, v11.16b, v25.4b[3]                         // acc
-  sdot v3.4s, v4.16b, v25.4b[3]                          // acc
+  sdot v1.4s, v11.16b, v27.4b[3]                         // acc
+  sdot v3.4s, v4.16b, v27.4b[3]                          // acc
   ldr d4, [x13, #0]                                      // scale
   fcvtl v4.4s, v4.4h                                     // scale_0
   ldr d5, [x13, #8]                                      // scale
@@ -177,44 +182,40 @@ L(k):
   fcvtl v6.4s, v6.4h                                     // scale_2
   ldr d7, [x14, #8]                                      // scale
   fcvtl v7.4s, v7.4h                                     // scale_3
-  ldr d25, [x13, #16]                                    // scale
-  fcvtl v25.4s, v25.4h                                   // minimum_0
-  ldr d26, [x13, #24]                                    // scale
-  fcvtl v26.4s, v26.4h                                   // minimum_1
-  ldr d27, [x14, #16]                                    // scale
-  fcvtl v27.4s, v27.4h                                   // minimum_2
-  ldr d28, [x14, #24]                                    // scale
-  fcvtl v28.4s, v28.4h                                   // minimum_3
-  fmul v29.4s, v4.4s, v22.4s                             // half
-  fsub v25.4s, v29.4s, v25.4s                            // middle
-  fmul v29.4s, v5.4s, v22.4s                             // half
-  fsub v26.4s, v29.4s, v26.4s                            // middle
-  fmul v29.4s, v6.4s, v22.4s                             // half
-  fsub v27.4s, v29.4s, v27.4s                            // middle
-  fmul v29.4s, v7.4s, v22.4s                             // half
-  fsub v28.4s, v29.4s, v28.4s                            // middle
-  fadd v25.4s, v25.4s, v25.4s                            // zeros
-  fmul v26.4s, v26.4s, v23.4s                            // zeros
-  fadd v27.4s, v27.4s, v27.4s                            // zeros
-  fmul v28.4s, v28.4s, v23.4s                            // zeros
-  fsub v24.4s, v24.4s, v2.4s                             // real
+  ldr d27, [x13, #16]                                    // scale
+  fcvtl v27.4s, v27.4h                                   // minimum_0
+  ldr d28, [x13, #24]                                    // scale
+  fcvtl v28.4s, v28.4h                                   // minimum_1
+  ldr d29, [x14, #16]                                    // scale
+  fcvtl v29.4s, v29.4h                                   // minimum_2
+  ldr d30, [x14, #24]                                    // scale
+  fcvtl v30.4s, v30.4h                                   // minimum_3
+  fmul v31.4s, v4.4s, v22.4s                             // half
+  fmla v31.4s, v27.4s, v24.4s                            // middle
+  fmul v27.4s, v5.4s, v23.4s                             // half
+  fmla v27.4s, v28.4s, v25.4s                            // middle
+  fmul v28.4s, v6.4s, v22.4s                             // half
+  fmla v28.4s, v29.4s, v24.4s                            // middle
+  fmul v29.4s, v7.4s, v23.4s                             // half
+  fmla v29.4s, v30.4s, v25.4s                            // middle
+  fsub v26.4s, v26.4s, v2.4s                             // real
   fsub v2.4s, v2.4s, v17.4s                              // real
   fsub v1.4s, v1.4s, v3.4s                               // real
   fsub v3.4s, v3.4s, v17.4s                              // real
   fsub v0.4s, v0.4s, v17.4s                              // sums_of_codes
-  ldr q29, [x12], #16                                    // scale_row
-  fmul v4.4s, v24.4s, v4.4s                              // real
-  fmla v4.4s, v0.4s, v25.4s                              // real
-  fmla v18.4s, v4.4s, v29.4s                             // f_0
+  ldr q30, [x12], #16                                    // scale_row
+  fmul v4.4s, v26.4s, v4.4s                              // real
+  fmla v4.4s, v0.4s, v31.4s                              // real
+  fmla v18.4s, v4.4s, v30.4s                             // f_0
   fmul v2.4s, v2.4s, v5.4s                               // real
-  fmla v2.4s, v0.4s, v26.4s                              // real
-  fmla v19.4s, v2.4s, v29.4s                             // f_1
+  fmla v2.4s, v0.4s, v27.4s                              // real
+  fmla v19.4s, v2.4s, v30.4s                             // f_1
   fmul v1.4s, v1.4s, v6.4s                               // real
-  fmla v1.4s, v0.4s, v27.4s                              // real
-  fmla v20.4s, v1.4s, v29.4s                             // f_2
-  fmul v1.4s, v3.4s, v7.4s                               // real
   fmla v1.4s, v0.4s, v28.4s                              // real
-  fmla v21.4s, v1.4s, v29.4s                             // f_3
+  fmla v20.4s, v1.4s, v30.4s                             // f_2
+  fmul v1.4s, v3.4s, v7.4s                               // real
+  fmla v1.4s, v0.4s, v29.4s                              // real
+  fmla v21.4s, v1.4s, v30.4s                             // f_3
   add x13, x13, #32
   add x14, x14, #32
   subs x11, x11, #1                                      // next k

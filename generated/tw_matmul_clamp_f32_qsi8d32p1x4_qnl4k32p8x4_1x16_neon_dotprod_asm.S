@@ -6,7 +6,7 @@
 //     | 8 x k bits of codes | 1 f32 x scales a block |
 // rhs i4=iq4 n8 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32] (2629e502390180bd)
 //     | 8 f16 x scale_steps | 32 x k bits of codes | 8 i8 x scales a block | 8 f32 x bias |
-// tile 1 x 16: needs 24 vector registers on neon_dotprod (8 accumulators + 14 operands + 2 masks), 32 exist
+// tile 1 x 16: needs 26 vector registers on neon_dotprod (8 accumulators + 14 operands + 4 masks), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (7bc6e76755b77ae2)
 // again  tilewright generate
@@ -15,9 +15,10 @@
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 block_left  x12 lhs_panel  x13 -  x14 -
 //  x15 k_left  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 lo_0 ...  v5 raw_3 ...
-//  v6 raw_2 ...  v7 raw_3 ...  v8 lo_2 ...  v9 lo_3 ...  v10 a_0  v11 a_0  v16 values  v17 mask
-//  v18 f_0  v19 f_1  v20 f_2  v21 f_3  v22 zero_0  v23 zero_1  v24 zero_2  v25 zero_3
-//  v26 acc_0_0 ...  v27 acc_0_1 ...  v28 acc_0_2 ...  v29 acc_0_3 ...  v30 value_0  v31 value_1
+//  v6 raw_2 ...  v7 raw_3 ...  v8 value_0  v9 value_1  v10 lo_2 ...  v11 lo_3 ...  v12 a_0  v13 a_0
+//  v16 values  v17 mask  v18 places  v19 places  v20 f_0  v21 f_1  v22 f_2  v23 f_3  v24 zero_0
+//  v25 zero_1  v26 zero_2  v27 zero_3  v28 acc_0_0 ...  v29 acc_0_1 ...  v30 acc_0_2 ...
+//  v31 acc_0_3 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -47,22 +48,26 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p8x4_1x16_neon_dotprod_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #32
-  .cfi_def_cfa_offset 32
+  sub sp, sp, #48
+  .cfi_def_cfa_offset 48
   str d8, [sp, #0]
-  .cfi_offset d8, -32
+  .cfi_offset d8, -48
   str d9, [sp, #8]
-  .cfi_offset d9, -24
+  .cfi_offset d9, -40
   str d10, [sp, #16]
-  .cfi_offset d10, -16
+  .cfi_offset d10, -32
   str d11, [sp, #24]
-  .cfi_offset d11, -8
+  .cfi_offset d11, -24
+  str d12, [sp, #32]
+  .cfi_offset d12, -16
+  str d13, [sp, #40]
+  .cfi_offset d13, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p8x4_1x16_neon_dotprod_asm
   hint #34
   .seh_nop
-  sub sp, sp, #32
-  .seh_stackalloc 32
+  sub sp, sp, #48
+  .seh_stackalloc 48
   str d8, [sp, #0]
   .seh_save_freg d8, 0
   str d9, [sp, #8]
@@ -71,6 +76,10 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p8x4_1x16_neon_dotprod_asm:
   .seh_save_freg d10, 16
   str d11, [sp, #24]
   .seh_save_freg d11, 24
+  str d12, [sp, #32]
+  .seh_save_freg d12, 32
+  str d13, [sp, #40]
+  .seh_save_freg d13, 40
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -106,10 +115,32 @@ L(m):
   zip1 v0.4s, v0.4s, v1.4s                               // values
   zip1 v16.2d, v0.2d, v2.2d                              // values
   movi v17.16b, #15                                      // mask
-  movi v18.2d, #0                                        // f_0
-  movi v19.2d, #0                                        // f_1
-  movi v20.2d, #0                                        // f_2
-  movi v21.2d, #0                                        // f_3
+  ldr x11, =67108863
+  dup v0.4s, w11                                         // place
+  ldr x11, =33554431
+  dup v1.4s, w11                                         // place
+  zip1 v0.4s, v1.4s, v0.4s                               // places
+  ldr x11, =50331647
+  dup v1.4s, w11                                         // place
+  ldr x11, =16777215
+  dup v2.4s, w11                                         // place
+  zip1 v1.4s, v2.4s, v1.4s                               // places
+  zip1 v18.4s, v1.4s, v0.4s                              // places
+  ldr x11, =134217727
+  dup v0.4s, w11                                         // place
+  ldr x11, =100663295
+  dup v1.4s, w11                                         // place
+  zip1 v0.4s, v1.4s, v0.4s                               // places
+  ldr x11, =117440511
+  dup v1.4s, w11                                         // place
+  ldr x11, =83886079
+  dup v2.4s, w11                                         // place
+  zip1 v1.4s, v2.4s, v1.4s                               // places
+  zip1 v19.4s, v1.4s, v0.4s                              // places
+  movi v20.2d, #0                                        // f_0
+  movi v21.2d, #0                                        // f_1
+  movi v22.2d, #0                                        // f_2
+  movi v23.2d, #0                                        // f_3
   lsr x11, x10, #8                                       // super_blocks
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
@@ -121,56 +152,56 @@ L(block):
   ldr x15, =-16
   add x15, x15, x13
   ldr d0, [x15, #0]                                      // scale
-  fcvtl v22.4s, v0.4h                                    // zero_0
+  fcvtl v24.4s, v0.4h                                    // zero_0
   ldr x15, =-8
   add x15, x15, x13
   ldr d0, [x15, #0]                                      // scale
-  fcvtl v23.4s, v0.4h                                    // zero_1
+  fcvtl v25.4s, v0.4h                                    // zero_1
   ldr x15, =-16
   add x15, x15, x14
   ldr d0, [x15, #0]                                      // scale
-  fcvtl v24.4s, v0.4h                                    // zero_2
+  fcvtl v26.4s, v0.4h                                    // zero_2
   ldr x15, =-8
   add x15, x15, x14
   ldr d0, [x15, #0]                                      // scale
-  fcvtl v25.4s, v0.4h                                    // zero_3
+  fcvtl v27.4s, v0.4h                                    // zero_3
   mov x15, #8
   cbz x15, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  movi v26.2d, #0                                        // acc_0_0
-  movi v27.2d, #0                                        // acc_0_1
-  movi v28.2d, #0                                        // acc_0_2
-  movi v29.2d, #0                                        // acc_0_3
+  movi v28.2d, #0                                        // acc_0_0
+  movi v29.2d, #0                                        // acc_0_1
+  movi v30.2d, #0                                        // acc_0_2
+  movi v31.2d, #0                                        // acc_0_3
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // raw_0, raw_1, raw_0, raw_1
   and v4.16b, v0.16b, v17.16b                            // lo_0
   ushr v0.16b, v0.16b, #4                                // hi_0
-  tbl v30.16b, {v16.16b}, v4.16b                         // value_0
+  tbl v8.16b, {v16.16b}, v4.16b                          // value_0
   tbl v0.16b, {v16.16b}, v0.16b                          // value_0
   and v4.16b, v1.16b, v17.16b                            // lo_1
   ushr v1.16b, v1.16b, #4                                // hi_1
-  tbl v31.16b, {v16.16b}, v4.16b                         // value_1
+  tbl v9.16b, {v16.16b}, v4.16b                          // value_1
   tbl v1.16b, {v16.16b}, v1.16b                          // value_1
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // raw_2, raw_3, raw_2, raw_3
-  and v8.16b, v4.16b, v17.16b                            // lo_2
+  and v10.16b, v4.16b, v17.16b                           // lo_2
   ushr v4.16b, v4.16b, #4                                // hi_2
-  tbl v8.16b, {v16.16b}, v8.16b                          // value_2
+  tbl v10.16b, {v16.16b}, v10.16b                        // value_2
   tbl v4.16b, {v16.16b}, v4.16b                          // value_2
-  and v9.16b, v5.16b, v17.16b                            // lo_3
+  and v11.16b, v5.16b, v17.16b                           // lo_3
   ushr v5.16b, v5.16b, #4                                // hi_3
-  tbl v9.16b, {v16.16b}, v9.16b                          // value_3
+  tbl v11.16b, {v16.16b}, v11.16b                        // value_3
   tbl v5.16b, {v16.16b}, v5.16b                          // value_3
-  ldp q11, q10, [x12, #0]                                // a_0, a_0
-  sdot v26.4s, v30.16b, v11.4b[0]                        // acc_0_0
-  sdot v27.4s, v31.16b, v11.4b[0]                        // acc_0_1
-  sdot v28.4s, v8.16b, v11.4b[0]                         // acc_0_2
-  sdot v29.4s, v9.16b, v11.4b[0]                         // acc_0_3
-  sdot v26.4s, v0.16b, v10.4b[0]                         // acc_0_0
-  sdot v27.4s, v1.16b, v10.4b[0]                         // acc_0_1
-  sdot v28.4s, v4.16b, v10.4b[0]                         // acc_0_2
-  sdot v29.4s, v5.16b, v10.4b[0]                         // acc_0_3
+  ldp q13, q12, [x12, #0]                                // a_0, a_0
+  sdot v28.4s, v8.16b, v13.4b[0]                         // acc_0_0
+  sdot v29.4s, v9.16b, v13.4b[0]                         // acc_0_1
+  sdot v30.4s, v10.16b, v13.4b[0]                        // acc_0_2
+  sdot v31.4s, v11.16b, v13.4b[0]                        // acc_0_3
+  sdot v28.4s, v0.16b, v12.4b[0]                         // acc_0_0
+  sdot v29.4s, v1.16b, v12.4b[0]                         // acc_0_1
+  sdot v30.4s, v4.16b, v12.4b[0]                         // acc_0_2
+  sdot v31.4s, v5.16b, v12.4b[0]                         // acc_0_3
   and v0.16b, v2.16b, v17.16b                            // lo_0
   ushr v1.16b, v2.16b, #4                                // hi_0
   tbl v0.16b, {v16.16b}, v0.16b                          // value_0
@@ -187,40 +218,40 @@ L(k):
   ushr v7.16b, v7.16b, #4                                // hi_3
   tbl v6.16b, {v16.16b}, v6.16b                          // value_3
   tbl v7.16b, {v16.16b}, v7.16b                          // value_3
-  sdot v26.4s, v0.16b, v11.4b[1]                         // acc_0_0
-  sdot v27.4s, v2.16b, v11.4b[1]                         // acc_0_1
-  sdot v28.4s, v4.16b, v11.4b[1]                         // acc_0_2
-  sdot v29.4s, v6.16b, v11.4b[1]                         // acc_0_3
-  sdot v26.4s, v1.16b, v10.4b[1]                         // acc_0_0
-  sdot v27.4s, v3.16b, v10.4b[1]                         // acc_0_1
-  sdot v28.4s, v5.16b, v10.4b[1]                         // acc_0_2
-  sdot v29.4s, v7.16b, v10.4b[1]                         // acc_0_3
+  sdot v28.4s, v0.16b, v13.4b[1]                         // acc_0_0
+  sdot v29.4s, v2.16b, v13.4b[1]                         // acc_0_1
+  sdot v30.4s, v4.16b, v13.4b[1]                         // acc_0_2
+  sdot v31.4s, v6.16b, v13.4b[1]                         // acc_0_3
+  sdot v28.4s, v1.16b, v12.4b[1]                         // acc_0_0
+  sdot v29.4s, v3.16b, v12.4b[1]                         // acc_0_1
+  sdot v30.4s, v5.16b, v12.4b[1]                         // acc_0_2
+  sdot v31.4s, v7.16b, v12.4b[1]                         // acc_0_3
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // raw_0, raw_1, raw_0, raw_1
   and v4.16b, v0.16b, v17.16b                            // lo_0
   ushr v0.16b, v0.16b, #4                                // hi_0
-  tbl v30.16b, {v16.16b}, v4.16b                         // value_0
+  tbl v8.16b, {v16.16b}, v4.16b                          // value_0
   tbl v0.16b, {v16.16b}, v0.16b                          // value_0
   and v4.16b, v1.16b, v17.16b                            // lo_1
   ushr v1.16b, v1.16b, #4                                // hi_1
-  tbl v31.16b, {v16.16b}, v4.16b                         // value_1
+  tbl v9.16b, {v16.16b}, v4.16b                          // value_1
   tbl v1.16b, {v16.16b}, v1.16b                          // value_1
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // raw_2, raw_3, raw_2, raw_3
-  and v8.16b, v4.16b, v17.16b                            // lo_2
+  and v10.16b, v4.16b, v17.16b                           // lo_2
   ushr v4.16b, v4.16b, #4                                // hi_2
-  tbl v8.16b, {v16.16b}, v8.16b                          // value_2
+  tbl v10.16b, {v16.16b}, v10.16b                        // value_2
   tbl v4.16b, {v16.16b}, v4.16b                          // value_2
-  and v9.16b, v5.16b, v17.16b                            // lo_3
+  and v11.16b, v5.16b, v17.16b                           // lo_3
   ushr v5.16b, v5.16b, #4                                // hi_3
-  tbl v9.16b, {v16.16b}, v9.16b                          // value_3
+  tbl v11.16b, {v16.16b}, v11.16b                        // value_3
   tbl v5.16b, {v16.16b}, v5.16b                          // value_3
-  sdot v26.4s, v30.16b, v11.4b[2]                        // acc_0_0
-  sdot v27.4s, v31.16b, v11.4b[2]                        // acc_0_1
-  sdot v28.4s, v8.16b, v11.4b[2]                         // acc_0_2
-  sdot v29.4s, v9.16b, v11.4b[2]                         // acc_0_3
-  sdot v26.4s, v0.16b, v10.4b[2]                         // acc_0_0
-  sdot v27.4s, v1.16b, v10.4b[2]                         // acc_0_1
-  sdot v28.4s, v4.16b, v10.4b[2]                         // acc_0_2
-  sdot v29.4s, v5.16b, v10.4b[2]                         // acc_0_3
+  sdot v28.4s, v8.16b, v13.4b[2]                         // acc_0_0
+  sdot v29.4s, v9.16b, v13.4b[2]                         // acc_0_1
+  sdot v30.4s, v10.16b, v13.4b[2]                        // acc_0_2
+  sdot v31.4s, v11.16b, v13.4b[2]                        // acc_0_3
+  sdot v28.4s, v0.16b, v12.4b[2]                         // acc_0_0
+  sdot v29.4s, v1.16b, v12.4b[2]                         // acc_0_1
+  sdot v30.4s, v4.16b, v12.4b[2]                         // acc_0_2
+  sdot v31.4s, v5.16b, v12.4b[2]                         // acc_0_3
   and v0.16b, v2.16b, v17.16b                            // lo_0
   ushr v1.16b, v2.16b, #4                                // hi_0
   tbl v0.16b, {v16.16b}, v0.16b                          // value_0
@@ -237,54 +268,48 @@ L(k):
   ushr v7.16b, v7.16b, #4                                // hi_3
   tbl v6.16b, {v16.16b}, v6.16b                          // value_3
   tbl v7.16b, {v16.16b}, v7.16b                          // value_3
-  sdot v26.4s, v0.16b, v11.4b[3]                         // acc_0_0
-  sdot v27.4s, v2.16b, v11.4b[3]                         // acc_0_1
-  sdot v28.4s, v4.16b, v11.4b[3]                         // acc_0_2
-  sdot v29.4s, v6.16b, v11.4b[3]                         // acc_0_3
-  sdot v26.4s, v1.16b, v10.4b[3]                         // acc_0_0
-  sdot v27.4s, v3.16b, v10.4b[3]                         // acc_0_1
-  sdot v28.4s, v5.16b, v10.4b[3]                         // acc_0_2
-  sdot v29.4s, v7.16b, v10.4b[3]                         // acc_0_3
-  ldr s0, [x13, #0]                                      // scale
-  sshll v0.8h, v0.8b, #0                                 // scale_0
-  sshll v0.4s, v0.4h, #0
-  scvtf v0.4s, v0.4s                                     // scale_0
-  ldr s1, [x13, #4]                                      // scale
-  sshll v1.8h, v1.8b, #0                                 // scale_1
-  sshll v1.4s, v1.4h, #0
-  scvtf v1.4s, v1.4s                                     // scale_1
-  ldr s2, [x14, #0]                                      // scale
-  sshll v2.8h, v2.8b, #0                                 // scale_2
-  sshll v2.4s, v2.4h, #0
-  scvtf v2.4s, v2.4s                                     // scale_2
-  ldr s3, [x14, #4]                                      // scale
-  sshll v3.8h, v3.8b, #0                                 // scale_3
-  sshll v3.4s, v3.4h, #0
-  scvtf v3.4s, v3.4s                                     // scale_3
-  fmul v0.4s, v0.4s, v22.4s                              // scale_0
-  fmul v1.4s, v1.4s, v23.4s                              // scale_1
-  fmul v2.4s, v2.4s, v24.4s                              // scale_2
-  fmul v3.4s, v3.4s, v25.4s                              // scale_3
-  scvtf v4.4s, v26.4s                                    // real
-  scvtf v5.4s, v27.4s                                    // real
-  scvtf v6.4s, v28.4s                                    // real
-  scvtf v7.4s, v29.4s                                    // real
-  ldr s26, [x12, #32]                                    // scale_row_0
-  dup v26.4s, v26.s[0]
-  ldr s27, [x12, #32]                                    // scale_row_0
-  dup v27.4s, v27.s[0]
+  sdot v28.4s, v0.16b, v13.4b[3]                         // acc_0_0
+  sdot v29.4s, v2.16b, v13.4b[3]                         // acc_0_1
+  sdot v30.4s, v4.16b, v13.4b[3]                         // acc_0_2
+  sdot v31.4s, v6.16b, v13.4b[3]                         // acc_0_3
+  sdot v28.4s, v1.16b, v12.4b[3]                         // acc_0_0
+  sdot v29.4s, v3.16b, v12.4b[3]                         // acc_0_1
+  sdot v30.4s, v5.16b, v12.4b[3]                         // acc_0_2
+  sdot v31.4s, v7.16b, v12.4b[3]                         // acc_0_3
+  ldr q0, [x13, #0]                                      // numbers
+  tbl v1.16b, {v0.16b}, v18.16b                          // number
+  scvtf v1.4s, v1.4s, #24                                // number
+  tbl v0.16b, {v0.16b}, v19.16b                          // number
+  scvtf v0.4s, v0.4s, #24                                // number
+  ldr q2, [x14, #0]                                      // numbers
+  tbl v3.16b, {v2.16b}, v18.16b                          // number
+  scvtf v3.4s, v3.4s, #24                                // number
+  tbl v2.16b, {v2.16b}, v19.16b                          // number
+  scvtf v2.4s, v2.4s, #24                                // number
+  fmul v1.4s, v1.4s, v24.4s                              // scale_0
+  fmul v0.4s, v0.4s, v25.4s                              // scale_1
+  fmul v3.4s, v3.4s, v26.4s                              // scale_2
+  fmul v2.4s, v2.4s, v27.4s                              // scale_3
+  scvtf v4.4s, v28.4s                                    // real
+  scvtf v5.4s, v29.4s                                    // real
+  scvtf v6.4s, v30.4s                                    // real
+  scvtf v7.4s, v31.4s                                    // real
   ldr s28, [x12, #32]                                    // scale_row_0
   dup v28.4s, v28.s[0]
   ldr s29, [x12, #32]                                    // scale_row_0
   dup v29.4s, v29.s[0]
-  fmul v4.4s, v4.4s, v26.4s                              // real
-  fmul v5.4s, v5.4s, v27.4s                              // real
-  fmul v6.4s, v6.4s, v28.4s                              // real
-  fmul v7.4s, v7.4s, v29.4s                              // real
-  fmla v18.4s, v4.4s, v0.4s                              // f_0
-  fmla v19.4s, v5.4s, v1.4s                              // f_1
-  fmla v20.4s, v6.4s, v2.4s                              // f_2
-  fmla v21.4s, v7.4s, v3.4s                              // f_3
+  ldr s30, [x12, #32]                                    // scale_row_0
+  dup v30.4s, v30.s[0]
+  ldr s31, [x12, #32]                                    // scale_row_0
+  dup v31.4s, v31.s[0]
+  fmul v4.4s, v4.4s, v28.4s                              // real
+  fmul v5.4s, v5.4s, v29.4s                              // real
+  fmul v6.4s, v6.4s, v30.4s                              // real
+  fmul v7.4s, v7.4s, v31.4s                              // real
+  fmla v20.4s, v4.4s, v1.4s                              // f_0
+  fmla v21.4s, v5.4s, v0.4s                              // f_1
+  fmla v22.4s, v6.4s, v3.4s                              // f_2
+  fmla v23.4s, v7.4s, v2.4s                              // f_3
   add x12, x12, #36
   add x13, x13, #8
   add x14, x14, #8
@@ -317,19 +342,19 @@ L(block_done):
   csel x9, x9, x12, eq
   ldp q3, q2, [x10, #0]                                  // bias, bias
   ldp q5, q4, [x9, #0]                                   // bias, bias
-  fadd v3.4s, v18.4s, v3.4s                              // out
+  fadd v3.4s, v20.4s, v3.4s                              // out
   fmax v3.4s, v3.4s, v0.4s                               // out
   fmin v3.4s, v3.4s, v1.4s                               // out_0_0
   str q3, [x6, #0]                                       // out_0_0
-  fadd v2.4s, v19.4s, v2.4s                              // out
+  fadd v2.4s, v21.4s, v2.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_1
   str q2, [x6, #16]                                      // out_0_1
-  fadd v2.4s, v20.4s, v5.4s                              // out
+  fadd v2.4s, v22.4s, v5.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_2
   str q2, [x6, #32]                                      // out_0_2
-  fadd v2.4s, v21.4s, v4.4s                              // out
+  fadd v2.4s, v23.4s, v4.4s                              // out
   fmax v0.4s, v2.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_3
   str q0, [x6, #48]                                      // out_0_3
@@ -440,16 +465,16 @@ L(if_else):
   csel x10, x11, x10, lo
   add x9, x9, x10, lsl #2
   ld1 {v5.s}[3], [x9]                                    // bias
-  fadd v2.4s, v18.4s, v2.4s                              // out
+  fadd v2.4s, v20.4s, v2.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_0
-  fadd v3.4s, v19.4s, v3.4s                              // out
+  fadd v3.4s, v21.4s, v3.4s                              // out
   fmax v3.4s, v3.4s, v0.4s                               // out
   fmin v3.4s, v3.4s, v1.4s                               // out_0_1
-  fadd v4.4s, v20.4s, v4.4s                              // out
+  fadd v4.4s, v22.4s, v4.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_0_2
-  fadd v5.4s, v21.4s, v5.4s                              // out
+  fadd v5.4s, v23.4s, v5.4s                              // out
   fmax v0.4s, v5.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_3
   mov x9, #1
@@ -570,7 +595,9 @@ L(n_done):
   ldr d9, [sp, #8]
   ldr d10, [sp, #16]
   ldr d11, [sp, #24]
-  add sp, sp, #32
+  ldr d12, [sp, #32]
+  ldr d13, [sp, #40]
+  add sp, sp, #48
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -584,8 +611,12 @@ L(n_done):
   .seh_save_freg d10, 16
   ldr d11, [sp, #24]
   .seh_save_freg d11, 24
-  add sp, sp, #32
-  .seh_stackalloc 32
+  ldr d12, [sp, #32]
+  .seh_save_freg d12, 32
+  ldr d13, [sp, #40]
+  .seh_save_freg d13, 40
+  add sp, sp, #48
+  .seh_stackalloc 48
   .seh_endepilogue
   ret
   .seh_endproc

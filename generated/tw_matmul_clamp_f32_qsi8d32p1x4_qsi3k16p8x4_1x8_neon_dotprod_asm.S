@@ -6,17 +6,17 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i2 n8 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32] (c067ce0c22cfbafc)
 //     | 8 f16 x scale_steps | 16 x k bits of codes | 8 i1 x tops a block | 8 i8 x scales a block | 8 f32 x bias |
-// tile 1 x 8: needs 18 vector registers on neon_dotprod (4 accumulators + 12 operands + 2 masks), 32 exist
+// tile 1 x 8: needs 20 vector registers on neon_dotprod (4 accumulators + 12 operands + 4 masks), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (d9048f4c7343cafa)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left  v0 mask
-//  v1 top_mask  v2 f_0  v3 f_1  v4 zero_0  v5 zero_1  v6 acc_0_0 ...  v7 acc_0_1 ...  v16 raw_0 ...
-//  v17 lo_0 ...  v18 mid_0 ...  v19 mid_0 ...  v20 tops ...  v21 tops ...  v22 lo_1 ...
-//  v23 mid_1 ...  v24 mid_1 ...  v25 tops
+//  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left
+//  v0 raw_0 ...  v1 raw_1 ...  v2 tops ...  v3 numbers ...  v4 mask  v5 top_mask  v6 places
+//  v7 places  v16 f_0  v17 f_1  v18 zero_0  v19 zero_1  v20 acc_0_0 ...  v21 acc_0_1 ...
+//  v22 tops ...  v23 tops ...  v24 tops  v25 tops ...  v26 tops ...  v27 tops ...  v28 tops ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -69,10 +69,32 @@ L(m):
   add x9, x9, #15
   mov x10, #-16                                          // k_padded
   and x10, x10, x9
-  movi v0.16b, #3                                        // mask
-  movi v1.16b, #4                                        // top_mask
-  movi v2.2d, #0                                         // f_0
-  movi v3.2d, #0                                         // f_1
+  movi v4.16b, #1                                        // mask
+  movi v5.16b, #4                                        // top_mask
+  ldr x9, =67108863
+  dup v0.4s, w9                                          // place
+  ldr x9, =33554431
+  dup v1.4s, w9                                          // place
+  zip1 v0.4s, v1.4s, v0.4s                               // places
+  ldr x9, =50331647
+  dup v1.4s, w9                                          // place
+  ldr x9, =16777215
+  dup v2.4s, w9                                          // place
+  zip1 v1.4s, v2.4s, v1.4s                               // places
+  zip1 v6.4s, v1.4s, v0.4s                               // places
+  ldr x9, =134217727
+  dup v0.4s, w9                                          // place
+  ldr x9, =100663295
+  dup v1.4s, w9                                          // place
+  zip1 v0.4s, v1.4s, v0.4s                               // places
+  ldr x9, =117440511
+  dup v1.4s, w9                                          // place
+  ldr x9, =83886079
+  dup v2.4s, w9                                          // place
+  zip1 v1.4s, v2.4s, v1.4s                               // places
+  zip1 v7.4s, v1.4s, v0.4s                               // places
+  movi v16.2d, #0                                        // f_0
+  movi v17.2d, #0                                        // f_1
   lsr x9, x10, #8                                        // super_blocks
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
@@ -81,89 +103,75 @@ L(block):
   add x12, x12, #16
   ldr x13, =-16
   add x13, x13, x12
-  ldr d4, [x13, #0]                                      // scale
-  fcvtl v4.4s, v4.4h                                     // zero_0
+  ldr d0, [x13, #0]                                      // scale
+  fcvtl v18.4s, v0.4h                                    // zero_0
   ldr x13, =-8
   add x13, x13, x12
-  ldr d5, [x13, #0]                                      // scale
-  fcvtl v5.4s, v5.4h                                     // zero_1
+  ldr d0, [x13, #0]                                      // scale
+  fcvtl v19.4s, v0.4h                                    // zero_1
   mov x13, #16
   cbz x13, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldr s6, [x11, #16]                                     // acc_0_0
-  dup v6.4s, v6.s[0]
-  ldr s7, [x11, #16]                                     // acc_0_1
-  dup v7.4s, v7.s[0]
-  ldr q16, [x12, #0]                                     // raw_0
-  and v17.16b, v16.16b, v0.16b                           // lo_0
-  ushr v18.16b, v16.16b, #2                              // mid_0
-  and v18.16b, v18.16b, v0.16b                           // mid_0
-  ushr v19.16b, v16.16b, #4                              // mid_0
-  and v19.16b, v19.16b, v0.16b                           // mid_0
-  ushr v16.16b, v16.16b, #6                              // hi_0
-  ldr q20, [x12, #32]                                    // tops
-  shl v21.16b, v20.16b, #2                               // tops
-  and v21.16b, v21.16b, v1.16b                           // tops
-  orr v17.16b, v17.16b, v21.16b                          // code_0
-  shl v21.16b, v20.16b, #1                               // tops
-  and v21.16b, v21.16b, v1.16b                           // tops
-  orr v18.16b, v18.16b, v21.16b                          // code_0
-  and v21.16b, v20.16b, v1.16b                           // tops
-  orr v19.16b, v19.16b, v21.16b                          // code_0
-  ushr v20.16b, v20.16b, #1                              // tops
-  and v20.16b, v20.16b, v1.16b                           // tops
-  orr v16.16b, v16.16b, v20.16b                          // code_0
-  ldp q21, q20, [x12, #16]                               // raw_1, tops
-  and v22.16b, v21.16b, v0.16b                           // lo_1
-  ushr v23.16b, v21.16b, #2                              // mid_1
-  and v23.16b, v23.16b, v0.16b                           // mid_1
-  ushr v24.16b, v21.16b, #4                              // mid_1
-  and v24.16b, v24.16b, v0.16b                           // mid_1
-  ushr v21.16b, v21.16b, #6                              // hi_1
-  ushr v25.16b, v20.16b, #2                              // tops
-  and v25.16b, v25.16b, v1.16b                           // tops
-  orr v22.16b, v22.16b, v25.16b                          // code_1
-  ushr v25.16b, v20.16b, #3                              // tops
-  and v25.16b, v25.16b, v1.16b                           // tops
-  orr v23.16b, v23.16b, v25.16b                          // code_1
-  ushr v25.16b, v20.16b, #4                              // tops
-  and v25.16b, v25.16b, v1.16b                           // tops
-  orr v24.16b, v24.16b, v25.16b                          // code_1
-  ushr v20.16b, v20.16b, #5                              // tops
-  and v20.16b, v20.16b, v1.16b                           // tops
-  orr v20.16b, v21.16b, v20.16b                          // code_1
-  ldr q21, [x11, #0]                                     // a_0
-  sdot v6.4s, v17.16b, v21.4b[0]                         // acc_0_0
-  sdot v7.4s, v22.16b, v21.4b[0]                         // acc_0_1
-  sdot v6.4s, v18.16b, v21.4b[1]                         // acc_0_0
-  sdot v7.4s, v23.16b, v21.4b[1]                         // acc_0_1
-  sdot v6.4s, v19.16b, v21.4b[2]                         // acc_0_0
-  sdot v7.4s, v24.16b, v21.4b[2]                         // acc_0_1
-  sdot v6.4s, v16.16b, v21.4b[3]                         // acc_0_0
-  sdot v7.4s, v20.16b, v21.4b[3]                         // acc_0_1
-  ldr s16, [x12, #48]                                    // scale
-  sshll v16.8h, v16.8b, #0                               // scale_0
-  sshll v16.4s, v16.4h, #0
-  scvtf v16.4s, v16.4s                                   // scale_0
-  ldr s17, [x12, #52]                                    // scale
-  sshll v17.8h, v17.8b, #0                               // scale_1
-  sshll v17.4s, v17.4h, #0
-  scvtf v17.4s, v17.4s                                   // scale_1
-  fmul v16.4s, v16.4s, v4.4s                             // scale_0
-  fmul v17.4s, v17.4s, v5.4s                             // scale_1
-  scvtf v6.4s, v6.4s                                     // real
-  scvtf v7.4s, v7.4s                                     // real
-  ldr s18, [x11, #20]                                    // scale_row_0
-  dup v18.4s, v18.s[0]
-  ldr s19, [x11, #20]                                    // scale_row_0
-  dup v19.4s, v19.s[0]
-  fmul v6.4s, v6.4s, v18.4s                              // real
-  fmul v7.4s, v7.4s, v19.4s                              // real
-  fmla v2.4s, v6.4s, v16.4s                              // f_0
-  fmla v3.4s, v7.4s, v17.4s                              // f_1
+  ldr s20, [x11, #16]                                    // acc_0_0
+  dup v20.4s, v20.s[0]
+  ldr s21, [x11, #16]                                    // acc_0_1
+  dup v21.4s, v21.s[0]
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12]            // raw_0, raw_1, tops, numbers
+  ldr q22, [x12, #32]                                    // tops
+  ushr v23.16b, v22.16b, #1                              // tops
+  and v23.16b, v23.16b, v5.16b                           // tops
+  sri v23.16b, v0.16b, #6                                // code_0
+  ushr v24.16b, v22.16b, #2                              // tops
+  and v24.16b, v24.16b, v4.16b                           // tops
+  ushr v25.16b, v0.16b, #4                               // tops
+  sli v25.16b, v24.16b, #2                               // code_0
+  ushr v24.16b, v22.16b, #1                              // tops
+  and v24.16b, v24.16b, v4.16b                           // tops
+  ushr v26.16b, v0.16b, #2                               // tops
+  sli v26.16b, v24.16b, #2                               // code_0
+  and v22.16b, v22.16b, v4.16b                           // tops
+  sli v0.16b, v22.16b, #2                                // code_0
+  ushr v22.16b, v2.16b, #5                               // tops
+  sri v22.16b, v1.16b, #6                                // code_1
+  ushr v24.16b, v2.16b, #6                               // tops
+  and v24.16b, v24.16b, v4.16b                           // tops
+  ushr v27.16b, v1.16b, #4                               // tops
+  sli v27.16b, v24.16b, #2                               // code_1
+  ushr v24.16b, v2.16b, #5                               // tops
+  and v24.16b, v24.16b, v4.16b                           // tops
+  ushr v28.16b, v1.16b, #2                               // tops
+  sli v28.16b, v24.16b, #2                               // code_1
+  ushr v2.16b, v2.16b, #4                                // tops
+  and v2.16b, v2.16b, v4.16b                             // tops
+  sli v1.16b, v2.16b, #2                                 // code_1
+  ldr q2, [x11, #0]                                      // a_0
+  sdot v20.4s, v0.16b, v2.4b[0]                          // acc_0_0
+  sdot v21.4s, v1.16b, v2.4b[0]                          // acc_0_1
+  sdot v20.4s, v26.16b, v2.4b[1]                         // acc_0_0
+  sdot v21.4s, v28.16b, v2.4b[1]                         // acc_0_1
+  sdot v20.4s, v25.16b, v2.4b[2]                         // acc_0_0
+  sdot v21.4s, v27.16b, v2.4b[2]                         // acc_0_1
+  sdot v20.4s, v23.16b, v2.4b[3]                         // acc_0_0
+  sdot v21.4s, v22.16b, v2.4b[3]                         // acc_0_1
+  tbl v0.16b, {v3.16b}, v6.16b                           // number
+  scvtf v0.4s, v0.4s, #24                                // number
+  tbl v1.16b, {v3.16b}, v7.16b                           // number
+  scvtf v1.4s, v1.4s, #24                                // number
+  fmul v0.4s, v0.4s, v18.4s                              // scale_0
+  fmul v1.4s, v1.4s, v19.4s                              // scale_1
+  scvtf v2.4s, v20.4s                                    // real
+  scvtf v3.4s, v21.4s                                    // real
+  ldr s20, [x11, #20]                                    // scale_row_0
+  dup v20.4s, v20.s[0]
+  ldr s21, [x11, #20]                                    // scale_row_0
+  dup v21.4s, v21.s[0]
+  fmul v2.4s, v2.4s, v20.4s                              // real
+  fmul v3.4s, v3.4s, v21.4s                              // real
+  fmla v16.4s, v2.4s, v0.4s                              // f_0
+  fmla v17.4s, v3.4s, v1.4s                              // f_1
   add x11, x11, #24
   add x12, x12, #56
   subs x13, x13, #1                                      // next k
@@ -187,12 +195,12 @@ L(block_done):
   add x11, x9, x2
   cmp x9, #0                                             // bias
   csel x9, x10, x11, eq
-  ldp q5, q4, [x9, #0]                                   // bias, bias
-  fadd v2.4s, v2.4s, v5.4s                               // out
-  fmax v2.4s, v2.4s, v0.4s                               // out
-  fmin v2.4s, v2.4s, v1.4s                               // out_0_0
-  str q2, [x6, #0]                                       // out_0_0
-  fadd v2.4s, v3.4s, v4.4s                               // out
+  ldp q3, q2, [x9, #0]                                   // bias, bias
+  fadd v3.4s, v16.4s, v3.4s                              // out
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out_0_0
+  str q3, [x6, #0]                                       // out_0_0
+  fadd v2.4s, v17.4s, v2.4s                              // out
   fmax v0.4s, v2.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
@@ -211,22 +219,22 @@ L(if_else):
   csel x11, x11, xzr, hs
   cmp x11, #0
   csel x11, x9, x9, eq
-  ld1r {v4.4s}, [x11]                                    // bias
+  ld1r {v2.4s}, [x11]                                    // bias
   mov x13, #1
   cmp x12, x13
   csel x13, x12, x13, lo
   add x13, x11, x13, lsl #2
-  ld1 {v4.s}[1], [x13]                                   // bias
+  ld1 {v2.s}[1], [x13]                                   // bias
   mov x13, #2
   cmp x12, x13
   csel x13, x12, x13, lo
   add x13, x11, x13, lsl #2
-  ld1 {v4.s}[2], [x13]                                   // bias
+  ld1 {v2.s}[2], [x13]                                   // bias
   mov x13, #3
   cmp x12, x13
   csel x12, x12, x13, lo
   add x11, x11, x12, lsl #2
-  ld1 {v4.s}[3], [x11]                                   // bias
+  ld1 {v2.s}[3], [x11]                                   // bias
   mov x11, #4
   subs x10, x10, x11
   csel x10, x10, xzr, hs
@@ -235,26 +243,26 @@ L(if_else):
   add x12, x9, #16
   cmp x11, #0
   csel x9, x9, x12, eq
-  ld1r {v5.4s}, [x9]                                     // bias
+  ld1r {v3.4s}, [x9]                                     // bias
   mov x11, #1
   cmp x10, x11
   csel x11, x10, x11, lo
   add x11, x9, x11, lsl #2
-  ld1 {v5.s}[1], [x11]                                   // bias
+  ld1 {v3.s}[1], [x11]                                   // bias
   mov x11, #2
   cmp x10, x11
   csel x11, x10, x11, lo
   add x11, x9, x11, lsl #2
-  ld1 {v5.s}[2], [x11]                                   // bias
+  ld1 {v3.s}[2], [x11]                                   // bias
   mov x11, #3
   cmp x10, x11
   csel x10, x10, x11, lo
   add x9, x9, x10, lsl #2
-  ld1 {v5.s}[3], [x9]                                    // bias
-  fadd v2.4s, v2.4s, v4.4s                               // out
+  ld1 {v3.s}[3], [x9]                                    // bias
+  fadd v2.4s, v16.4s, v2.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_0
-  fadd v3.4s, v3.4s, v5.4s                               // out
+  fadd v3.4s, v17.4s, v3.4s                              // out
   fmax v0.4s, v3.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   mov x9, #1

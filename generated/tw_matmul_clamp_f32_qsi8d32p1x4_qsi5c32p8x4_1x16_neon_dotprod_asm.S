@@ -6,7 +6,7 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32] (719b1dd4e5bfe36e)
 //     | 32 x k bits of codes | 8 i1 x tops a block | 8 f16 x scales a block | 8 f32 x bias |
-// tile 1 x 16: needs 22 vector registers on neon_dotprod (8 accumulators + 12 operands + 2 masks), 32 exist
+// tile 1 x 16: needs 21 vector registers on neon_dotprod (8 accumulators + 11 operands + 2 masks), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
 // again  tilewright generate
@@ -14,10 +14,10 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
-//  x14 rhs_1  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 lo_0 ...  v5 tops ...
-//  v6 tops ...  v7 tops ...  v16 mask  v17 top_mask  v18 f_0  v19 f_1  v20 f_2  v21 f_3
-//  v22 acc_0_0 ...  v23 acc_0_1 ...  v24 acc_0_2 ...  v25 acc_0_3 ...  v26 code_0 ...
-//  v27 code_1 ...  v28 lo_2 ...  v29 tops ...  v30 tops ...  v31 tops ...
+//  x14 rhs_1  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 tops ...  v5 tops ...
+//  v6 raw_2 ...  v7 raw_3 ...  v16 mask  v17 top_mask  v18 f_0  v19 f_1  v20 f_2  v21 f_3
+//  v22 acc_0_0 ...  v23 acc_0_1 ...  v24 acc_0_2 ...  v25 acc_0_3 ...  v26 tops ...  v27 tops ...
+//  v28 tops ...  v29 tops ...  v30 tops ...  v31 a_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -74,7 +74,7 @@ L(m):
   add x9, x3, x9
   cmp x4, #8                                             // rhs_1
   csel x9, x3, x9, ls
-  movi v16.16b, #15                                      // mask
+  movi v16.16b, #1                                       // mask
   movi v17.16b, #16                                      // top_mask
   movi v18.2d, #0                                        // f_0
   movi v19.2d, #0                                        // f_1
@@ -98,176 +98,136 @@ L(k):
   ldr s25, [x12, #32]                                    // acc_0_3
   dup v25.4s, v25.s[0]
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13]            // raw_0, raw_1, raw_0, raw_1
-  and v4.16b, v0.16b, v16.16b                            // lo_0
-  ushr v0.16b, v0.16b, #4                                // hi_0
-  ldp q6, q5, [x13, #128]                                // tops, tops
-  shl v7.16b, v6.16b, #4                                 // tops
-  and v7.16b, v7.16b, v17.16b                            // tops
-  orr v26.16b, v4.16b, v7.16b                            // code_0
-  and v4.16b, v6.16b, v17.16b                            // tops
-  orr v0.16b, v0.16b, v4.16b                             // code_0
-  and v4.16b, v1.16b, v16.16b                            // lo_1
-  ushr v1.16b, v1.16b, #4                                // hi_1
-  shl v6.16b, v5.16b, #4                                 // tops
-  and v6.16b, v6.16b, v17.16b                            // tops
-  orr v27.16b, v4.16b, v6.16b                            // code_1
-  and v4.16b, v5.16b, v17.16b                            // tops
-  orr v1.16b, v1.16b, v4.16b                             // code_1
+  ldp q5, q4, [x13, #128]                                // tops, tops
+  and v26.16b, v5.16b, v17.16b                           // tops
+  sri v26.16b, v0.16b, #4                                // code_0
+  and v5.16b, v5.16b, v16.16b                            // tops
+  sli v0.16b, v5.16b, #4                                 // code_0
+  and v27.16b, v4.16b, v17.16b                           // tops
+  sri v27.16b, v1.16b, #4                                // code_1
+  and v4.16b, v4.16b, v16.16b                            // tops
+  sli v1.16b, v4.16b, #4                                 // code_1
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14]            // raw_2, raw_3, raw_2, raw_3
-  and v28.16b, v4.16b, v16.16b                           // lo_2
-  ushr v4.16b, v4.16b, #4                                // hi_2
-  ldp q30, q29, [x14, #128]                              // tops, tops
-  shl v31.16b, v30.16b, #4                               // tops
-  and v31.16b, v31.16b, v17.16b                          // tops
-  orr v28.16b, v28.16b, v31.16b                          // code_2
-  and v30.16b, v30.16b, v17.16b                          // tops
-  orr v4.16b, v4.16b, v30.16b                            // code_2
-  and v30.16b, v5.16b, v16.16b                           // lo_3
-  ushr v5.16b, v5.16b, #4                                // hi_3
-  shl v31.16b, v29.16b, #4                               // tops
-  and v31.16b, v31.16b, v17.16b                          // tops
-  orr v30.16b, v30.16b, v31.16b                          // code_3
-  and v29.16b, v29.16b, v17.16b                          // tops
-  orr v5.16b, v5.16b, v29.16b                            // code_3
-  ldp q31, q29, [x12, #0]                                // a_0, a_0
-  sdot v22.4s, v26.16b, v31.4b[0]                        // acc_0_0
-  sdot v23.4s, v27.16b, v31.4b[0]                        // acc_0_1
-  sdot v24.4s, v28.16b, v31.4b[0]                        // acc_0_2
-  sdot v25.4s, v30.16b, v31.4b[0]                        // acc_0_3
-  sdot v22.4s, v0.16b, v29.4b[0]                         // acc_0_0
-  sdot v23.4s, v1.16b, v29.4b[0]                         // acc_0_1
-  sdot v24.4s, v4.16b, v29.4b[0]                         // acc_0_2
-  sdot v25.4s, v5.16b, v29.4b[0]                         // acc_0_3
-  and v0.16b, v2.16b, v16.16b                            // lo_0
-  ushr v1.16b, v2.16b, #4                                // hi_0
-  ldp q4, q2, [x13, #128]                                // tops, tops
-  shl v5.16b, v4.16b, #3                                 // tops
-  and v5.16b, v5.16b, v17.16b                            // tops
-  orr v0.16b, v0.16b, v5.16b                             // code_0
-  ushr v4.16b, v4.16b, #1                                // tops
+  ldp q29, q28, [x14, #128]                              // tops, tops
+  and v30.16b, v29.16b, v17.16b                          // tops
+  sri v30.16b, v4.16b, #4                                // code_2
+  and v29.16b, v29.16b, v16.16b                          // tops
+  sli v4.16b, v29.16b, #4                                // code_2
+  and v29.16b, v28.16b, v17.16b                          // tops
+  sri v29.16b, v5.16b, #4                                // code_3
+  and v28.16b, v28.16b, v16.16b                          // tops
+  sli v5.16b, v28.16b, #4                                // code_3
+  ldp q31, q28, [x12, #0]                                // a_0, a_0
+  sdot v22.4s, v0.16b, v31.4b[0]                         // acc_0_0
+  sdot v23.4s, v1.16b, v31.4b[0]                         // acc_0_1
+  sdot v24.4s, v4.16b, v31.4b[0]                         // acc_0_2
+  sdot v25.4s, v5.16b, v31.4b[0]                         // acc_0_3
+  sdot v22.4s, v26.16b, v28.4b[0]                        // acc_0_0
+  sdot v23.4s, v27.16b, v28.4b[0]                        // acc_0_1
+  sdot v24.4s, v30.16b, v28.4b[0]                        // acc_0_2
+  sdot v25.4s, v29.16b, v28.4b[0]                        // acc_0_3
+  ldp q1, q0, [x13, #128]                                // tops, tops
+  ushr v4.16b, v1.16b, #1                                // tops
   and v4.16b, v4.16b, v17.16b                            // tops
-  orr v1.16b, v1.16b, v4.16b                             // code_0
-  and v4.16b, v3.16b, v16.16b                            // lo_1
-  ushr v3.16b, v3.16b, #4                                // hi_1
-  shl v5.16b, v2.16b, #3                                 // tops
-  and v5.16b, v5.16b, v17.16b                            // tops
-  orr v4.16b, v4.16b, v5.16b                             // code_1
-  ushr v2.16b, v2.16b, #1                                // tops
-  and v2.16b, v2.16b, v17.16b                            // tops
-  orr v2.16b, v3.16b, v2.16b                             // code_1
-  and v3.16b, v6.16b, v16.16b                            // lo_2
-  ushr v5.16b, v6.16b, #4                                // hi_2
-  ldp q26, q6, [x14, #128]                               // tops, tops
-  shl v27.16b, v26.16b, #3                               // tops
-  and v27.16b, v27.16b, v17.16b                          // tops
-  orr v3.16b, v3.16b, v27.16b                            // code_2
-  ushr v26.16b, v26.16b, #1                              // tops
+  sri v4.16b, v2.16b, #4                                 // code_0
+  ushr v1.16b, v1.16b, #1                                // tops
+  and v1.16b, v1.16b, v16.16b                            // tops
+  sli v2.16b, v1.16b, #4                                 // code_0
+  ushr v1.16b, v0.16b, #1                                // tops
+  and v1.16b, v1.16b, v17.16b                            // tops
+  sri v1.16b, v3.16b, #4                                 // code_1
+  ushr v0.16b, v0.16b, #1                                // tops
+  and v0.16b, v0.16b, v16.16b                            // tops
+  sli v3.16b, v0.16b, #4                                 // code_1
+  ldp q5, q0, [x14, #128]                                // tops, tops
+  ushr v26.16b, v5.16b, #1                               // tops
   and v26.16b, v26.16b, v17.16b                          // tops
-  orr v5.16b, v5.16b, v26.16b                            // code_2
-  and v26.16b, v7.16b, v16.16b                           // lo_3
-  ushr v7.16b, v7.16b, #4                                // hi_3
-  shl v27.16b, v6.16b, #3                                // tops
-  and v27.16b, v27.16b, v17.16b                          // tops
-  orr v26.16b, v26.16b, v27.16b                          // code_3
-  ushr v6.16b, v6.16b, #1                                // tops
-  and v6.16b, v6.16b, v17.16b                            // tops
-  orr v6.16b, v7.16b, v6.16b                             // code_3
-  sdot v22.4s, v0.16b, v31.4b[1]                         // acc_0_0
-  sdot v23.4s, v4.16b, v31.4b[1]                         // acc_0_1
-  sdot v24.4s, v3.16b, v31.4b[1]                         // acc_0_2
-  sdot v25.4s, v26.16b, v31.4b[1]                        // acc_0_3
-  sdot v22.4s, v1.16b, v29.4b[1]                         // acc_0_0
-  sdot v23.4s, v2.16b, v29.4b[1]                         // acc_0_1
-  sdot v24.4s, v5.16b, v29.4b[1]                         // acc_0_2
-  sdot v25.4s, v6.16b, v29.4b[1]                         // acc_0_3
+  sri v26.16b, v6.16b, #4                                // code_2
+  ushr v5.16b, v5.16b, #1                                // tops
+  and v5.16b, v5.16b, v16.16b                            // tops
+  sli v6.16b, v5.16b, #4                                 // code_2
+  ushr v5.16b, v0.16b, #1                                // tops
+  and v5.16b, v5.16b, v17.16b                            // tops
+  sri v5.16b, v7.16b, #4                                 // code_3
+  ushr v0.16b, v0.16b, #1                                // tops
+  and v0.16b, v0.16b, v16.16b                            // tops
+  sli v7.16b, v0.16b, #4                                 // code_3
+  sdot v22.4s, v2.16b, v31.4b[1]                         // acc_0_0
+  sdot v23.4s, v3.16b, v31.4b[1]                         // acc_0_1
+  sdot v24.4s, v6.16b, v31.4b[1]                         // acc_0_2
+  sdot v25.4s, v7.16b, v31.4b[1]                         // acc_0_3
+  sdot v22.4s, v4.16b, v28.4b[1]                         // acc_0_0
+  sdot v23.4s, v1.16b, v28.4b[1]                         // acc_0_1
+  sdot v24.4s, v26.16b, v28.4b[1]                        // acc_0_2
+  sdot v25.4s, v5.16b, v28.4b[1]                         // acc_0_3
   ldp q1, q0, [x13, #64]                                 // raw_0, raw_1
-  and v2.16b, v1.16b, v16.16b                            // lo_0
-  ushr v1.16b, v1.16b, #4                                // hi_0
-  ldp q4, q3, [x13, #128]                                // tops, tops
-  shl v5.16b, v4.16b, #2                                 // tops
-  and v5.16b, v5.16b, v17.16b                            // tops
-  orr v2.16b, v2.16b, v5.16b                             // code_0
-  ushr v4.16b, v4.16b, #2                                // tops
+  ldp q3, q2, [x13, #128]                                // tops, tops
+  ushr v4.16b, v3.16b, #2                                // tops
   and v4.16b, v4.16b, v17.16b                            // tops
-  orr v1.16b, v1.16b, v4.16b                             // code_0
-  and v4.16b, v0.16b, v16.16b                            // lo_1
-  ushr v0.16b, v0.16b, #4                                // hi_1
-  shl v5.16b, v3.16b, #2                                 // tops
-  and v5.16b, v5.16b, v17.16b                            // tops
-  orr v4.16b, v4.16b, v5.16b                             // code_1
+  sri v4.16b, v1.16b, #4                                 // code_0
   ushr v3.16b, v3.16b, #2                                // tops
+  and v3.16b, v3.16b, v16.16b                            // tops
+  sli v1.16b, v3.16b, #4                                 // code_0
+  ushr v3.16b, v2.16b, #2                                // tops
   and v3.16b, v3.16b, v17.16b                            // tops
-  orr v0.16b, v0.16b, v3.16b                             // code_1
-  ldp q5, q3, [x14, #64]                                 // raw_2, raw_3
-  and v6.16b, v5.16b, v16.16b                            // lo_2
-  ushr v5.16b, v5.16b, #4                                // hi_2
-  ldp q26, q7, [x14, #128]                               // tops, tops
-  shl v27.16b, v26.16b, #2                               // tops
-  and v27.16b, v27.16b, v17.16b                          // tops
-  orr v6.16b, v6.16b, v27.16b                            // code_2
-  ushr v26.16b, v26.16b, #2                              // tops
+  sri v3.16b, v0.16b, #4                                 // code_1
+  ushr v2.16b, v2.16b, #2                                // tops
+  and v2.16b, v2.16b, v16.16b                            // tops
+  sli v0.16b, v2.16b, #4                                 // code_1
+  ldp q5, q2, [x14, #64]                                 // raw_2, raw_3
+  ldp q7, q6, [x14, #128]                                // tops, tops
+  ushr v26.16b, v7.16b, #2                               // tops
   and v26.16b, v26.16b, v17.16b                          // tops
-  orr v5.16b, v5.16b, v26.16b                            // code_2
-  and v26.16b, v3.16b, v16.16b                           // lo_3
-  ushr v3.16b, v3.16b, #4                                // hi_3
-  shl v27.16b, v7.16b, #2                                // tops
-  and v27.16b, v27.16b, v17.16b                          // tops
-  orr v26.16b, v26.16b, v27.16b                          // code_3
+  sri v26.16b, v5.16b, #4                                // code_2
   ushr v7.16b, v7.16b, #2                                // tops
+  and v7.16b, v7.16b, v16.16b                            // tops
+  sli v5.16b, v7.16b, #4                                 // code_2
+  ushr v7.16b, v6.16b, #2                                // tops
   and v7.16b, v7.16b, v17.16b                            // tops
-  orr v3.16b, v3.16b, v7.16b                             // code_3
-  sdot v22.4s, v2.16b, v31.4b[2]                         // acc_0_0
-  sdot v23.4s, v4.16b, v31.4b[2]                         // acc_0_1
-  sdot v24.4s, v6.16b, v31.4b[2]                         // acc_0_2
-  sdot v25.4s, v26.16b, v31.4b[2]                        // acc_0_3
-  sdot v22.4s, v1.16b, v29.4b[2]                         // acc_0_0
-  sdot v23.4s, v0.16b, v29.4b[2]                         // acc_0_1
-  sdot v24.4s, v5.16b, v29.4b[2]                         // acc_0_2
-  sdot v25.4s, v3.16b, v29.4b[2]                         // acc_0_3
+  sri v7.16b, v2.16b, #4                                 // code_3
+  ushr v6.16b, v6.16b, #2                                // tops
+  and v6.16b, v6.16b, v16.16b                            // tops
+  sli v2.16b, v6.16b, #4                                 // code_3
+  sdot v22.4s, v1.16b, v31.4b[2]                         // acc_0_0
+  sdot v23.4s, v0.16b, v31.4b[2]                         // acc_0_1
+  sdot v24.4s, v5.16b, v31.4b[2]                         // acc_0_2
+  sdot v25.4s, v2.16b, v31.4b[2]                         // acc_0_3
+  sdot v22.4s, v4.16b, v28.4b[2]                         // acc_0_0
+  sdot v23.4s, v3.16b, v28.4b[2]                         // acc_0_1
+  sdot v24.4s, v26.16b, v28.4b[2]                        // acc_0_2
+  sdot v25.4s, v7.16b, v28.4b[2]                         // acc_0_3
   ldp q1, q0, [x13, #96]                                 // raw_0, raw_1
-  and v2.16b, v1.16b, v16.16b                            // lo_0
-  ushr v1.16b, v1.16b, #4                                // hi_0
-  ldp q4, q3, [x13, #128]                                // tops, tops
-  shl v5.16b, v4.16b, #1                                 // tops
-  and v5.16b, v5.16b, v17.16b                            // tops
-  orr v2.16b, v2.16b, v5.16b                             // code_0
-  ushr v4.16b, v4.16b, #3                                // tops
-  and v4.16b, v4.16b, v17.16b                            // tops
-  orr v1.16b, v1.16b, v4.16b                             // code_0
-  and v4.16b, v0.16b, v16.16b                            // lo_1
-  ushr v0.16b, v0.16b, #4                                // hi_1
-  shl v5.16b, v3.16b, #1                                 // tops
-  and v5.16b, v5.16b, v17.16b                            // tops
-  orr v4.16b, v4.16b, v5.16b                             // code_1
+  ldp q3, q2, [x13, #128]                                // tops, tops
+  ushr v4.16b, v3.16b, #3                                // tops
+  sri v4.16b, v1.16b, #4                                 // code_0
   ushr v3.16b, v3.16b, #3                                // tops
-  and v3.16b, v3.16b, v17.16b                            // tops
-  orr v0.16b, v0.16b, v3.16b                             // code_1
-  ldp q5, q3, [x14, #96]                                 // raw_2, raw_3
-  and v6.16b, v5.16b, v16.16b                            // lo_2
-  ushr v5.16b, v5.16b, #4                                // hi_2
-  ldp q26, q7, [x14, #128]                               // tops, tops
-  shl v27.16b, v26.16b, #1                               // tops
-  and v27.16b, v27.16b, v17.16b                          // tops
-  orr v6.16b, v6.16b, v27.16b                            // code_2
-  ushr v26.16b, v26.16b, #3                              // tops
-  and v26.16b, v26.16b, v17.16b                          // tops
-  orr v5.16b, v5.16b, v26.16b                            // code_2
-  and v26.16b, v3.16b, v16.16b                           // lo_3
-  ushr v3.16b, v3.16b, #4                                // hi_3
-  shl v27.16b, v7.16b, #1                                // tops
-  and v27.16b, v27.16b, v17.16b                          // tops
-  orr v26.16b, v26.16b, v27.16b                          // code_3
+  and v3.16b, v3.16b, v16.16b                            // tops
+  sli v1.16b, v3.16b, #4                                 // code_0
+  ushr v3.16b, v2.16b, #3                                // tops
+  sri v3.16b, v0.16b, #4                                 // code_1
+  ushr v2.16b, v2.16b, #3                                // tops
+  and v2.16b, v2.16b, v16.16b                            // tops
+  sli v0.16b, v2.16b, #4                                 // code_1
+  ldp q5, q2, [x14, #96]                                 // raw_2, raw_3
+  ldp q7, q6, [x14, #128]                                // tops, tops
+  ushr v26.16b, v7.16b, #3                               // tops
+  sri v26.16b, v5.16b, #4                                // code_2
   ushr v7.16b, v7.16b, #3                                // tops
-  and v7.16b, v7.16b, v17.16b                            // tops
-  orr v3.16b, v3.16b, v7.16b                             // code_3
-  sdot v22.4s, v2.16b, v31.4b[3]                         // acc_0_0
-  sdot v23.4s, v4.16b, v31.4b[3]                         // acc_0_1
-  sdot v24.4s, v6.16b, v31.4b[3]                         // acc_0_2
-  sdot v25.4s, v26.16b, v31.4b[3]                        // acc_0_3
-  sdot v22.4s, v1.16b, v29.4b[3]                         // acc_0_0
-  sdot v23.4s, v0.16b, v29.4b[3]                         // acc_0_1
-  sdot v24.4s, v5.16b, v29.4b[3]                         // acc_0_2
-  sdot v25.4s, v3.16b, v29.4b[3]                         // acc_0_3
+  and v7.16b, v7.16b, v16.16b                            // tops
+  sli v5.16b, v7.16b, #4                                 // code_2
+  ushr v7.16b, v6.16b, #3                                // tops
+  sri v7.16b, v2.16b, #4                                 // code_3
+  ushr v6.16b, v6.16b, #3                                // tops
+  and v6.16b, v6.16b, v16.16b                            // tops
+  sli v2.16b, v6.16b, #4                                 // code_3
+  sdot v22.4s, v1.16b, v31.4b[3]                         // acc_0_0
+  sdot v23.4s, v0.16b, v31.4b[3]                         // acc_0_1
+  sdot v24.4s, v5.16b, v31.4b[3]                         // acc_0_2
+  sdot v25.4s, v2.16b, v31.4b[3]                         // acc_0_3
+  sdot v22.4s, v4.16b, v28.4b[3]                         // acc_0_0
+  sdot v23.4s, v3.16b, v28.4b[3]                         // acc_0_1
+  sdot v24.4s, v26.16b, v28.4b[3]                        // acc_0_2
+  sdot v25.4s, v7.16b, v28.4b[3]                         // acc_0_3
   ldr d0, [x13, #160]                                    // scale
   fcvtl v0.4s, v0.4h                                     // scale_0
   ldr d1, [x13, #168]                                    // scale

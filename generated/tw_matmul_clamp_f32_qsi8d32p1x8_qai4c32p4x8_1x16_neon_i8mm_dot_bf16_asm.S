@@ -6,7 +6,7 @@
 //     | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
 // rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:bf16/b|zeros:bf16/b|sums:f32*1|bias:f32] (3747f6105ad5f8b4)
 //     | 16 x k bits of codes | 4 bf16 x scales a block | 4 bf16 x zeros a block | 4 f32 x sums | 4 f32 x bias |
-// tile 1 x 16: needs 19 vector registers on neon_i8mm (12 accumulators + 4 operands + 2 masks + 1 other), 32 exist
+// tile 1 x 16: needs 20 vector registers on neon_i8mm (12 accumulators + 4 operands + 3 masks + 1 other), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
 // again  tilewright generate
@@ -14,12 +14,12 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_3  x10 k_padded  x11 rhs_1  x12 rhs_2  x13 k_left  x14 lhs_panel
-//  x15 rhs_panel  x16 rhs_1  x17 rhs_2  x19 rhs_3  v0 mask  v1 base  v2 f_0  v3 f_1  v4 f_2  v5 f_3
-//  v6 eighth  v7 acc_0_0h ...  v8 acc_0_0l ...  v9 acc_0_1h ...  v10 acc_0_2h ...  v11 acc_0_3h ...
-//  v12 sums_of_codes  v13 acc_0_1l ...  v14 acc_0_2l ...  v15 acc_0_3l ...  v16 a_0 ...
-//  v17 lo_0 ...  v18 raw_3 ...  v19 raw_3 ...  v20 raw_0 ...  v21 raw_0 ...  v22 raw_0 ...
-//  v23 raw_0 ...  v24 raw_1 ...  v25 raw_1 ...  v26 raw_1 ...  v27 raw_1 ...  v28 raw_2  v29 raw_2
-//  v30 raw_2  v31 raw_2
+//  x15 rhs_panel  x16 rhs_1  x17 rhs_2  x19 rhs_3  v0 mask  v1 base  v2 zero_factor  v3 f_0  v4 f_1
+//  v5 f_2  v6 f_3  v7 acc_0_0h ...  v8 acc_0_0l ...  v9 acc_0_1h ...  v10 acc_0_2h ...
+//  v11 acc_0_3h ...  v12 sums_of_codes  v13 acc_0_1l ...  v14 acc_0_2l ...  v15 acc_0_3l ...
+//  v16 a_0 ...  v17 lo_0 ...  v18 raw_3 ...  v19 raw_3 ...  v20 raw_0 ...  v21 raw_0 ...
+//  v22 raw_0 ...  v23 raw_0 ...  v24 raw_1 ...  v25 raw_1 ...  v26 raw_1 ...  v27 raw_1 ...
+//  v28 raw_2  v29 raw_2  v30 raw_2  v31 raw_2
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -125,13 +125,16 @@ L(m):
   movi v0.16b, #15                                       // mask
   ldr x13, =1262485504
   dup v1.4s, w13                                         // base
-  movi v2.2d, #0                                         // f_0
-  movi v3.2d, #0                                         // f_1
-  movi v4.2d, #0                                         // f_2
-  movi v5.2d, #0                                         // f_3
+  ldr x13, =1073741824
+  dup v2.4s, w13                                         // zero_factor
+  ldr x13, =1040187392
+  dup v3.4s, w13                                         // zero_factor
+  zip1 v2.2d, v2.2d, v3.2d                               // zero_factor
+  movi v3.2d, #0                                         // f_0
+  movi v4.2d, #0                                         // f_1
+  movi v5.2d, #0                                         // f_2
+  movi v6.2d, #0                                         // f_3
   lsr x13, x10, #5                                       // blocks
-  ldr x14, =1040187392                                   // number
-  dup v6.4s, w14                                         // eighth
   mov x14, x7                                            // lhs_panel
   mov x15, x3                                            // rhs_panel
   mov x16, x11                                           // rhs_1
@@ -229,40 +232,40 @@ L(k):
   shll v25.4s, v25.4h, #16                               // zero_2
   ldr d26, [x19], #8                                     // scale
   shll v26.4s, v26.4h, #16                               // zero_3
+  fmul v23.4s, v23.4s, v2.4s                             // zeros
+  fmul v24.4s, v24.4s, v2.4s                             // zeros
+  fmul v25.4s, v25.4s, v2.4s                             // zeros
+  fmul v26.4s, v26.4s, v2.4s                             // zeros
   zip1 v27.2d, v23.2d, v24.2d                            // crossed
   zip2 v23.2d, v23.2d, v24.2d                            // crossed
   zip1 v24.2d, v25.2d, v26.2d                            // crossed
   zip2 v25.2d, v25.2d, v26.2d                            // crossed
-  fadd v26.4s, v27.4s, v27.4s                            // zeros
-  fmul v23.4s, v23.4s, v6.4s                             // zeros
-  fadd v24.4s, v24.4s, v24.4s                            // zeros
-  fmul v25.4s, v25.4s, v6.4s                             // zeros
-  addp v27.4s, v12.4s, v12.4s                            // out
-  fsub v27.4s, v27.4s, v1.4s                             // sums_of_codes
-  fmla v7.4s, v27.4s, v26.4s                             // real
-  fmla v19.4s, v27.4s, v23.4s                            // real
-  fmla v21.4s, v27.4s, v24.4s                            // real
-  fmla v22.4s, v27.4s, v25.4s                            // real
+  addp v26.4s, v12.4s, v12.4s                            // out
+  fsub v26.4s, v26.4s, v1.4s                             // sums_of_codes
+  fmla v7.4s, v26.4s, v27.4s                             // real
+  fmla v19.4s, v26.4s, v23.4s                            // real
+  fmla v21.4s, v26.4s, v24.4s                            // real
+  fmla v22.4s, v26.4s, v25.4s                            // real
   ldr q23, [x14], #16                                    // scale_row
   fmul v7.4s, v7.4s, v23.4s                              // real
   fmul v19.4s, v19.4s, v23.4s                            // real
   fmul v21.4s, v21.4s, v23.4s                            // real
   fmul v22.4s, v22.4s, v23.4s                            // real
-  fmla v2.4s, v7.4s, v20.4s                              // f_0
-  fmla v3.4s, v19.4s, v16.4s                             // f_1
-  fmla v4.4s, v21.4s, v17.4s                             // f_2
-  fmla v5.4s, v22.4s, v18.4s                             // f_3
+  fmla v3.4s, v7.4s, v20.4s                              // f_0
+  fmla v4.4s, v19.4s, v16.4s                             // f_1
+  fmla v5.4s, v21.4s, v17.4s                             // f_2
+  fmla v6.4s, v22.4s, v18.4s                             // f_3
   subs x13, x13, #1                                      // next k
   b.hi L(k)
 L(k_done):
   ldr x13, =1031798784
   dup v0.4s, w13                                         // sixteenth
-  fmul v1.4s, v2.4s, v0.4s                               // f
-  fmul v0.4s, v4.4s, v0.4s                               // f
-  zip1 v2.2d, v1.2d, v3.2d                               // crossed
-  zip2 v1.2d, v1.2d, v3.2d                               // crossed
-  zip1 v3.2d, v0.2d, v5.2d                               // crossed
-  zip2 v0.2d, v0.2d, v5.2d                               // crossed
+  fmul v1.4s, v3.4s, v0.4s                               // f
+  fmul v0.4s, v5.4s, v0.4s                               // f
+  zip1 v2.2d, v1.2d, v4.2d                               // crossed
+  zip2 v1.2d, v1.2d, v4.2d                               // crossed
+  zip1 v3.2d, v0.2d, v6.2d                               // crossed
+  zip2 v0.2d, v0.2d, v6.2d                               // crossed
   add x13, x0, #8*15                                     // clamp
   ld1r {v4.4s}, [x13]                                    // min
   ldr s5, [x13, #4]                                      // max

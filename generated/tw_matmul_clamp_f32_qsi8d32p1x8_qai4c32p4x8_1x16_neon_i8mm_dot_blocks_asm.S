@@ -7,7 +7,7 @@
 // rhs i4 n4 kr8 pair=column us k%32 b64 [data/b|scales:f16/b|zeros:f16/b|sums:f32*1|bias:f32] (afffe24e00383efd)
 //     | 16 x k bits of codes | 4 f16 x scales a block | 4 f16 x zeros a block | 4 f32 x sums | 4 f32 x bias |
 // or blocks of any other multiple of 64
-// tile 1 x 16: needs 18 vector registers on neon_i8mm (12 accumulators + 4 operands + 1 mask + 1 other), 32 exist
+// tile 1 x 16: needs 19 vector registers on neon_i8mm (12 accumulators + 4 operands + 2 masks + 1 other), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
 // again  tilewright generate
@@ -19,8 +19,8 @@
 //  v0 acc_0_0h ...  v1 acc_0_1h ...  v2 acc_0_2h ...  v3 acc_0_3h ...  v4 acc_0_0l ...
 //  v5 acc_0_1l ...  v6 acc_0_2l ...  v7 acc_0_3l ...  v8 raw_0  v9 raw_0  v10 raw_0  v11 raw_0
 //  v12 raw_1  v13 raw_1  v14 raw_1  v15 raw_1  v16 lo_0 ...  v17 raw_2 ...  v18 raw_2  v19 raw_2
-//  v20 lo_2 ...  v21 raw_3  v22 raw_3  v23 raw_3  v24 mask  v25 f_0  v26 f_1  v27 f_2  v28 f_3
-//  v29 a_0
+//  v20 lo_2 ...  v21 raw_3  v22 raw_3  v23 raw_3  v24 mask  v25 zero_factor  v26 f_0  v27 f_1
+//  v28 f_2  v29 f_3  v30 a_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -138,10 +138,15 @@ L(m):
   cmp x4, #12                                            // rhs_3
   csel x11, x13, x11, ls
   movi v24.16b, #15                                      // mask
-  movi v25.2d, #0                                        // f_0
-  movi v26.2d, #0                                        // f_1
-  movi v27.2d, #0                                        // f_2
-  movi v28.2d, #0                                        // f_3
+  ldr x14, =1073741824
+  dup v0.4s, w14                                         // zero_factor
+  ldr x14, =1040187392
+  dup v1.4s, w14                                         // zero_factor
+  zip1 v25.2d, v0.2d, v1.2d                              // zero_factor
+  movi v26.2d, #0                                        // f_0
+  movi v27.2d, #0                                        // f_1
+  movi v28.2d, #0                                        // f_2
+  movi v29.2d, #0                                        // f_3
   mov x14, x9                                            // blocks
   mov x15, x7                                            // lhs_panel
   mov x16, x3                                            // rhs_panel
@@ -160,23 +165,23 @@ L(block):
   .balign 64
 #endif
 L(k):
-  ld1r {v29.2d}, [x22], #8                               // a_0
+  ld1r {v30.2d}, [x22], #8                               // a_0
   ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x16], #64     // raw_0, raw_0, raw_0, raw_0, rhs_panel
   and v16.16b, v8.16b, v24.16b                           // lo_0
-  sdot v0.4s, v8.16b, v29.16b                            // acc
-  sdot v4.4s, v16.16b, v29.16b                           // acc
+  sdot v0.4s, v8.16b, v30.16b                            // acc
+  sdot v4.4s, v16.16b, v30.16b                           // acc
   ld1 {v12.16b, v13.16b, v14.16b, v15.16b}, [x17], #64   // raw_1, raw_1, raw_1, raw_1, rhs_1
   and v16.16b, v12.16b, v24.16b                          // lo_1
-  sdot v1.4s, v12.16b, v29.16b                           // acc
-  sdot v5.4s, v16.16b, v29.16b                           // acc
+  sdot v1.4s, v12.16b, v30.16b                           // acc
+  sdot v5.4s, v16.16b, v30.16b                           // acc
   ld1 {v16.16b, v17.16b, v18.16b, v19.16b}, [x19], #64   // raw_2, raw_2, raw_2, raw_2, rhs_2
   and v20.16b, v16.16b, v24.16b                          // lo_2
-  sdot v2.4s, v16.16b, v29.16b                           // acc
-  sdot v6.4s, v20.16b, v29.16b                           // acc
+  sdot v2.4s, v16.16b, v30.16b                           // acc
+  sdot v6.4s, v20.16b, v30.16b                           // acc
   ld1 {v20.16b, v21.16b, v22.16b, v23.16b}, [x20], #64   // raw_3, raw_3, raw_3, raw_3, rhs_3
   and v16.16b, v20.16b, v24.16b                          // lo_3
-  sdot v3.4s, v20.16b, v29.16b                           // acc
-  sdot v7.4s, v16.16b, v29.16b                           // acc
+  sdot v3.4s, v20.16b, v30.16b                           // acc
+  sdot v7.4s, v16.16b, v30.16b                           // acc
   ld1r {v16.2d}, [x22], #8                               // a_0
   and v20.16b, v9.16b, v24.16b                           // lo_0
   sdot v0.4s, v9.16b, v16.16b                            // acc
@@ -216,23 +221,23 @@ L(k):
   and v17.16b, v23.16b, v24.16b                          // lo_3
   sdot v3.4s, v23.16b, v16.16b                           // acc
   sdot v7.4s, v17.16b, v16.16b                           // acc
-  ld1r {v29.2d}, [x22], #8                               // a_0
+  ld1r {v30.2d}, [x22], #8                               // a_0
   ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x16], #64     // raw_0, raw_0, raw_0, raw_0
   and v16.16b, v8.16b, v24.16b                           // lo_0
-  sdot v0.4s, v8.16b, v29.16b                            // acc
-  sdot v4.4s, v16.16b, v29.16b                           // acc
+  sdot v0.4s, v8.16b, v30.16b                            // acc
+  sdot v4.4s, v16.16b, v30.16b                           // acc
   ld1 {v12.16b, v13.16b, v14.16b, v15.16b}, [x17], #64   // raw_1, raw_1, raw_1, raw_1
   and v16.16b, v12.16b, v24.16b                          // lo_1
-  sdot v1.4s, v12.16b, v29.16b                           // acc
-  sdot v5.4s, v16.16b, v29.16b                           // acc
+  sdot v1.4s, v12.16b, v30.16b                           // acc
+  sdot v5.4s, v16.16b, v30.16b                           // acc
   ld1 {v16.16b, v17.16b, v18.16b, v19.16b}, [x19], #64   // raw_2, raw_2, raw_2, raw_2
   and v20.16b, v16.16b, v24.16b                          // lo_2
-  sdot v2.4s, v16.16b, v29.16b                           // acc
-  sdot v6.4s, v20.16b, v29.16b                           // acc
+  sdot v2.4s, v16.16b, v30.16b                           // acc
+  sdot v6.4s, v20.16b, v30.16b                           // acc
   ld1 {v20.16b, v21.16b, v22.16b, v23.16b}, [x20], #64   // raw_3, raw_3, raw_3, raw_3
   and v16.16b, v20.16b, v24.16b                          // lo_3
-  sdot v3.4s, v20.16b, v29.16b                           // acc
-  sdot v7.4s, v16.16b, v29.16b                           // acc
+  sdot v3.4s, v20.16b, v30.16b                           // acc
+  sdot v7.4s, v16.16b, v30.16b                           // acc
   ld1r {v16.2d}, [x22], #8                               // a_0
   and v20.16b, v9.16b, v24.16b                           // lo_0
   sdot v0.4s, v9.16b, v16.16b                            // acc
@@ -305,16 +310,14 @@ L(k_done):
   fcvtl v6.4s, v6.4h                                     // zero_2
   ldr d7, [x20, #8]                                      // scale
   fcvtl v7.4s, v7.4h                                     // zero_3
+  fmul v4.4s, v4.4s, v25.4s                              // zeros
+  fmul v5.4s, v5.4s, v25.4s                              // zeros
+  fmul v6.4s, v6.4s, v25.4s                              // zeros
+  fmul v7.4s, v7.4s, v25.4s                              // zeros
   zip1 v19.2d, v4.2d, v5.2d                              // crossed
   zip2 v4.2d, v4.2d, v5.2d                               // crossed
   zip1 v5.2d, v6.2d, v7.2d                               // crossed
   zip2 v6.2d, v6.2d, v7.2d                               // crossed
-  ldr x21, =1040187392
-  dup v7.4s, w21                                         // eighth
-  fadd v19.4s, v19.4s, v19.4s                            // zeros
-  fmul v4.4s, v4.4s, v7.4s                               // zeros
-  fadd v5.4s, v5.4s, v5.4s                               // zeros
-  fmul v6.4s, v6.4s, v7.4s                               // zeros
   ldr q7, [x15, #0]                                      // sums_of_codes
   addp v7.4s, v7.4s, v7.4s                               // out
   scvtf v7.4s, v7.4s                                     // sums_of_codes
@@ -328,10 +331,10 @@ L(k_done):
   fmul v1.4s, v1.4s, v4.4s                               // real
   fmul v2.4s, v2.4s, v4.4s                               // real
   fmul v3.4s, v3.4s, v4.4s                               // real
-  fmla v25.4s, v0.4s, v20.4s                             // f_0
-  fmla v26.4s, v1.4s, v16.4s                             // f_1
-  fmla v27.4s, v2.4s, v17.4s                             // f_2
-  fmla v28.4s, v3.4s, v18.4s                             // f_3
+  fmla v26.4s, v0.4s, v20.4s                             // f_0
+  fmla v27.4s, v1.4s, v16.4s                             // f_1
+  fmla v28.4s, v2.4s, v17.4s                             // f_2
+  fmla v29.4s, v3.4s, v18.4s                             // f_3
   add x16, x16, #16
   add x17, x17, #16
   add x19, x19, #16
@@ -341,12 +344,12 @@ L(k_done):
 L(block_done):
   ldr x14, =1031798784
   dup v0.4s, w14                                         // sixteenth
-  fmul v1.4s, v25.4s, v0.4s                              // f
-  fmul v0.4s, v27.4s, v0.4s                              // f
-  zip1 v2.2d, v1.2d, v26.2d                              // crossed
-  zip2 v1.2d, v1.2d, v26.2d                              // crossed
-  zip1 v3.2d, v0.2d, v28.2d                              // crossed
-  zip2 v0.2d, v0.2d, v28.2d                              // crossed
+  fmul v1.4s, v26.4s, v0.4s                              // f
+  fmul v0.4s, v28.4s, v0.4s                              // f
+  zip1 v2.2d, v1.2d, v27.2d                              // crossed
+  zip2 v1.2d, v1.2d, v27.2d                              // crossed
+  zip1 v3.2d, v0.2d, v29.2d                              // crossed
+  zip2 v0.2d, v0.2d, v29.2d                              // crossed
   add x14, x0, #8*15                                     // clamp
   ld1r {v4.4s}, [x14]                                    // min
   ldr s5, [x14, #4]                                      // max

@@ -6,7 +6,7 @@
 //     | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
 // rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32] (e7278d0b21286216)
 //     | 16 x k bits of codes | 4 f16 x scales a block | 4 f16 x minimums a block | 4 f32 x bias |
-// tile 1 x 16: needs 27 vector registers on neon_i8mm (12 accumulators + 8 operands + 2 masks + 5 others), 32 exist
+// tile 1 x 16: needs 28 vector registers on neon_i8mm (12 accumulators + 8 operands + 4 masks + 4 others), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (14ab7fc834aa7089)
 // again  tilewright generate
@@ -14,8 +14,8 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_3  x10 k_padded  x11 rhs_1  x12 rhs_2  x13 k_left  x14 lhs_panel
-//  x15 rhs_panel  x16 rhs_1  x17 rhs_2  x19 rhs_3  v0 mask  v1 base  v2 f_0  v3 f_1  v4 f_2  v5 f_3
-//  v6 negated_half  v7 eighth  v8 crossed  v9 scale ...  v10 scale ...  v11 scale ...
+//  x15 rhs_panel  x16 rhs_1  x17 rhs_2  x19 rhs_3  v0 mask  v1 base  v2 zero_factor  v3 zero_factor
+//  v4 f_0  v5 f_1  v6 f_2  v7 f_3  v8 crossed  v9 scale ...  v10 scale ...  v11 scale ...
 //  v12 scale ...  v16 acc_0_0h ...  v17 acc_0_0l ...  v18 acc_0_1h ...  v19 acc_0_2h ...
 //  v20 acc_0_3h ...  v21 sums_of_codes ...  v22 acc_0_1l ...  v23 acc_0_2l ...  v24 acc_0_3l ...
 //  v25 a_0 ...  v26 raw_0 ...  v27 raw_0 ...  v28 lo_0 ...  v29 lo_1 ...  v30 lo_2 ...
@@ -113,15 +113,21 @@ L(m):
   movi v0.16b, #15                                       // mask
   ldr x13, =1262485504
   dup v1.4s, w13                                         // base
-  movi v2.2d, #0                                         // f_0
-  movi v3.2d, #0                                         // f_1
-  movi v4.2d, #0                                         // f_2
-  movi v5.2d, #0                                         // f_3
+  ldr x13, =3246391296
+  dup v2.4s, w13                                         // zero_factor
+  ldr x13, =3212836864
+  dup v3.4s, w13                                         // zero_factor
+  zip1 v2.2d, v2.2d, v3.2d                               // zero_factor
+  ldr x13, =3221225472
+  dup v3.4s, w13                                         // zero_factor
+  ldr x13, =3187671040
+  dup v4.4s, w13                                         // zero_factor
+  zip1 v3.2d, v3.2d, v4.2d                               // zero_factor
+  movi v4.2d, #0                                         // f_0
+  movi v5.2d, #0                                         // f_1
+  movi v6.2d, #0                                         // f_2
+  movi v7.2d, #0                                         // f_3
   lsr x13, x10, #5                                       // blocks
-  ldr x14, =3238002688                                   // number
-  dup v6.4s, w14                                         // negated_half
-  ldr x14, =1040187392                                   // number
-  dup v7.4s, w14                                         // eighth
   mov x14, x7                                            // lhs_panel
   mov x15, x3                                            // rhs_panel
   mov x16, x11                                           // rhs_1
@@ -221,22 +227,18 @@ L(k):
   fcvtl v11.4s, v11.4h                                   // minimum_2
   ldr d12, [x19, #72]                                    // scale
   fcvtl v12.4s, v12.4h                                   // minimum_3
-  fmul v25.4s, v25.4s, v6.4s                             // half
-  fsub v25.4s, v25.4s, v9.4s                             // middle
-  fmul v26.4s, v26.4s, v6.4s                             // half
-  fsub v26.4s, v26.4s, v10.4s                            // middle
-  fmul v27.4s, v27.4s, v6.4s                             // half
-  fsub v27.4s, v27.4s, v11.4s                            // middle
-  fmul v28.4s, v28.4s, v6.4s                             // half
-  fsub v28.4s, v28.4s, v12.4s                            // middle
+  fmul v25.4s, v25.4s, v2.4s                             // half
+  fmla v25.4s, v9.4s, v3.4s                              // middle
+  fmul v26.4s, v26.4s, v2.4s                             // half
+  fmla v26.4s, v10.4s, v3.4s                             // middle
+  fmul v27.4s, v27.4s, v2.4s                             // half
+  fmla v27.4s, v11.4s, v3.4s                             // middle
+  fmul v28.4s, v28.4s, v2.4s                             // half
+  fmla v28.4s, v12.4s, v3.4s                             // middle
   zip1 v9.2d, v25.2d, v26.2d                             // crossed
   zip2 v25.2d, v25.2d, v26.2d                            // crossed
   zip1 v26.2d, v27.2d, v28.2d                            // crossed
   zip2 v27.2d, v27.2d, v28.2d                            // crossed
-  fadd v28.4s, v9.4s, v9.4s                              // zeros
-  fmul v25.4s, v25.4s, v7.4s                             // zeros
-  fadd v26.4s, v26.4s, v26.4s                            // zeros
-  fmul v27.4s, v27.4s, v7.4s                             // zeros
   addp v16.4s, v16.4s, v18.4s                            // out
   addp v17.4s, v17.4s, v22.4s                            // out
   addp v18.4s, v19.4s, v20.4s                            // out
@@ -249,17 +251,17 @@ L(k):
   fsub v20.4s, v20.4s, v1.4s                             // sums_of_codes
   ldr q21, [x14, #96]                                    // scale_row
   fmul v16.4s, v16.4s, v29.4s                            // real
-  fmla v16.4s, v20.4s, v28.4s                            // real
-  fmla v2.4s, v16.4s, v21.4s                             // f_0
+  fmla v16.4s, v20.4s, v9.4s                             // real
+  fmla v4.4s, v16.4s, v21.4s                             // f_0
   fmul v16.4s, v17.4s, v30.4s                            // real
   fmla v16.4s, v20.4s, v25.4s                            // real
-  fmla v3.4s, v16.4s, v21.4s                             // f_1
+  fmla v5.4s, v16.4s, v21.4s                             // f_1
   fmul v16.4s, v18.4s, v31.4s                            // real
   fmla v16.4s, v20.4s, v26.4s                            // real
-  fmla v4.4s, v16.4s, v21.4s                             // f_2
+  fmla v6.4s, v16.4s, v21.4s                             // f_2
   fmul v16.4s, v19.4s, v8.4s                             // real
   fmla v16.4s, v20.4s, v27.4s                            // real
-  fmla v5.4s, v16.4s, v21.4s                             // f_3
+  fmla v7.4s, v16.4s, v21.4s                             // f_3
   add x14, x14, #112
   add x15, x15, #80
   add x16, x16, #80
@@ -270,12 +272,12 @@ L(k):
 L(k_done):
   ldr x13, =1031798784
   dup v0.4s, w13                                         // sixteenth
-  fmul v1.4s, v2.4s, v0.4s                               // f
-  fmul v0.4s, v4.4s, v0.4s                               // f
-  zip1 v2.2d, v1.2d, v3.2d                               // crossed
-  zip2 v1.2d, v1.2d, v3.2d                               // crossed
-  zip1 v3.2d, v0.2d, v5.2d                               // crossed
-  zip2 v0.2d, v0.2d, v5.2d                               // crossed
+  fmul v1.4s, v4.4s, v0.4s                               // f
+  fmul v0.4s, v6.4s, v0.4s                               // f
+  zip1 v2.2d, v1.2d, v5.2d                               // crossed
+  zip2 v1.2d, v1.2d, v5.2d                               // crossed
+  zip1 v3.2d, v0.2d, v7.2d                               // crossed
+  zip2 v0.2d, v0.2d, v7.2d                               // crossed
   add x13, x0, #8*15                                     // clamp
   ld1r {v4.4s}, [x13]                                    // min
   ldr s5, [x13, #4]                                      // max

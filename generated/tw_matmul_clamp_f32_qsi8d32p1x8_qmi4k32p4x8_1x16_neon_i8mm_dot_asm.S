@@ -6,18 +6,18 @@
 //     | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
 // rhs i4 n4 kr8 pair=column us k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32] (116ca3a8d8a7725a)
 //     | 4 f16 x scale_steps | 4 f16 x minimum_steps | 16 x k bits of codes | 4 i8 x scales a block | 4 i8 x minimums a block | 4 f32 x bias |
-// tile 1 x 16: needs 24 vector registers on neon_i8mm (12 accumulators + 10 operands + 2 masks), 32 exist
+// tile 1 x 16: needs 26 vector registers on neon_i8mm (12 accumulators + 10 operands + 4 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (53c9347db5d82eb8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (bab7212cbc71b8c0)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_3  x10 k_padded  x11 rhs_1  x12 rhs_2  x13 block_left
-//  x14 lhs_panel  x15 -  x16 -  x17 -  x19 -  x20 k_left  v0 mask  v1 base  v2 f_0  v3 f_1  v4 f_2
-//  v5 f_3  v6 zero_0  v7 zero_1  v8 acc_0_3l ...  v9 a_0 ...  v10 raw_0 ...  v11 raw_0 ...
-//  v12 raw_1 ...  v13 raw_2 ...  v14 raw_3 ...  v16 zero_2  v17 zero_3  v18 zero_0  v19 zero_1
-//  v20 zero_2  v21 zero_3  v22 negated_half  v23 eighth  v24 acc_0_0h ...  v25 acc_0_0l ...
+//  x14 lhs_panel  x15 -  x16 -  x17 -  x19 -  x20 k_left  v0 mask  v1 base  v2 zero_factor
+//  v3 places  v4 f_0  v5 f_1  v6 f_2  v7 f_3  v8 acc_0_3l ...  v9 a_0 ...  v10 raw_0 ...
+//  v11 raw_0 ...  v12 raw_1 ...  v13 raw_2 ...  v14 raw_3 ...  v16 zero_0  v17 zero_1  v18 zero_2
+//  v19 zero_3  v20 zeros  v21 zeros  v22 zeros  v23 zeros  v24 acc_0_0h ...  v25 acc_0_0l ...
 //  v26 acc_0_1h ...  v27 acc_0_2h ...  v28 acc_0_3h ...  v29 sums_of_codes ...  v30 acc_0_1l ...
 //  v31 acc_0_2l ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
@@ -55,22 +55,20 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qmi4k32p4x8_1x16_neon_i8mm_dot_asm:
   .cfi_offset x19, -80
   str x20, [sp, #8]
   .cfi_offset x20, -72
-  str x21, [sp, #16]
-  .cfi_offset x21, -64
-  str d8, [sp, #24]
-  .cfi_offset d8, -56
-  str d9, [sp, #32]
-  .cfi_offset d9, -48
-  str d10, [sp, #40]
-  .cfi_offset d10, -40
-  str d11, [sp, #48]
-  .cfi_offset d11, -32
-  str d12, [sp, #56]
-  .cfi_offset d12, -24
-  str d13, [sp, #64]
-  .cfi_offset d13, -16
-  str d14, [sp, #72]
-  .cfi_offset d14, -8
+  str d8, [sp, #16]
+  .cfi_offset d8, -64
+  str d9, [sp, #24]
+  .cfi_offset d9, -56
+  str d10, [sp, #32]
+  .cfi_offset d10, -48
+  str d11, [sp, #40]
+  .cfi_offset d11, -40
+  str d12, [sp, #48]
+  .cfi_offset d12, -32
+  str d13, [sp, #56]
+  .cfi_offset d13, -24
+  str d14, [sp, #64]
+  .cfi_offset d14, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x8_qmi4k32p4x8_1x16_neon_i8mm_dot_asm
   hint #34
@@ -81,22 +79,20 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qmi4k32p4x8_1x16_neon_i8mm_dot_asm:
   .seh_save_reg x19, 0
   str x20, [sp, #8]
   .seh_save_reg x20, 8
-  str x21, [sp, #16]
-  .seh_save_reg x21, 16
-  str d8, [sp, #24]
-  .seh_save_freg d8, 24
-  str d9, [sp, #32]
-  .seh_save_freg d9, 32
-  str d10, [sp, #40]
-  .seh_save_freg d10, 40
-  str d11, [sp, #48]
-  .seh_save_freg d11, 48
-  str d12, [sp, #56]
-  .seh_save_freg d12, 56
-  str d13, [sp, #64]
-  .seh_save_freg d13, 64
-  str d14, [sp, #72]
-  .seh_save_freg d14, 72
+  str d8, [sp, #16]
+  .seh_save_freg d8, 16
+  str d9, [sp, #24]
+  .seh_save_freg d9, 24
+  str d10, [sp, #32]
+  .seh_save_freg d10, 32
+  str d11, [sp, #40]
+  .seh_save_freg d11, 40
+  str d12, [sp, #48]
+  .seh_save_freg d12, 48
+  str d13, [sp, #56]
+  .seh_save_freg d13, 56
+  str d14, [sp, #64]
+  .seh_save_freg d14, 64
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -129,10 +125,26 @@ L(m):
   movi v0.16b, #15                                       // mask
   ldr x13, =1262485504
   dup v1.4s, w13                                         // base
-  movi v2.2d, #0                                         // f_0
-  movi v3.2d, #0                                         // f_1
-  movi v4.2d, #0                                         // f_2
-  movi v5.2d, #0                                         // f_3
+  ldr x13, =3246391296
+  dup v2.4s, w13                                         // zero_factor
+  ldr x13, =3212836864
+  dup v3.4s, w13                                         // zero_factor
+  zip1 v2.2d, v2.2d, v3.2d                               // zero_factor
+  ldr x13, =67108863
+  dup v3.4s, w13                                         // place
+  ldr x13, =33554431
+  dup v4.4s, w13                                         // place
+  zip1 v3.4s, v4.4s, v3.4s                               // places
+  ldr x13, =50331647
+  dup v4.4s, w13                                         // place
+  ldr x13, =16777215
+  dup v5.4s, w13                                         // place
+  zip1 v4.4s, v5.4s, v4.4s                               // places
+  zip1 v3.4s, v4.4s, v3.4s                               // places
+  movi v4.2d, #0                                         // f_0
+  movi v5.2d, #0                                         // f_1
+  movi v6.2d, #0                                         // f_2
+  movi v7.2d, #0                                         // f_3
   lsr x13, x10, #8                                       // super_blocks
   mov x14, x7                                            // lhs_panel
   mov x15, x3                                            // rhs_panel
@@ -147,41 +159,46 @@ L(block):
   add x19, x19, #16
   ldr x20, =-16
   add x20, x20, x15
-  ldr d6, [x20, #0]                                      // scale
-  fcvtl v6.4s, v6.4h                                     // zero_0
+  ldr d16, [x20, #0]                                     // scale
+  fcvtl v16.4s, v16.4h                                   // zero_0
   ldr x20, =-16
   add x20, x20, x16
-  ldr d7, [x20, #0]                                      // scale
-  fcvtl v7.4s, v7.4h                                     // zero_1
+  ldr d17, [x20, #0]                                     // scale
+  fcvtl v17.4s, v17.4h                                   // zero_1
   ldr x20, =-16
   add x20, x20, x17
-  ldr d16, [x20, #0]                                     // scale
-  fcvtl v16.4s, v16.4h                                   // zero_2
+  ldr d18, [x20, #0]                                     // scale
+  fcvtl v18.4s, v18.4h                                   // zero_2
   ldr x20, =-16
   add x20, x20, x19
-  ldr d17, [x20, #0]                                     // scale
-  fcvtl v17.4s, v17.4h                                   // zero_3
+  ldr d19, [x20, #0]                                     // scale
+  fcvtl v19.4s, v19.4h                                   // zero_3
   ldr x20, =-8
   add x20, x20, x15
-  ldr d18, [x20, #0]                                     // scale
-  fcvtl v18.4s, v18.4h                                   // zero_0
+  ldr d20, [x20, #0]                                     // scale
+  fcvtl v20.4s, v20.4h                                   // zero_0
   ldr x20, =-8
   add x20, x20, x16
-  ldr d19, [x20, #0]                                     // scale
-  fcvtl v19.4s, v19.4h                                   // zero_1
+  ldr d21, [x20, #0]                                     // scale
+  fcvtl v21.4s, v21.4h                                   // zero_1
   ldr x20, =-8
   add x20, x20, x17
-  ldr d20, [x20, #0]                                     // scale
-  fcvtl v20.4s, v20.4h                                   // zero_2
+  ldr d22, [x20, #0]                                     // scale
+  fcvtl v22.4s, v22.4h                                   // zero_2
   ldr x20, =-8
   add x20, x20, x19
-  ldr d21, [x20, #0]                                     // scale
-  fcvtl v21.4s, v21.4h                                   // zero_3
+  ldr d23, [x20, #0]                                     // scale
+  fcvtl v23.4s, v23.4h                                   // zero_3
+  ldr x20, =1073741824
+  dup v24.4s, w20                                        // zero_factor
+  ldr x20, =1040187392
+  dup v25.4s, w20                                        // zero_factor
+  zip1 v24.2d, v24.2d, v25.2d                            // zero_factor
+  fmul v20.4s, v20.4s, v24.4s                            // zeros
+  fmul v21.4s, v21.4s, v24.4s                            // zeros
+  fmul v22.4s, v22.4s, v24.4s                            // zeros
+  fmul v23.4s, v23.4s, v24.4s                            // zeros
   mov x20, #8
-  ldr x21, =3238002688                                   // number
-  dup v22.4s, w21                                        // negated_half
-  ldr x21, =1040187392                                   // number
-  dup v23.4s, w21                                        // eighth
   cbz x20, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
@@ -194,23 +211,41 @@ L(k):
   ldp q31, q8, [x14, #32]                                // acc_0_2l, acc_0_3l
   ldr d9, [x14, #64]                                     // a_0
   dup v9.2d, v9.d[0]
-  ldp q11, q10, [x15, #0]                                // raw_0, raw_0
+  ldr q10, [x15, #0]                                     // raw_0
+  sdot v24.4s, v10.16b, v9.16b                           // acc
+  and v10.16b, v10.16b, v0.16b                           // lo_0
+  sdot v25.4s, v10.16b, v9.16b                           // acc
+  ldr q10, [x16, #0]                                     // raw_1
+  sdot v26.4s, v10.16b, v9.16b                           // acc
+  and v10.16b, v10.16b, v0.16b                           // lo_1
+  sdot v30.4s, v10.16b, v9.16b                           // acc
+  ldr q10, [x17, #0]                                     // raw_2
+  sdot v27.4s, v10.16b, v9.16b                           // acc
+  and v10.16b, v10.16b, v0.16b                           // lo_2
+  sdot v31.4s, v10.16b, v9.16b                           // acc
+  ldr q10, [x19, #0]                                     // raw_3
+  sdot v28.4s, v10.16b, v9.16b                           // acc
+  and v10.16b, v10.16b, v0.16b                           // lo_3
+  sdot v8.4s, v10.16b, v9.16b                            // acc
+  ldr d9, [x14, #72]                                     // a_0
+  dup v9.2d, v9.d[0]
+  ldp q11, q10, [x15, #16]                               // raw_0, raw_0
   sdot v24.4s, v11.16b, v9.16b                           // acc
   and v11.16b, v11.16b, v0.16b                           // lo_0
   sdot v25.4s, v11.16b, v9.16b                           // acc
-  ldp q12, q11, [x16, #0]                                // raw_1, raw_1
+  ldp q12, q11, [x16, #16]                               // raw_1, raw_1
   sdot v26.4s, v12.16b, v9.16b                           // acc
   and v12.16b, v12.16b, v0.16b                           // lo_1
   sdot v30.4s, v12.16b, v9.16b                           // acc
-  ldp q13, q12, [x17, #0]                                // raw_2, raw_2
+  ldp q13, q12, [x17, #16]                               // raw_2, raw_2
   sdot v27.4s, v13.16b, v9.16b                           // acc
   and v13.16b, v13.16b, v0.16b                           // lo_2
   sdot v31.4s, v13.16b, v9.16b                           // acc
-  ldp q14, q13, [x19, #0]                                // raw_3, raw_3
+  ldp q14, q13, [x19, #16]                               // raw_3, raw_3
   sdot v28.4s, v14.16b, v9.16b                           // acc
   and v14.16b, v14.16b, v0.16b                           // lo_3
   sdot v8.4s, v14.16b, v9.16b                            // acc
-  ldr d9, [x14, #72]                                     // a_0
+  ldr d9, [x14, #80]                                     // a_0
   dup v9.2d, v9.d[0]
   sdot v24.4s, v10.16b, v9.16b                           // acc
   and v10.16b, v10.16b, v0.16b                           // lo_0
@@ -224,121 +259,91 @@ L(k):
   sdot v28.4s, v13.16b, v9.16b                           // acc
   and v10.16b, v13.16b, v0.16b                           // lo_3
   sdot v8.4s, v10.16b, v9.16b                            // acc
-  ldr d9, [x14, #80]                                     // a_0
+  ldr d9, [x14, #88]                                     // a_0
   dup v9.2d, v9.d[0]
-  ldp q11, q10, [x15, #32]                               // raw_0, raw_0
+  ldp q11, q10, [x15, #48]                               // raw_0, numbers
   sdot v24.4s, v11.16b, v9.16b                           // acc
   and v11.16b, v11.16b, v0.16b                           // lo_0
   sdot v25.4s, v11.16b, v9.16b                           // acc
-  ldp q12, q11, [x16, #32]                               // raw_1, raw_1
+  ldp q12, q11, [x16, #48]                               // raw_1, numbers
   sdot v26.4s, v12.16b, v9.16b                           // acc
-  and v12.16b, v12.16b, v0.16b                           // lo_1
-  sdot v30.4s, v12.16b, v9.16b                           // acc
-  ldp q13, q12, [x17, #32]                               // raw_2, raw_2
-  sdot v27.4s, v13.16b, v9.16b                           // acc
-  and v13.16b, v13.16b, v0.16b                           // lo_2
-  sdot v31.4s, v13.16b, v9.16b                           // acc
-  ldp q14, q13, [x19, #32]                               // raw_3, raw_3
-  sdot v28.4s, v14.16b, v9.16b                           // acc
-  and v14.16b, v14.16b, v0.16b                           // lo_3
-  sdot v8.4s, v14.16b, v9.16b                            // acc
-  ldr d9, [x14, #88]                                     // a_0
-  dup v9.2d, v9.d[0]
-  sdot v24.4s, v10.16b, v9.16b                           // acc
-  and v10.16b, v10.16b, v0.16b                           // lo_0
-  sdot v25.4s, v10.16b, v9.16b                           // acc
-  sdot v26.4s, v11.16b, v9.16b                           // acc
   addp v24.4s, v24.4s, v26.4s                            // out
-  and v26.16b, v11.16b, v0.16b                           // lo_1
+  and v26.16b, v12.16b, v0.16b                           // lo_1
   sdot v30.4s, v26.16b, v9.16b                           // acc
   addp v25.4s, v25.4s, v30.4s                            // out
   fsub v24.4s, v24.4s, v25.4s                            // real
   fsub v25.4s, v25.4s, v1.4s                             // real
-  sdot v27.4s, v12.16b, v9.16b                           // acc
-  and v26.16b, v12.16b, v0.16b                           // lo_2
-  sdot v31.4s, v26.16b, v9.16b                           // acc
-  sdot v28.4s, v13.16b, v9.16b                           // acc
-  addp v26.4s, v27.4s, v28.4s                            // out
-  and v27.16b, v13.16b, v0.16b                           // lo_3
-  sdot v8.4s, v27.16b, v9.16b                            // acc
-  addp v27.4s, v31.4s, v8.4s                             // out
-  fsub v26.4s, v26.4s, v27.4s                            // real
-  fsub v27.4s, v27.4s, v1.4s                             // real
-  ldr s28, [x15, #64]                                    // scale
-  sshll v28.8h, v28.8b, #0                               // scale_0
-  sshll v28.4s, v28.4h, #0
-  scvtf v28.4s, v28.4s                                   // scale_0
-  fmul v28.4s, v28.4s, v6.4s                             // scale_0
-  ldr s30, [x16, #64]                                    // scale
-  sshll v30.8h, v30.8b, #0                               // scale_1
-  sshll v30.4s, v30.4h, #0
-  scvtf v30.4s, v30.4s                                   // scale_1
-  fmul v30.4s, v30.4s, v7.4s                             // scale_1
-  ldr s31, [x17, #64]                                    // scale
-  sshll v31.8h, v31.8b, #0                               // scale_2
-  sshll v31.4s, v31.4h, #0
-  scvtf v31.4s, v31.4s                                   // scale_2
-  fmul v31.4s, v31.4s, v16.4s                            // scale_2
-  ldr s8, [x19, #64]                                     // scale
-  sshll v8.8h, v8.8b, #0                                 // scale_3
-  sshll v8.4s, v8.4h, #0
-  scvtf v8.4s, v8.4s                                     // scale_3
-  fmul v8.4s, v8.4s, v17.4s                              // scale_3
-  zip1 v9.2d, v28.2d, v30.2d                             // crossed
-  fmul v24.4s, v24.4s, v9.4s                             // real
-  zip2 v9.2d, v28.2d, v30.2d                             // crossed
-  fmul v25.4s, v25.4s, v9.4s                             // real
+  ldp q30, q26, [x17, #48]                               // raw_2, numbers
+  sdot v27.4s, v30.16b, v9.16b                           // acc
+  and v30.16b, v30.16b, v0.16b                           // lo_2
+  sdot v31.4s, v30.16b, v9.16b                           // acc
+  ldp q12, q30, [x19, #48]                               // raw_3, numbers
+  sdot v28.4s, v12.16b, v9.16b                           // acc
+  addp v27.4s, v27.4s, v28.4s                            // out
+  and v28.16b, v12.16b, v0.16b                           // lo_3
+  sdot v8.4s, v28.16b, v9.16b                            // acc
+  addp v28.4s, v31.4s, v8.4s                             // out
+  fsub v27.4s, v27.4s, v28.4s                            // real
+  fsub v28.4s, v28.4s, v1.4s                             // real
+  tbl v31.16b, {v10.16b}, v3.16b                         // number
+  scvtf v31.4s, v31.4s, #24                              // number
+  fmul v31.4s, v31.4s, v16.4s                            // scale_0
+  tbl v8.16b, {v11.16b}, v3.16b                          // number
+  scvtf v8.4s, v8.4s, #24                                // number
+  fmul v8.4s, v8.4s, v17.4s                              // scale_1
+  tbl v26.16b, {v26.16b}, v3.16b                         // number
+  scvtf v26.4s, v26.4s, #24                              // number
+  fmul v26.4s, v26.4s, v18.4s                            // scale_2
+  tbl v30.16b, {v30.16b}, v3.16b                         // number
+  scvtf v30.4s, v30.4s, #24                              // number
+  fmul v30.4s, v30.4s, v19.4s                            // scale_3
   zip1 v9.2d, v31.2d, v8.2d                              // crossed
-  fmul v26.4s, v26.4s, v9.4s                             // real
+  fmul v24.4s, v24.4s, v9.4s                             // real
   zip2 v9.2d, v31.2d, v8.2d                              // crossed
+  fmul v25.4s, v25.4s, v9.4s                             // real
+  fmul v31.4s, v31.4s, v2.4s                             // half
+  fmul v8.4s, v8.4s, v2.4s                               // half
+  zip1 v9.2d, v26.2d, v30.2d                             // crossed
   fmul v27.4s, v27.4s, v9.4s                             // real
-  fmul v28.4s, v28.4s, v22.4s                            // half
-  fmul v30.4s, v30.4s, v22.4s                            // half
-  fmul v31.4s, v31.4s, v22.4s                            // half
-  fmul v8.4s, v8.4s, v22.4s                              // half
-  ldr s9, [x15, #68]                                     // scale
-  sshll v9.8h, v9.8b, #0                                 // minimum_0
-  sshll v9.4s, v9.4h, #0
-  scvtf v9.4s, v9.4s                                     // minimum_0
-  fmla v28.4s, v9.4s, v18.4s                             // middle
-  add x15, x15, #72
-  ldr s9, [x16, #68]                                     // scale
-  sshll v9.8h, v9.8b, #0                                 // minimum_1
-  sshll v9.4s, v9.4h, #0
-  scvtf v9.4s, v9.4s                                     // minimum_1
-  fmla v30.4s, v9.4s, v19.4s                             // middle
-  add x16, x16, #72
-  ldr s9, [x17, #68]                                     // scale
-  sshll v9.8h, v9.8b, #0                                 // minimum_2
-  sshll v9.4s, v9.4h, #0
-  scvtf v9.4s, v9.4s                                     // minimum_2
+  zip2 v9.2d, v26.2d, v30.2d                             // crossed
+  fmul v28.4s, v28.4s, v9.4s                             // real
+  fmul v26.4s, v26.4s, v2.4s                             // half
+  fmul v30.4s, v30.4s, v2.4s                             // half
+  ldur q9, [x15, #68]                                    // numbers
+  tbl v9.16b, {v9.16b}, v3.16b                           // number
+  scvtf v9.4s, v9.4s, #24                                // number
   fmla v31.4s, v9.4s, v20.4s                             // middle
-  add x17, x17, #72
-  ldr s9, [x19, #68]                                     // scale
-  sshll v9.8h, v9.8b, #0                                 // minimum_3
-  sshll v9.4s, v9.4h, #0
-  scvtf v9.4s, v9.4s                                     // minimum_3
+  add x15, x15, #72
+  ldur q9, [x16, #68]                                    // numbers
+  tbl v9.16b, {v9.16b}, v3.16b                           // number
+  scvtf v9.4s, v9.4s, #24                                // number
   fmla v8.4s, v9.4s, v21.4s                              // middle
+  add x16, x16, #72
+  ldur q9, [x17, #68]                                    // numbers
+  tbl v9.16b, {v9.16b}, v3.16b                           // number
+  scvtf v9.4s, v9.4s, #24                                // number
+  fmla v26.4s, v9.4s, v22.4s                             // middle
+  add x17, x17, #72
+  ldur q9, [x19, #68]                                    // numbers
+  tbl v9.16b, {v9.16b}, v3.16b                           // number
+  scvtf v9.4s, v9.4s, #24                                // number
+  fmla v30.4s, v9.4s, v23.4s                             // middle
   add x19, x19, #72
-  zip1 v9.2d, v28.2d, v30.2d                             // crossed
-  zip2 v28.2d, v28.2d, v30.2d                            // crossed
-  fadd v30.4s, v9.4s, v9.4s                              // zeros
   zip1 v9.2d, v31.2d, v8.2d                              // crossed
   zip2 v31.2d, v31.2d, v8.2d                             // crossed
-  fadd v8.4s, v9.4s, v9.4s                               // zeros
-  fmul v28.4s, v28.4s, v23.4s                            // zeros
-  fmul v31.4s, v31.4s, v23.4s                            // zeros
+  zip1 v8.2d, v26.2d, v30.2d                             // crossed
+  zip2 v26.2d, v26.2d, v30.2d                            // crossed
   addp v29.4s, v29.4s, v29.4s                            // out
   fsub v29.4s, v29.4s, v1.4s                             // sums_of_codes
-  fmla v24.4s, v29.4s, v30.4s                            // real
-  fmla v25.4s, v29.4s, v28.4s                            // real
-  fmla v26.4s, v29.4s, v8.4s                             // real
-  fmla v27.4s, v29.4s, v31.4s                            // real
-  ldr q28, [x14, #96]                                    // scale_row
-  fmla v2.4s, v24.4s, v28.4s                             // f_0
-  fmla v3.4s, v25.4s, v28.4s                             // f_1
-  fmla v4.4s, v26.4s, v28.4s                             // f_2
-  fmla v5.4s, v27.4s, v28.4s                             // f_3
+  fmla v24.4s, v29.4s, v9.4s                             // real
+  fmla v25.4s, v29.4s, v31.4s                            // real
+  fmla v27.4s, v29.4s, v8.4s                             // real
+  fmla v28.4s, v29.4s, v26.4s                            // real
+  ldr q26, [x14, #96]                                    // scale_row
+  fmla v4.4s, v24.4s, v26.4s                             // f_0
+  fmla v5.4s, v25.4s, v26.4s                             // f_1
+  fmla v6.4s, v27.4s, v26.4s                             // f_2
+  fmla v7.4s, v28.4s, v26.4s                             // f_3
   add x14, x14, #112
   subs x20, x20, #1                                      // next k
   b.hi L(k)
@@ -348,12 +353,12 @@ L(k_done):
 L(block_done):
   ldr x13, =1031798784
   dup v0.4s, w13                                         // sixteenth
-  fmul v1.4s, v2.4s, v0.4s                               // f
-  fmul v0.4s, v4.4s, v0.4s                               // f
-  zip1 v2.2d, v1.2d, v3.2d                               // crossed
-  zip2 v1.2d, v1.2d, v3.2d                               // crossed
-  zip1 v3.2d, v0.2d, v5.2d                               // crossed
-  zip2 v0.2d, v0.2d, v5.2d                               // crossed
+  fmul v1.4s, v4.4s, v0.4s                               // f
+  fmul v0.4s, v6.4s, v0.4s                               // f
+  zip1 v2.2d, v1.2d, v5.2d                               // crossed
+  zip2 v1.2d, v1.2d, v5.2d                               // crossed
+  zip1 v3.2d, v0.2d, v7.2d                               // crossed
+  zip2 v0.2d, v0.2d, v7.2d                               // crossed
   add x13, x0, #8*15                                     // clamp
   ld1r {v4.4s}, [x13]                                    // min
   ldr s5, [x13, #4]                                      // max
@@ -650,14 +655,13 @@ L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
   ldr x19, [sp, #0]
   ldr x20, [sp, #8]
-  ldr x21, [sp, #16]
-  ldr d8, [sp, #24]
-  ldr d9, [sp, #32]
-  ldr d10, [sp, #40]
-  ldr d11, [sp, #48]
-  ldr d12, [sp, #56]
-  ldr d13, [sp, #64]
-  ldr d14, [sp, #72]
+  ldr d8, [sp, #16]
+  ldr d9, [sp, #24]
+  ldr d10, [sp, #32]
+  ldr d11, [sp, #40]
+  ldr d12, [sp, #48]
+  ldr d13, [sp, #56]
+  ldr d14, [sp, #64]
   add sp, sp, #80
   .cfi_def_cfa_offset 0
   ret
@@ -668,22 +672,20 @@ L(n_done):
   .seh_save_reg x19, 0
   ldr x20, [sp, #8]
   .seh_save_reg x20, 8
-  ldr x21, [sp, #16]
-  .seh_save_reg x21, 16
-  ldr d8, [sp, #24]
-  .seh_save_freg d8, 24
-  ldr d9, [sp, #32]
-  .seh_save_freg d9, 32
-  ldr d10, [sp, #40]
-  .seh_save_freg d10, 40
-  ldr d11, [sp, #48]
-  .seh_save_freg d11, 48
-  ldr d12, [sp, #56]
-  .seh_save_freg d12, 56
-  ldr d13, [sp, #64]
-  .seh_save_freg d13, 64
-  ldr d14, [sp, #72]
-  .seh_save_freg d14, 72
+  ldr d8, [sp, #16]
+  .seh_save_freg d8, 16
+  ldr d9, [sp, #24]
+  .seh_save_freg d9, 24
+  ldr d10, [sp, #32]
+  .seh_save_freg d10, 32
+  ldr d11, [sp, #40]
+  .seh_save_freg d11, 40
+  ldr d12, [sp, #48]
+  .seh_save_freg d12, 48
+  ldr d13, [sp, #56]
+  .seh_save_freg d13, 56
+  ldr d14, [sp, #64]
+  .seh_save_freg d14, 64
   add sp, sp, #80
   .seh_stackalloc 80
   .seh_endepilogue

@@ -6,18 +6,18 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i4 n4 kr8 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32] (f9928e2c411f6f8f)
 //     | 4 f16 x scale_steps | 4 f16 x minimum_steps | 16 x k bits of codes | 4 i1 x tops a block | 4 i8 x scales a block | 4 i8 x minimums a block | 4 f32 x bias |
-// tile 1 x 8: needs 22 vector registers on neon_i8mm (6 accumulators + 14 operands + 2 masks), 32 exist
+// tile 1 x 8: needs 22 vector registers on neon_i8mm (6 accumulators + 13 operands + 3 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (b7d9a86ce1f0d5d0)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (a9f673e3b63a8c6d)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 block_left  x12 lhs_panel  x13 -  x14 -
-//  x15 k_left  v0 mask  v1 top_mask  v2 f_0  v3 f_1  v4 zero_0  v5 zero_1  v6 zero_0  v7 zero_1
-//  v8 tops  v16 negated_half  v17 acc_0_0 ...  v18 acc_0_1 ...  v19 acc_0_2 ...  v20 acc_0_3 ...
-//  v21 raw_0 ...  v22 lo_0 ...  v23 tops ...  v24 tops ...  v25 lo_1 ...  v26 tops ...
-//  v27 tops ...  v28 tops ...  v29 tops ...  v30 lo_3 ...  v31 tops ...
+//  x15 k_left  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 tops ...  v5 tops ...
+//  v6 raw_2 ...  v7 raw_3 ...  v8 tops ...  v9 tops ...  v10 tops ...  v16 mask  v17 top_mask
+//  v18 places  v19 f_0  v20 f_1  v21 zero_0  v22 zero_1  v23 zero_0  v24 zero_1  v25 negated_half
+//  v26 acc_0_0 ...  v27 acc_0_1  v28 acc_0_2  v29 acc_0_3  v30 tops ...  v31 tops ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -47,18 +47,26 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qmi5k32p4x8_1x8_neon_i8mm_dot_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #16
-  .cfi_def_cfa_offset 16
+  sub sp, sp, #32
+  .cfi_def_cfa_offset 32
   str d8, [sp, #0]
-  .cfi_offset d8, -16
+  .cfi_offset d8, -32
+  str d9, [sp, #8]
+  .cfi_offset d9, -24
+  str d10, [sp, #16]
+  .cfi_offset d10, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x8_qmi5k32p4x8_1x8_neon_i8mm_dot_asm
   hint #34
   .seh_nop
-  sub sp, sp, #16
-  .seh_stackalloc 16
+  sub sp, sp, #32
+  .seh_stackalloc 32
   str d8, [sp, #0]
   .seh_save_freg d8, 0
+  str d9, [sp, #8]
+  .seh_save_freg d9, 8
+  str d10, [sp, #16]
+  .seh_save_freg d10, 16
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -82,10 +90,21 @@ L(m):
   add x9, x3, x9
   cmp x4, #4                                             // rhs_1
   csel x9, x3, x9, ls
-  movi v0.16b, #15                                       // mask
-  movi v1.16b, #16                                       // top_mask
-  movi v2.2d, #0                                         // f_0
-  movi v3.2d, #0                                         // f_1
+  movi v16.16b, #1                                       // mask
+  movi v17.16b, #16                                      // top_mask
+  ldr x11, =67108863
+  dup v0.4s, w11                                         // place
+  ldr x11, =33554431
+  dup v1.4s, w11                                         // place
+  zip1 v0.4s, v1.4s, v0.4s                               // places
+  ldr x11, =50331647
+  dup v1.4s, w11                                         // place
+  ldr x11, =16777215
+  dup v2.4s, w11                                         // place
+  zip1 v1.4s, v2.4s, v1.4s                               // places
+  zip1 v18.4s, v1.4s, v0.4s                              // places
+  movi v19.2d, #0                                        // f_0
+  movi v20.2d, #0                                        // f_1
   lsr x11, x10, #8                                       // super_blocks
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
@@ -96,174 +115,148 @@ L(block):
   add x14, x14, #16
   ldr x15, =-16
   add x15, x15, x13
-  ldr d4, [x15, #0]                                      // scale
-  fcvtl v4.4s, v4.4h                                     // zero_0
+  ldr d0, [x15, #0]                                      // scale
+  fcvtl v21.4s, v0.4h                                    // zero_0
   ldr x15, =-16
   add x15, x15, x14
-  ldr d5, [x15, #0]                                      // scale
-  fcvtl v5.4s, v5.4h                                     // zero_1
+  ldr d0, [x15, #0]                                      // scale
+  fcvtl v22.4s, v0.4h                                    // zero_1
   ldr x15, =-8
   add x15, x15, x13
-  ldr d6, [x15, #0]                                      // scale
-  fcvtl v6.4s, v6.4h                                     // zero_0
+  ldr d0, [x15, #0]                                      // scale
+  fcvtl v23.4s, v0.4h                                    // zero_0
   ldr x15, =-8
   add x15, x15, x14
-  ldr d7, [x15, #0]                                      // scale
-  fcvtl v7.4s, v7.4h                                     // zero_1
+  ldr d0, [x15, #0]                                      // scale
+  fcvtl v24.4s, v0.4h                                    // zero_1
   mov x15, #8
   ldr x16, =3238002688                                   // number
-  dup v16.4s, w16                                        // negated_half
+  dup v25.4s, w16                                        // negated_half
   cbz x15, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldr s17, [x12, #32]                                    // acc_0_0
-  dup v17.4s, v17.s[0]
-  ldr s18, [x12, #32]                                    // acc_0_1
-  dup v18.4s, v18.s[0]
-  ldr s19, [x12, #32]                                    // acc_0_2
-  dup v19.4s, v19.s[0]
-  ldr s20, [x12, #32]                                    // acc_0_3
-  dup v20.4s, v20.s[0]
-  ldr q21, [x13, #0]                                     // raw_0
-  and v22.16b, v21.16b, v0.16b                           // lo_0
-  ushr v21.16b, v21.16b, #4                              // hi_0
-  ldr q23, [x13, #64]                                    // tops
-  shl v24.16b, v23.16b, #4                               // tops
-  and v24.16b, v24.16b, v1.16b                           // tops
-  orr v22.16b, v22.16b, v24.16b                          // code_0
-  shl v23.16b, v23.16b, #2                               // tops
-  and v23.16b, v23.16b, v1.16b                           // tops
-  orr v21.16b, v21.16b, v23.16b                          // code_0
-  ldp q24, q23, [x13, #16]                               // raw_1, raw_0
-  and v25.16b, v24.16b, v0.16b                           // lo_1
-  ushr v24.16b, v24.16b, #4                              // hi_1
-  ldr q26, [x13, #64]                                    // tops
-  and v27.16b, v26.16b, v1.16b                           // tops
-  orr v25.16b, v25.16b, v27.16b                          // code_1
-  ushr v26.16b, v26.16b, #2                              // tops
-  and v26.16b, v26.16b, v1.16b                           // tops
-  orr v24.16b, v24.16b, v26.16b                          // code_1
-  ldr q26, [x14, #0]                                     // raw_2
-  and v27.16b, v26.16b, v0.16b                           // lo_2
-  ushr v26.16b, v26.16b, #4                              // hi_2
-  ldr q28, [x14, #64]                                    // tops
-  shl v29.16b, v28.16b, #4                               // tops
-  and v29.16b, v29.16b, v1.16b                           // tops
-  orr v27.16b, v27.16b, v29.16b                          // code_2
-  shl v28.16b, v28.16b, #2                               // tops
-  and v28.16b, v28.16b, v1.16b                           // tops
-  orr v26.16b, v26.16b, v28.16b                          // code_2
-  ldp q29, q28, [x14, #16]                               // raw_3, raw_2
-  and v30.16b, v29.16b, v0.16b                           // lo_3
-  ushr v29.16b, v29.16b, #4                              // hi_3
-  ldr q31, [x14, #64]                                    // tops
-  and v8.16b, v31.16b, v1.16b                            // tops
-  orr v30.16b, v30.16b, v8.16b                           // code_3
-  ushr v31.16b, v31.16b, #2                              // tops
-  and v31.16b, v31.16b, v1.16b                           // tops
-  orr v29.16b, v29.16b, v31.16b                          // code_3
-  ldr d31, [x12, #0]                                     // a_0
+  ldr s26, [x12, #32]                                    // acc_0_0
+  dup v26.4s, v26.s[0]
+  ldr s27, [x12, #32]                                    // acc_0_1
+  dup v27.4s, v27.s[0]
+  ldr s28, [x12, #32]                                    // acc_0_2
+  dup v28.4s, v28.s[0]
+  ldr s29, [x12, #32]                                    // acc_0_3
+  dup v29.4s, v29.s[0]
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13]            // raw_0, raw_1, raw_0, raw_1
+  ldr q4, [x13, #64]                                     // tops
+  shl v5.16b, v4.16b, #2                                 // tops
+  and v30.16b, v5.16b, v17.16b                           // tops
+  sri v30.16b, v0.16b, #4                                // code_0
+  and v4.16b, v4.16b, v16.16b                            // tops
+  sli v0.16b, v4.16b, #4                                 // code_0
+  ldr q4, [x13, #64]                                     // tops
+  ushr v5.16b, v4.16b, #2                                // tops
+  and v31.16b, v5.16b, v17.16b                           // tops
+  sri v31.16b, v1.16b, #4                                // code_1
+  ushr v4.16b, v4.16b, #4                                // tops
+  and v4.16b, v4.16b, v16.16b                            // tops
+  sli v1.16b, v4.16b, #4                                 // code_1
+  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14]            // raw_2, raw_3, raw_2, raw_3
+  ldr q8, [x14, #64]                                     // tops
+  shl v9.16b, v8.16b, #2                                 // tops
+  and v9.16b, v9.16b, v17.16b                            // tops
+  sri v9.16b, v4.16b, #4                                 // code_2
+  and v8.16b, v8.16b, v16.16b                            // tops
+  sli v4.16b, v8.16b, #4                                 // code_2
+  ldr q8, [x14, #64]                                     // tops
+  ushr v10.16b, v8.16b, #2                               // tops
+  and v10.16b, v10.16b, v17.16b                          // tops
+  sri v10.16b, v5.16b, #4                                // code_3
+  ushr v8.16b, v8.16b, #4                                // tops
+  and v8.16b, v8.16b, v16.16b                            // tops
+  sli v5.16b, v8.16b, #4                                 // code_3
+  ldr d8, [x12, #0]                                      // a_0
+  dup v8.2d, v8.d[0]
+  sdot v26.4s, v0.16b, v8.16b                            // acc_0_0
+  sdot v27.4s, v1.16b, v8.16b                            // acc_0_1
+  sdot v28.4s, v4.16b, v8.16b                            // acc_0_2
+  sdot v29.4s, v5.16b, v8.16b                            // acc_0_3
+  ldr d0, [x12, #16]                                     // a_0
+  dup v0.2d, v0.d[0]
+  sdot v26.4s, v30.16b, v0.16b                           // acc_0_0
+  sdot v27.4s, v31.16b, v0.16b                           // acc_0_1
+  sdot v28.4s, v9.16b, v0.16b                            // acc_0_2
+  sdot v29.4s, v10.16b, v0.16b                           // acc_0_3
+  ldr q0, [x13, #64]                                     // tops
+  shl v1.16b, v0.16b, #1                                 // tops
+  and v1.16b, v1.16b, v17.16b                            // tops
+  sri v1.16b, v2.16b, #4                                 // code_0
+  ushr v0.16b, v0.16b, #1                                // tops
+  and v0.16b, v0.16b, v16.16b                            // tops
+  sli v2.16b, v0.16b, #4                                 // code_0
+  ldp q4, q0, [x13, #64]                                 // tops, numbers
+  ushr v5.16b, v4.16b, #3                                // tops
+  sri v5.16b, v3.16b, #4                                 // code_1
+  ushr v4.16b, v4.16b, #5                                // tops
+  and v4.16b, v4.16b, v16.16b                            // tops
+  sli v3.16b, v4.16b, #4                                 // code_1
+  ldr q4, [x14, #64]                                     // tops
+  shl v30.16b, v4.16b, #1                                // tops
+  and v30.16b, v30.16b, v17.16b                          // tops
+  sri v30.16b, v6.16b, #4                                // code_2
+  ushr v4.16b, v4.16b, #1                                // tops
+  and v4.16b, v4.16b, v16.16b                            // tops
+  sli v6.16b, v4.16b, #4                                 // code_2
+  ldp q31, q4, [x14, #64]                                // tops, numbers
+  ushr v8.16b, v31.16b, #3                               // tops
+  sri v8.16b, v7.16b, #4                                 // code_3
+  ushr v31.16b, v31.16b, #5                              // tops
+  and v31.16b, v31.16b, v16.16b                          // tops
+  sli v7.16b, v31.16b, #4                                // code_3
+  ldr d31, [x12, #8]                                     // a_0
   dup v31.2d, v31.d[0]
-  sdot v17.4s, v22.16b, v31.16b                          // acc_0_0
-  sdot v18.4s, v25.16b, v31.16b                          // acc_0_1
-  sdot v19.4s, v27.16b, v31.16b                          // acc_0_2
-  sdot v20.4s, v30.16b, v31.16b                          // acc_0_3
-  ldr d22, [x12, #16]                                    // a_0
-  dup v22.2d, v22.d[0]
-  sdot v17.4s, v21.16b, v22.16b                          // acc_0_0
-  sdot v18.4s, v24.16b, v22.16b                          // acc_0_1
-  sdot v19.4s, v26.16b, v22.16b                          // acc_0_2
-  sdot v20.4s, v29.16b, v22.16b                          // acc_0_3
-  and v21.16b, v23.16b, v0.16b                           // lo_0
-  ushr v22.16b, v23.16b, #4                              // hi_0
-  ldr q23, [x13, #64]                                    // tops
-  shl v24.16b, v23.16b, #3                               // tops
-  and v24.16b, v24.16b, v1.16b                           // tops
-  orr v21.16b, v21.16b, v24.16b                          // code_0
-  shl v23.16b, v23.16b, #1                               // tops
-  and v23.16b, v23.16b, v1.16b                           // tops
-  orr v22.16b, v22.16b, v23.16b                          // code_0
-  ldp q24, q23, [x13, #48]                               // raw_1, tops
-  and v25.16b, v24.16b, v0.16b                           // lo_1
-  ushr v24.16b, v24.16b, #4                              // hi_1
-  ushr v26.16b, v23.16b, #1                              // tops
-  and v26.16b, v26.16b, v1.16b                           // tops
-  orr v25.16b, v25.16b, v26.16b                          // code_1
-  ushr v23.16b, v23.16b, #3                              // tops
-  and v23.16b, v23.16b, v1.16b                           // tops
-  orr v23.16b, v24.16b, v23.16b                          // code_1
-  and v24.16b, v28.16b, v0.16b                           // lo_2
-  ushr v26.16b, v28.16b, #4                              // hi_2
-  ldr q27, [x14, #64]                                    // tops
-  shl v28.16b, v27.16b, #3                               // tops
-  and v28.16b, v28.16b, v1.16b                           // tops
-  orr v24.16b, v24.16b, v28.16b                          // code_2
-  shl v27.16b, v27.16b, #1                               // tops
-  and v27.16b, v27.16b, v1.16b                           // tops
-  orr v26.16b, v26.16b, v27.16b                          // code_2
-  ldp q28, q27, [x14, #48]                               // raw_3, tops
-  and v29.16b, v28.16b, v0.16b                           // lo_3
-  ushr v28.16b, v28.16b, #4                              // hi_3
-  ushr v30.16b, v27.16b, #1                              // tops
-  and v30.16b, v30.16b, v1.16b                           // tops
-  orr v29.16b, v29.16b, v30.16b                          // code_3
-  ushr v27.16b, v27.16b, #3                              // tops
-  and v27.16b, v27.16b, v1.16b                           // tops
-  orr v27.16b, v28.16b, v27.16b                          // code_3
-  ldr d28, [x12, #8]                                     // a_0
-  dup v28.2d, v28.d[0]
-  sdot v17.4s, v21.16b, v28.16b                          // acc_0_0
-  sdot v18.4s, v25.16b, v28.16b                          // acc_0_1
-  sdot v19.4s, v24.16b, v28.16b                          // acc_0_2
-  sdot v20.4s, v29.16b, v28.16b                          // acc_0_3
-  ldr d21, [x12, #24]                                    // a_0
-  dup v21.2d, v21.d[0]
-  sdot v17.4s, v22.16b, v21.16b                          // acc_0_0
-  sdot v18.4s, v23.16b, v21.16b                          // acc_0_1
-  sdot v19.4s, v26.16b, v21.16b                          // acc_0_2
-  sdot v20.4s, v27.16b, v21.16b                          // acc_0_3
-  ldr s21, [x13, #80]                                    // scale
-  sshll v21.8h, v21.8b, #0                               // scale_0
-  sshll v21.4s, v21.4h, #0
-  scvtf v21.4s, v21.4s                                   // scale_0
-  ldr s22, [x14, #80]                                    // scale
-  sshll v22.8h, v22.8b, #0                               // scale_1
-  sshll v22.4s, v22.4h, #0
-  scvtf v22.4s, v22.4s                                   // scale_1
-  fmul v21.4s, v21.4s, v4.4s                             // scale_0
-  fmul v22.4s, v22.4s, v5.4s                             // scale_1
-  ldr s23, [x13, #84]                                    // scale
-  sshll v23.8h, v23.8b, #0                               // minimum_0
-  sshll v23.4s, v23.4h, #0
-  scvtf v23.4s, v23.4s                                   // minimum_0
-  ldr s24, [x14, #84]                                    // scale
-  sshll v24.8h, v24.8b, #0                               // minimum_1
-  sshll v24.4s, v24.4h, #0
-  scvtf v24.4s, v24.4s                                   // minimum_1
-  fmul v25.4s, v21.4s, v16.4s                            // half
-  fmla v25.4s, v23.4s, v6.4s                             // middle
-  fmul v23.4s, v22.4s, v16.4s                            // half
-  fmla v23.4s, v24.4s, v7.4s                             // middle
-  addp v17.4s, v17.4s, v18.4s                            // out
-  addp v18.4s, v19.4s, v20.4s                            // out
-  scvtf v17.4s, v17.4s                                   // real
-  scvtf v18.4s, v18.4s                                   // real
-  ldr s19, [x12, #32]                                    // sum_of_codes
-  dup v19.4s, v19.s[0]
-  sshr v19.4s, v19.4s, #2                                // sum_of_codes
-  scvtf v19.4s, v19.4s                                   // sum_of_codes
-  ldr s20, [x12, #36]                                    // scale_row_0
-  dup v20.4s, v20.s[0]
-  ldr s24, [x12, #36]                                    // scale_row_0
-  dup v24.4s, v24.s[0]
-  fmul v17.4s, v17.4s, v21.4s                            // real
-  fmla v17.4s, v19.4s, v25.4s                            // real
-  fmla v2.4s, v17.4s, v20.4s                             // f_0
-  fmul v17.4s, v18.4s, v22.4s                            // real
-  fmla v17.4s, v19.4s, v23.4s                            // real
-  fmla v3.4s, v17.4s, v24.4s                             // f_1
+  sdot v26.4s, v2.16b, v31.16b                           // acc_0_0
+  sdot v27.4s, v3.16b, v31.16b                           // acc_0_1
+  sdot v28.4s, v6.16b, v31.16b                           // acc_0_2
+  sdot v29.4s, v7.16b, v31.16b                           // acc_0_3
+  ldr d2, [x12, #24]                                     // a_0
+  dup v2.2d, v2.d[0]
+  sdot v26.4s, v1.16b, v2.16b                            // acc_0_0
+  sdot v27.4s, v5.16b, v2.16b                            // acc_0_1
+  sdot v28.4s, v30.16b, v2.16b                           // acc_0_2
+  sdot v29.4s, v8.16b, v2.16b                            // acc_0_3
+  tbl v0.16b, {v0.16b}, v18.16b                          // number
+  scvtf v0.4s, v0.4s, #24                                // number
+  tbl v1.16b, {v4.16b}, v18.16b                          // number
+  scvtf v1.4s, v1.4s, #24                                // number
+  fmul v0.4s, v0.4s, v21.4s                              // scale_0
+  fmul v1.4s, v1.4s, v22.4s                              // scale_1
+  ldur q2, [x13, #84]                                    // numbers
+  tbl v2.16b, {v2.16b}, v18.16b                          // number
+  scvtf v2.4s, v2.4s, #24                                // number
+  ldur q3, [x14, #84]                                    // numbers
+  tbl v3.16b, {v3.16b}, v18.16b                          // number
+  scvtf v3.4s, v3.4s, #24                                // number
+  fmul v4.4s, v0.4s, v25.4s                              // half
+  fmla v4.4s, v2.4s, v23.4s                              // middle
+  fmul v2.4s, v1.4s, v25.4s                              // half
+  fmla v2.4s, v3.4s, v24.4s                              // middle
+  addp v3.4s, v26.4s, v27.4s                             // out
+  addp v5.4s, v28.4s, v29.4s                             // out
+  scvtf v3.4s, v3.4s                                     // real
+  scvtf v5.4s, v5.4s                                     // real
+  ldr s6, [x12, #32]                                     // sum_of_codes
+  dup v6.4s, v6.s[0]
+  sshr v6.4s, v6.4s, #2                                  // sum_of_codes
+  scvtf v6.4s, v6.4s                                     // sum_of_codes
+  ldr s7, [x12, #36]                                     // scale_row_0
+  dup v7.4s, v7.s[0]
+  ldr s26, [x12, #36]                                    // scale_row_0
+  dup v26.4s, v26.s[0]
+  fmul v0.4s, v3.4s, v0.4s                               // real
+  fmla v0.4s, v6.4s, v4.4s                               // real
+  fmla v19.4s, v0.4s, v7.4s                              // f_0
+  fmul v0.4s, v5.4s, v1.4s                               // real
+  fmla v0.4s, v6.4s, v2.4s                               // real
+  fmla v20.4s, v0.4s, v26.4s                             // f_1
   add x12, x12, #40
   add x13, x13, #88
   add x14, x14, #88
@@ -294,13 +287,13 @@ L(block_done):
   add x12, x12, #16
   cmp x11, #0                                            // bias
   csel x9, x9, x12, eq
-  ldr q4, [x10, #0]                                      // bias
-  ldr q5, [x9, #0]                                       // bias
-  fadd v2.4s, v2.4s, v4.4s                               // out
+  ldr q2, [x10, #0]                                      // bias
+  ldr q3, [x9, #0]                                       // bias
+  fadd v2.4s, v19.4s, v2.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_0
   str q2, [x6, #0]                                       // out_0_0
-  fadd v2.4s, v3.4s, v5.4s                               // out
+  fadd v2.4s, v20.4s, v3.4s                              // out
   fmax v0.4s, v2.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
@@ -324,22 +317,22 @@ L(if_else):
   csel x12, x12, xzr, hs
   cmp x12, #0
   csel x12, x10, x10, eq
-  ld1r {v4.4s}, [x12]                                    // bias
+  ld1r {v2.4s}, [x12]                                    // bias
   mov x14, #1
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v4.s}[1], [x14]                                   // bias
+  ld1 {v2.s}[1], [x14]                                   // bias
   mov x14, #2
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v4.s}[2], [x14]                                   // bias
+  ld1 {v2.s}[2], [x14]                                   // bias
   mov x14, #3
   cmp x13, x14
   csel x13, x13, x14, lo
   add x12, x12, x13, lsl #2
-  ld1 {v4.s}[3], [x12]                                   // bias
+  ld1 {v2.s}[3], [x12]                                   // bias
   mov x12, #4
   subs x11, x11, x12
   csel x11, x11, xzr, hs
@@ -347,26 +340,26 @@ L(if_else):
   csel x12, x12, xzr, hs
   cmp x12, #0
   csel x9, x10, x9, eq
-  ld1r {v5.4s}, [x9]                                     // bias
+  ld1r {v3.4s}, [x9]                                     // bias
   mov x10, #1
   cmp x11, x10
   csel x10, x11, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v5.s}[1], [x10]                                   // bias
+  ld1 {v3.s}[1], [x10]                                   // bias
   mov x10, #2
   cmp x11, x10
   csel x10, x11, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v5.s}[2], [x10]                                   // bias
+  ld1 {v3.s}[2], [x10]                                   // bias
   mov x10, #3
   cmp x11, x10
   csel x10, x11, x10, lo
   add x9, x9, x10, lsl #2
-  ld1 {v5.s}[3], [x9]                                    // bias
-  fadd v2.4s, v2.4s, v4.4s                               // out
+  ld1 {v3.s}[3], [x9]                                    // bias
+  fadd v2.4s, v19.4s, v2.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_0
-  fadd v3.4s, v3.4s, v5.4s                               // out
+  fadd v3.4s, v20.4s, v3.4s                              // out
   fmax v0.4s, v3.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   mov x9, #1
@@ -436,7 +429,9 @@ L(m_done):
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
   ldr d8, [sp, #0]
-  add sp, sp, #16
+  ldr d9, [sp, #8]
+  ldr d10, [sp, #16]
+  add sp, sp, #32
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -444,8 +439,12 @@ L(n_done):
   .seh_startepilogue
   ldr d8, [sp, #0]
   .seh_save_freg d8, 0
-  add sp, sp, #16
-  .seh_stackalloc 16
+  ldr d9, [sp, #8]
+  .seh_save_freg d9, 8
+  ldr d10, [sp, #16]
+  .seh_save_freg d10, 16
+  add sp, sp, #32
+  .seh_stackalloc 32
   .seh_endepilogue
   ret
   .seh_endproc

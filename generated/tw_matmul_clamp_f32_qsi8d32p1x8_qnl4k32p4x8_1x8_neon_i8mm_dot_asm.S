@@ -6,7 +6,7 @@
 //     | 8 x k bits of codes | 1 f32 x scales a block |
 // rhs i4=iq4 n4 kr8 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32] (87e17d7308e20cbd)
 //     | 4 f16 x scale_steps | 16 x k bits of codes | 4 i8 x scales a block | 4 f32 x bias |
-// tile 1 x 8: needs 19 vector registers on neon_i8mm (6 accumulators + 11 operands + 2 masks), 32 exist
+// tile 1 x 8: needs 20 vector registers on neon_i8mm (6 accumulators + 11 operands + 3 masks), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (7bc6e76755b77ae2)
 // again  tilewright generate
@@ -15,9 +15,9 @@
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 block_left  x12 lhs_panel  x13 -  x14 -
 //  x15 k_left  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 lo_0 ...  v5 raw_3 ...
-//  v6 raw_2 ...  v7 raw_3 ...  v16 values  v17 mask  v18 f_0  v19 f_1  v20 zero_0  v21 zero_1
-//  v22 acc_0_0  v23 acc_0_1  v24 acc_0_2  v25 acc_0_3  v26 value_0 ...  v27 value_1  v28 lo_2 ...
-//  v29 lo_3 ...  v30 a_0
+//  v6 raw_2 ...  v7 raw_3 ...  v16 values  v17 mask  v18 places  v19 f_0  v20 f_1  v21 zero_0
+//  v22 zero_1  v23 acc_0_0  v24 acc_0_1  v25 acc_0_2  v26 acc_0_3  v27 value_0 ...  v28 value_1
+//  v29 lo_2 ...  v30 lo_3 ...  v31 a_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -86,8 +86,19 @@ L(m):
   zip1 v0.4s, v0.4s, v1.4s                               // values
   zip1 v16.2d, v0.2d, v2.2d                              // values
   movi v17.16b, #15                                      // mask
-  movi v18.2d, #0                                        // f_0
-  movi v19.2d, #0                                        // f_1
+  ldr x11, =67108863
+  dup v0.4s, w11                                         // place
+  ldr x11, =33554431
+  dup v1.4s, w11                                         // place
+  zip1 v0.4s, v1.4s, v0.4s                               // places
+  ldr x11, =50331647
+  dup v1.4s, w11                                         // place
+  ldr x11, =16777215
+  dup v2.4s, w11                                         // place
+  zip1 v1.4s, v2.4s, v1.4s                               // places
+  zip1 v18.4s, v1.4s, v0.4s                              // places
+  movi v19.2d, #0                                        // f_0
+  movi v20.2d, #0                                        // f_1
   lsr x11, x10, #8                                       // super_blocks
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
@@ -99,51 +110,51 @@ L(block):
   ldr x15, =-8
   add x15, x15, x13
   ldr d0, [x15, #0]                                      // scale
-  fcvtl v20.4s, v0.4h                                    // zero_0
+  fcvtl v21.4s, v0.4h                                    // zero_0
   ldr x15, =-8
   add x15, x15, x14
   ldr d0, [x15, #0]                                      // scale
-  fcvtl v21.4s, v0.4h                                    // zero_1
+  fcvtl v22.4s, v0.4h                                    // zero_1
   mov x15, #8
   cbz x15, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  movi v22.2d, #0                                        // acc_0_0
-  movi v23.2d, #0                                        // acc_0_1
-  movi v24.2d, #0                                        // acc_0_2
-  movi v25.2d, #0                                        // acc_0_3
+  movi v23.2d, #0                                        // acc_0_0
+  movi v24.2d, #0                                        // acc_0_1
+  movi v25.2d, #0                                        // acc_0_2
+  movi v26.2d, #0                                        // acc_0_3
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // raw_0, raw_1, raw_0, raw_1
   and v4.16b, v0.16b, v17.16b                            // lo_0
   ushr v0.16b, v0.16b, #4                                // hi_0
-  tbl v26.16b, {v16.16b}, v4.16b                         // value_0
+  tbl v27.16b, {v16.16b}, v4.16b                         // value_0
   tbl v0.16b, {v16.16b}, v0.16b                          // value_0
   and v4.16b, v1.16b, v17.16b                            // lo_1
   ushr v1.16b, v1.16b, #4                                // hi_1
-  tbl v27.16b, {v16.16b}, v4.16b                         // value_1
+  tbl v28.16b, {v16.16b}, v4.16b                         // value_1
   tbl v1.16b, {v16.16b}, v1.16b                          // value_1
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // raw_2, raw_3, raw_2, raw_3
-  and v28.16b, v4.16b, v17.16b                           // lo_2
+  and v29.16b, v4.16b, v17.16b                           // lo_2
   ushr v4.16b, v4.16b, #4                                // hi_2
-  tbl v28.16b, {v16.16b}, v28.16b                        // value_2
+  tbl v29.16b, {v16.16b}, v29.16b                        // value_2
   tbl v4.16b, {v16.16b}, v4.16b                          // value_2
-  and v29.16b, v5.16b, v17.16b                           // lo_3
+  and v30.16b, v5.16b, v17.16b                           // lo_3
   ushr v5.16b, v5.16b, #4                                // hi_3
-  tbl v29.16b, {v16.16b}, v29.16b                        // value_3
+  tbl v30.16b, {v16.16b}, v30.16b                        // value_3
   tbl v5.16b, {v16.16b}, v5.16b                          // value_3
-  ldr d30, [x12, #0]                                     // a_0
-  dup v30.2d, v30.d[0]
-  sdot v22.4s, v26.16b, v30.16b                          // acc_0_0
-  sdot v23.4s, v27.16b, v30.16b                          // acc_0_1
-  sdot v24.4s, v28.16b, v30.16b                          // acc_0_2
-  sdot v25.4s, v29.16b, v30.16b                          // acc_0_3
-  ldr d26, [x12, #16]                                    // a_0
-  dup v26.2d, v26.d[0]
-  sdot v22.4s, v0.16b, v26.16b                           // acc_0_0
-  sdot v23.4s, v1.16b, v26.16b                           // acc_0_1
-  sdot v24.4s, v4.16b, v26.16b                           // acc_0_2
-  sdot v25.4s, v5.16b, v26.16b                           // acc_0_3
+  ldr d31, [x12, #0]                                     // a_0
+  dup v31.2d, v31.d[0]
+  sdot v23.4s, v27.16b, v31.16b                          // acc_0_0
+  sdot v24.4s, v28.16b, v31.16b                          // acc_0_1
+  sdot v25.4s, v29.16b, v31.16b                          // acc_0_2
+  sdot v26.4s, v30.16b, v31.16b                          // acc_0_3
+  ldr d27, [x12, #16]                                    // a_0
+  dup v27.2d, v27.d[0]
+  sdot v23.4s, v0.16b, v27.16b                           // acc_0_0
+  sdot v24.4s, v1.16b, v27.16b                           // acc_0_1
+  sdot v25.4s, v4.16b, v27.16b                           // acc_0_2
+  sdot v26.4s, v5.16b, v27.16b                           // acc_0_3
   and v0.16b, v2.16b, v17.16b                            // lo_0
   ushr v1.16b, v2.16b, #4                                // hi_0
   tbl v0.16b, {v16.16b}, v0.16b                          // value_0
@@ -160,30 +171,28 @@ L(k):
   ushr v7.16b, v7.16b, #4                                // hi_3
   tbl v6.16b, {v16.16b}, v6.16b                          // value_3
   tbl v7.16b, {v16.16b}, v7.16b                          // value_3
-  ldr d26, [x12, #8]                                     // a_0
-  dup v26.2d, v26.d[0]
-  sdot v22.4s, v0.16b, v26.16b                           // acc_0_0
-  sdot v23.4s, v2.16b, v26.16b                           // acc_0_1
-  sdot v24.4s, v4.16b, v26.16b                           // acc_0_2
-  sdot v25.4s, v6.16b, v26.16b                           // acc_0_3
+  ldr d27, [x12, #8]                                     // a_0
+  dup v27.2d, v27.d[0]
+  sdot v23.4s, v0.16b, v27.16b                           // acc_0_0
+  sdot v24.4s, v2.16b, v27.16b                           // acc_0_1
+  sdot v25.4s, v4.16b, v27.16b                           // acc_0_2
+  sdot v26.4s, v6.16b, v27.16b                           // acc_0_3
   ldr d0, [x12, #24]                                     // a_0
   dup v0.2d, v0.d[0]
-  sdot v22.4s, v1.16b, v0.16b                            // acc_0_0
-  sdot v23.4s, v3.16b, v0.16b                            // acc_0_1
-  sdot v24.4s, v5.16b, v0.16b                            // acc_0_2
-  sdot v25.4s, v7.16b, v0.16b                            // acc_0_3
-  ldr s0, [x13, #0]                                      // scale
-  sshll v0.8h, v0.8b, #0                                 // scale_0
-  sshll v0.4s, v0.4h, #0
-  scvtf v0.4s, v0.4s                                     // scale_0
-  ldr s1, [x14, #0]                                      // scale
-  sshll v1.8h, v1.8b, #0                                 // scale_1
-  sshll v1.4s, v1.4h, #0
-  scvtf v1.4s, v1.4s                                     // scale_1
-  fmul v0.4s, v0.4s, v20.4s                              // scale_0
-  fmul v1.4s, v1.4s, v21.4s                              // scale_1
-  addp v2.4s, v22.4s, v23.4s                             // out
-  addp v3.4s, v24.4s, v25.4s                             // out
+  sdot v23.4s, v1.16b, v0.16b                            // acc_0_0
+  sdot v24.4s, v3.16b, v0.16b                            // acc_0_1
+  sdot v25.4s, v5.16b, v0.16b                            // acc_0_2
+  sdot v26.4s, v7.16b, v0.16b                            // acc_0_3
+  ldr q0, [x13, #0]                                      // numbers
+  tbl v0.16b, {v0.16b}, v18.16b                          // number
+  scvtf v0.4s, v0.4s, #24                                // number
+  ldr q1, [x14, #0]                                      // numbers
+  tbl v1.16b, {v1.16b}, v18.16b                          // number
+  scvtf v1.4s, v1.4s, #24                                // number
+  fmul v0.4s, v0.4s, v21.4s                              // scale_0
+  fmul v1.4s, v1.4s, v22.4s                              // scale_1
+  addp v2.4s, v23.4s, v24.4s                             // out
+  addp v3.4s, v25.4s, v26.4s                             // out
   scvtf v2.4s, v2.4s                                     // real
   scvtf v3.4s, v3.4s                                     // real
   ldr s4, [x12, #32]                                     // scale_row_0
@@ -192,8 +201,8 @@ L(k):
   dup v5.4s, v5.s[0]
   fmul v2.4s, v2.4s, v4.4s                               // real
   fmul v3.4s, v3.4s, v5.4s                               // real
-  fmla v18.4s, v2.4s, v0.4s                              // f_0
-  fmla v19.4s, v3.4s, v1.4s                              // f_1
+  fmla v19.4s, v2.4s, v0.4s                              // f_0
+  fmla v20.4s, v3.4s, v1.4s                              // f_1
   add x12, x12, #36
   add x13, x13, #4
   add x14, x14, #4
@@ -226,11 +235,11 @@ L(block_done):
   csel x9, x9, x12, eq
   ldr q2, [x10, #0]                                      // bias
   ldr q3, [x9, #0]                                       // bias
-  fadd v2.4s, v18.4s, v2.4s                              // out
+  fadd v2.4s, v19.4s, v2.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_0
   str q2, [x6, #0]                                       // out_0_0
-  fadd v2.4s, v19.4s, v3.4s                              // out
+  fadd v2.4s, v20.4s, v3.4s                              // out
   fmax v0.4s, v2.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
@@ -293,10 +302,10 @@ L(if_else):
   csel x10, x11, x10, lo
   add x9, x9, x10, lsl #2
   ld1 {v3.s}[3], [x9]                                    // bias
-  fadd v2.4s, v18.4s, v2.4s                              // out
+  fadd v2.4s, v19.4s, v2.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_0
-  fadd v3.4s, v19.4s, v3.4s                              // out
+  fadd v3.4s, v20.4s, v3.4s                              // out
   fmax v0.4s, v3.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   mov x9, #1

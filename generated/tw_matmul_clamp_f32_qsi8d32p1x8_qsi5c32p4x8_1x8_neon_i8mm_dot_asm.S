@@ -6,7 +6,7 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i4 n4 kr8 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32] (101e1596383ffc36)
 //     | 16 x k bits of codes | 4 i1 x tops a block | 4 f16 x scales a block | 4 f32 x bias |
-// tile 1 x 8: needs 18 vector registers on neon_i8mm (6 accumulators + 10 operands + 2 masks), 32 exist
+// tile 1 x 8: needs 17 vector registers on neon_i8mm (6 accumulators + 9 operands + 2 masks), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
 // again  tilewright generate
@@ -15,8 +15,8 @@
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
 //  x14 rhs_1  v0 mask  v1 top_mask  v2 f_0  v3 f_1  v4 acc_0_0 ...  v5 acc_0_1 ...  v6 acc_0_2 ...
-//  v7 acc_0_3 ...  v16 raw_0 ...  v17 lo_0 ...  v18 tops ...  v19 tops ...  v20 lo_1 ...
-//  v21 tops ...  v22 tops ...  v23 tops ...  v24 tops ...  v25 lo_3 ...  v26 tops ...  v27 tops
+//  v7 acc_0_3 ...  v16 raw_0 ...  v17 tops ...  v18 tops ...  v19 raw_1 ...  v20 tops ...
+//  v21 tops ...  v22 tops ...  v23 tops ...  v24 raw_3 ...  v25 tops ...  v26 tops ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -73,7 +73,7 @@ L(m):
   add x9, x3, x9
   cmp x4, #4                                             // rhs_1
   csel x9, x3, x9, ls
-  movi v0.16b, #15                                       // mask
+  movi v0.16b, #1                                        // mask
   movi v1.16b, #16                                       // top_mask
   movi v2.2d, #0                                         // f_0
   movi v3.2d, #0                                         // f_1
@@ -95,103 +95,85 @@ L(k):
   ldr s7, [x12, #32]                                     // acc_0_3
   dup v7.4s, v7.s[0]
   ldr q16, [x13, #0]                                     // raw_0
-  and v17.16b, v16.16b, v0.16b                           // lo_0
-  ushr v16.16b, v16.16b, #4                              // hi_0
-  ldr q18, [x13, #64]                                    // tops
-  shl v19.16b, v18.16b, #4                               // tops
-  and v19.16b, v19.16b, v1.16b                           // tops
-  orr v17.16b, v17.16b, v19.16b                          // code_0
-  shl v18.16b, v18.16b, #2                               // tops
+  ldr q17, [x13, #64]                                    // tops
+  shl v18.16b, v17.16b, #2                               // tops
   and v18.16b, v18.16b, v1.16b                           // tops
-  orr v16.16b, v16.16b, v18.16b                          // code_0
-  ldp q19, q18, [x13, #16]                               // raw_1, raw_0
-  and v20.16b, v19.16b, v0.16b                           // lo_1
-  ushr v19.16b, v19.16b, #4                              // hi_1
-  ldr q21, [x13, #64]                                    // tops
-  and v22.16b, v21.16b, v1.16b                           // tops
-  orr v20.16b, v20.16b, v22.16b                          // code_1
-  ushr v21.16b, v21.16b, #2                              // tops
+  sri v18.16b, v16.16b, #4                               // code_0
+  and v17.16b, v17.16b, v0.16b                           // tops
+  sli v16.16b, v17.16b, #4                               // code_0
+  ldp q19, q17, [x13, #16]                               // raw_1, raw_0
+  ldr q20, [x13, #64]                                    // tops
+  ushr v21.16b, v20.16b, #2                              // tops
   and v21.16b, v21.16b, v1.16b                           // tops
-  orr v19.16b, v19.16b, v21.16b                          // code_1
-  ldr q21, [x14, #0]                                     // raw_2
-  and v22.16b, v21.16b, v0.16b                           // lo_2
-  ushr v21.16b, v21.16b, #4                              // hi_2
-  ldr q23, [x14, #64]                                    // tops
-  shl v24.16b, v23.16b, #4                               // tops
-  and v24.16b, v24.16b, v1.16b                           // tops
-  orr v22.16b, v22.16b, v24.16b                          // code_2
-  shl v23.16b, v23.16b, #2                               // tops
-  and v23.16b, v23.16b, v1.16b                           // tops
-  orr v21.16b, v21.16b, v23.16b                          // code_2
-  ldp q24, q23, [x14, #16]                               // raw_3, raw_2
-  and v25.16b, v24.16b, v0.16b                           // lo_3
-  ushr v24.16b, v24.16b, #4                              // hi_3
-  ldr q26, [x14, #64]                                    // tops
-  and v27.16b, v26.16b, v1.16b                           // tops
-  orr v25.16b, v25.16b, v27.16b                          // code_3
-  ushr v26.16b, v26.16b, #2                              // tops
-  and v26.16b, v26.16b, v1.16b                           // tops
-  orr v24.16b, v24.16b, v26.16b                          // code_3
-  ldr d26, [x12, #0]                                     // a_0
-  dup v26.2d, v26.d[0]
-  sdot v4.4s, v17.16b, v26.16b                           // acc_0_0
-  sdot v5.4s, v20.16b, v26.16b                           // acc_0_1
-  sdot v6.4s, v22.16b, v26.16b                           // acc_0_2
-  sdot v7.4s, v25.16b, v26.16b                           // acc_0_3
-  ldr d17, [x12, #16]                                    // a_0
-  dup v17.2d, v17.d[0]
-  sdot v4.4s, v16.16b, v17.16b                           // acc_0_0
-  sdot v5.4s, v19.16b, v17.16b                           // acc_0_1
-  sdot v6.4s, v21.16b, v17.16b                           // acc_0_2
-  sdot v7.4s, v24.16b, v17.16b                           // acc_0_3
-  and v16.16b, v18.16b, v0.16b                           // lo_0
-  ushr v17.16b, v18.16b, #4                              // hi_0
-  ldr q18, [x13, #64]                                    // tops
-  shl v19.16b, v18.16b, #3                               // tops
-  and v19.16b, v19.16b, v1.16b                           // tops
-  orr v16.16b, v16.16b, v19.16b                          // code_0
-  shl v18.16b, v18.16b, #1                               // tops
-  and v18.16b, v18.16b, v1.16b                           // tops
-  orr v17.16b, v17.16b, v18.16b                          // code_0
-  ldp q19, q18, [x13, #48]                               // raw_1, tops
-  and v20.16b, v19.16b, v0.16b                           // lo_1
-  ushr v19.16b, v19.16b, #4                              // hi_1
-  ushr v21.16b, v18.16b, #1                              // tops
-  and v21.16b, v21.16b, v1.16b                           // tops
-  orr v20.16b, v20.16b, v21.16b                          // code_1
-  ushr v18.16b, v18.16b, #3                              // tops
-  and v18.16b, v18.16b, v1.16b                           // tops
-  orr v18.16b, v19.16b, v18.16b                          // code_1
-  and v19.16b, v23.16b, v0.16b                           // lo_2
-  ushr v21.16b, v23.16b, #4                              // hi_2
+  sri v21.16b, v19.16b, #4                               // code_1
+  ushr v20.16b, v20.16b, #4                              // tops
+  and v20.16b, v20.16b, v0.16b                           // tops
+  sli v19.16b, v20.16b, #4                               // code_1
+  ldr q20, [x14, #0]                                     // raw_2
   ldr q22, [x14, #64]                                    // tops
-  shl v23.16b, v22.16b, #3                               // tops
+  shl v23.16b, v22.16b, #2                               // tops
   and v23.16b, v23.16b, v1.16b                           // tops
-  orr v19.16b, v19.16b, v23.16b                          // code_2
-  shl v22.16b, v22.16b, #1                               // tops
-  and v22.16b, v22.16b, v1.16b                           // tops
-  orr v21.16b, v21.16b, v22.16b                          // code_2
-  ldp q23, q22, [x14, #48]                               // raw_3, tops
-  and v24.16b, v23.16b, v0.16b                           // lo_3
-  ushr v23.16b, v23.16b, #4                              // hi_3
-  ushr v25.16b, v22.16b, #1                              // tops
-  and v25.16b, v25.16b, v1.16b                           // tops
-  orr v24.16b, v24.16b, v25.16b                          // code_3
-  ushr v22.16b, v22.16b, #3                              // tops
-  and v22.16b, v22.16b, v1.16b                           // tops
-  orr v22.16b, v23.16b, v22.16b                          // code_3
+  sri v23.16b, v20.16b, #4                               // code_2
+  and v22.16b, v22.16b, v0.16b                           // tops
+  sli v20.16b, v22.16b, #4                               // code_2
+  ldp q24, q22, [x14, #16]                               // raw_3, raw_2
+  ldr q25, [x14, #64]                                    // tops
+  ushr v26.16b, v25.16b, #2                              // tops
+  and v26.16b, v26.16b, v1.16b                           // tops
+  sri v26.16b, v24.16b, #4                               // code_3
+  ushr v25.16b, v25.16b, #4                              // tops
+  and v25.16b, v25.16b, v0.16b                           // tops
+  sli v24.16b, v25.16b, #4                               // code_3
+  ldr d25, [x12, #0]                                     // a_0
+  dup v25.2d, v25.d[0]
+  sdot v4.4s, v16.16b, v25.16b                           // acc_0_0
+  sdot v5.4s, v19.16b, v25.16b                           // acc_0_1
+  sdot v6.4s, v20.16b, v25.16b                           // acc_0_2
+  sdot v7.4s, v24.16b, v25.16b                           // acc_0_3
+  ldr d16, [x12, #16]                                    // a_0
+  dup v16.2d, v16.d[0]
+  sdot v4.4s, v18.16b, v16.16b                           // acc_0_0
+  sdot v5.4s, v21.16b, v16.16b                           // acc_0_1
+  sdot v6.4s, v23.16b, v16.16b                           // acc_0_2
+  sdot v7.4s, v26.16b, v16.16b                           // acc_0_3
+  ldr q16, [x13, #64]                                    // tops
+  shl v18.16b, v16.16b, #1                               // tops
+  and v18.16b, v18.16b, v1.16b                           // tops
+  sri v18.16b, v17.16b, #4                               // code_0
+  ushr v16.16b, v16.16b, #1                              // tops
+  and v16.16b, v16.16b, v0.16b                           // tops
+  sli v17.16b, v16.16b, #4                               // code_0
+  ldp q16, q19, [x13, #48]                               // raw_1, tops
+  ushr v20.16b, v19.16b, #3                              // tops
+  sri v20.16b, v16.16b, #4                               // code_1
+  ushr v19.16b, v19.16b, #5                              // tops
+  and v19.16b, v19.16b, v0.16b                           // tops
+  sli v16.16b, v19.16b, #4                               // code_1
+  ldr q19, [x14, #64]                                    // tops
+  shl v21.16b, v19.16b, #1                               // tops
+  and v21.16b, v21.16b, v1.16b                           // tops
+  sri v21.16b, v22.16b, #4                               // code_2
+  ushr v19.16b, v19.16b, #1                              // tops
+  and v19.16b, v19.16b, v0.16b                           // tops
+  sli v22.16b, v19.16b, #4                               // code_2
+  ldp q19, q23, [x14, #48]                               // raw_3, tops
+  ushr v24.16b, v23.16b, #3                              // tops
+  sri v24.16b, v19.16b, #4                               // code_3
+  ushr v23.16b, v23.16b, #5                              // tops
+  and v23.16b, v23.16b, v0.16b                           // tops
+  sli v19.16b, v23.16b, #4                               // code_3
   ldr d23, [x12, #8]                                     // a_0
   dup v23.2d, v23.d[0]
-  sdot v4.4s, v16.16b, v23.16b                           // acc_0_0
-  sdot v5.4s, v20.16b, v23.16b                           // acc_0_1
-  sdot v6.4s, v19.16b, v23.16b                           // acc_0_2
-  sdot v7.4s, v24.16b, v23.16b                           // acc_0_3
+  sdot v4.4s, v17.16b, v23.16b                           // acc_0_0
+  sdot v5.4s, v16.16b, v23.16b                           // acc_0_1
+  sdot v6.4s, v22.16b, v23.16b                           // acc_0_2
+  sdot v7.4s, v19.16b, v23.16b                           // acc_0_3
   ldr d16, [x12, #24]                                    // a_0
   dup v16.2d, v16.d[0]
-  sdot v4.4s, v17.16b, v16.16b                           // acc_0_0
-  sdot v5.4s, v18.16b, v16.16b                           // acc_0_1
+  sdot v4.4s, v18.16b, v16.16b                           // acc_0_0
+  sdot v5.4s, v20.16b, v16.16b                           // acc_0_1
   sdot v6.4s, v21.16b, v16.16b                           // acc_0_2
-  sdot v7.4s, v22.16b, v16.16b                           // acc_0_3
+  sdot v7.4s, v24.16b, v16.16b                           // acc_0_3
   ldr d16, [x13, #80]                                    // scale
   fcvtl v16.4s, v16.4h                                   // scale_0
   ldr d17, [x14, #80]                                    // scale

@@ -6,17 +6,18 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i4 n4 kr8 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32] (b24ca12cabdb94d7)
 //     | 4 f16 x scale_steps | 16 x k bits of codes | 4 i2 x tops a block | 4 i8 x scales a block | 4 f32 x bias |
-// tile 1 x 8: needs 20 vector registers on neon_i8mm (6 accumulators + 12 operands + 2 masks), 32 exist
+// tile 1 x 8: needs 20 vector registers on neon_i8mm (6 accumulators + 11 operands + 3 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (56287954ce76d704)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (59ceca0f8b0a18f4)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 block_left  x12 lhs_panel  x13 -  x14 -
-//  x15 k_left  v0 mask  v1 top_mask  v2 f_0  v3 f_1  v4 zero_0  v5 zero_1  v6 acc_0_0 ...
-//  v7 acc_0_1 ...  v16 acc_0_2 ...  v17 acc_0_3 ...  v18 raw_0 ...  v19 lo_0 ...  v20 tops ...
-//  v21 tops ...  v22 lo_1 ...  v23 tops ...  v24 tops ...  v25 tops ...  v26 lo_3 ...  v27 tops
+//  x15 k_left  v0 raw_0 ...  v1 raw_1 ...  v2 tops ...  v3 numbers ...  v4 tops ...  v5 tops ...
+//  v6 tops ...  v7 numbers  v16 mask  v17 top_mask  v18 places  v19 f_0  v20 f_1  v21 zero_0
+//  v22 zero_1  v23 acc_0_0  v24 acc_0_1  v25 acc_0_2  v26 acc_0_3  v27 tops ...  v28 tops ...
+//  v29 tops ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -73,10 +74,21 @@ L(m):
   add x9, x3, x9
   cmp x4, #4                                             // rhs_1
   csel x9, x3, x9, ls
-  movi v0.16b, #15                                       // mask
-  movi v1.16b, #48                                       // top_mask
-  movi v2.2d, #0                                         // f_0
-  movi v3.2d, #0                                         // f_1
+  movi v16.16b, #3                                       // mask
+  movi v17.16b, #48                                      // top_mask
+  ldr x11, =67108863
+  dup v0.4s, w11                                         // place
+  ldr x11, =33554431
+  dup v1.4s, w11                                         // place
+  zip1 v0.4s, v1.4s, v0.4s                               // places
+  ldr x11, =50331647
+  dup v1.4s, w11                                         // place
+  ldr x11, =16777215
+  dup v2.4s, w11                                         // place
+  zip1 v1.4s, v2.4s, v1.4s                               // places
+  zip1 v18.4s, v1.4s, v0.4s                              // places
+  movi v19.2d, #0                                        // f_0
+  movi v20.2d, #0                                        // f_1
   lsr x11, x10, #8                                       // super_blocks
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
@@ -87,96 +99,80 @@ L(block):
   add x14, x14, #8
   ldr x15, =-8
   add x15, x15, x13
-  ldr d4, [x15, #0]                                      // scale
-  fcvtl v4.4s, v4.4h                                     // zero_0
+  ldr d0, [x15, #0]                                      // scale
+  fcvtl v21.4s, v0.4h                                    // zero_0
   ldr x15, =-8
   add x15, x15, x14
-  ldr d5, [x15, #0]                                      // scale
-  fcvtl v5.4s, v5.4h                                     // zero_1
+  ldr d0, [x15, #0]                                      // scale
+  fcvtl v22.4s, v0.4h                                    // zero_1
   mov x15, #16
   cbz x15, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldr s6, [x12, #16]                                     // acc_0_0
-  dup v6.4s, v6.s[0]
-  ldr s7, [x12, #16]                                     // acc_0_1
-  dup v7.4s, v7.s[0]
-  ldr s16, [x12, #16]                                    // acc_0_2
-  dup v16.4s, v16.s[0]
-  ldr s17, [x12, #16]                                    // acc_0_3
-  dup v17.4s, v17.s[0]
-  ldr q18, [x13, #0]                                     // raw_0
-  and v19.16b, v18.16b, v0.16b                           // lo_0
-  ushr v18.16b, v18.16b, #4                              // hi_0
-  ldr q20, [x13, #32]                                    // tops
-  shl v21.16b, v20.16b, #4                               // tops
-  and v21.16b, v21.16b, v1.16b                           // tops
-  orr v19.16b, v19.16b, v21.16b                          // code_0
-  shl v20.16b, v20.16b, #2                               // tops
-  and v20.16b, v20.16b, v1.16b                           // tops
-  orr v18.16b, v18.16b, v20.16b                          // code_0
-  ldp q21, q20, [x13, #16]                               // raw_1, tops
-  and v22.16b, v21.16b, v0.16b                           // lo_1
-  ushr v21.16b, v21.16b, #4                              // hi_1
-  and v23.16b, v20.16b, v1.16b                           // tops
-  orr v22.16b, v22.16b, v23.16b                          // code_1
-  ushr v20.16b, v20.16b, #2                              // tops
-  and v20.16b, v20.16b, v1.16b                           // tops
-  orr v20.16b, v21.16b, v20.16b                          // code_1
-  ldr q21, [x14, #0]                                     // raw_2
-  and v23.16b, v21.16b, v0.16b                           // lo_2
-  ushr v21.16b, v21.16b, #4                              // hi_2
-  ldr q24, [x14, #32]                                    // tops
-  shl v25.16b, v24.16b, #4                               // tops
-  and v25.16b, v25.16b, v1.16b                           // tops
-  orr v23.16b, v23.16b, v25.16b                          // code_2
-  shl v24.16b, v24.16b, #2                               // tops
-  and v24.16b, v24.16b, v1.16b                           // tops
-  orr v21.16b, v21.16b, v24.16b                          // code_2
-  ldp q25, q24, [x14, #16]                               // raw_3, tops
-  and v26.16b, v25.16b, v0.16b                           // lo_3
-  ushr v25.16b, v25.16b, #4                              // hi_3
-  and v27.16b, v24.16b, v1.16b                           // tops
-  orr v26.16b, v26.16b, v27.16b                          // code_3
-  ushr v24.16b, v24.16b, #2                              // tops
-  and v24.16b, v24.16b, v1.16b                           // tops
-  orr v24.16b, v25.16b, v24.16b                          // code_3
-  ldr d25, [x12, #0]                                     // a_0
-  dup v25.2d, v25.d[0]
-  sdot v6.4s, v19.16b, v25.16b                           // acc_0_0
-  sdot v7.4s, v22.16b, v25.16b                           // acc_0_1
-  sdot v16.4s, v23.16b, v25.16b                          // acc_0_2
-  sdot v17.4s, v26.16b, v25.16b                          // acc_0_3
-  ldr d19, [x12, #8]                                     // a_0
-  dup v19.2d, v19.d[0]
-  sdot v6.4s, v18.16b, v19.16b                           // acc_0_0
-  sdot v7.4s, v20.16b, v19.16b                           // acc_0_1
-  sdot v16.4s, v21.16b, v19.16b                          // acc_0_2
-  sdot v17.4s, v24.16b, v19.16b                          // acc_0_3
-  ldr s18, [x13, #48]                                    // scale
-  sshll v18.8h, v18.8b, #0                               // scale_0
-  sshll v18.4s, v18.4h, #0
-  scvtf v18.4s, v18.4s                                   // scale_0
-  ldr s19, [x14, #48]                                    // scale
-  sshll v19.8h, v19.8b, #0                               // scale_1
-  sshll v19.4s, v19.4h, #0
-  scvtf v19.4s, v19.4s                                   // scale_1
-  fmul v18.4s, v18.4s, v4.4s                             // scale_0
-  fmul v19.4s, v19.4s, v5.4s                             // scale_1
-  addp v6.4s, v6.4s, v7.4s                               // out
-  addp v7.4s, v16.4s, v17.4s                             // out
-  scvtf v6.4s, v6.4s                                     // real
-  scvtf v7.4s, v7.4s                                     // real
-  ldr s16, [x12, #20]                                    // scale_row_0
-  dup v16.4s, v16.s[0]
-  ldr s17, [x12, #20]                                    // scale_row_0
-  dup v17.4s, v17.s[0]
-  fmul v6.4s, v6.4s, v16.4s                              // real
-  fmul v7.4s, v7.4s, v17.4s                              // real
-  fmla v2.4s, v6.4s, v18.4s                              // f_0
-  fmla v3.4s, v7.4s, v19.4s                              // f_1
+  ldr s23, [x12, #16]                                    // acc_0_0
+  dup v23.4s, v23.s[0]
+  ldr s24, [x12, #16]                                    // acc_0_1
+  dup v24.4s, v24.s[0]
+  ldr s25, [x12, #16]                                    // acc_0_2
+  dup v25.4s, v25.s[0]
+  ldr s26, [x12, #16]                                    // acc_0_3
+  dup v26.4s, v26.s[0]
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13]            // raw_0, raw_1, tops, numbers
+  ldr q4, [x13, #32]                                     // tops
+  shl v5.16b, v4.16b, #2                                 // tops
+  and v27.16b, v5.16b, v17.16b                           // tops
+  sri v27.16b, v0.16b, #4                                // code_0
+  and v4.16b, v4.16b, v16.16b                            // tops
+  sli v0.16b, v4.16b, #4                                 // code_0
+  ushr v28.16b, v2.16b, #2                               // tops
+  sri v28.16b, v1.16b, #4                                // code_1
+  ushr v2.16b, v2.16b, #4                                // tops
+  and v2.16b, v2.16b, v16.16b                            // tops
+  sli v1.16b, v2.16b, #4                                 // code_1
+  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14]            // raw_2, raw_3, tops, numbers
+  ldr q2, [x14, #32]                                     // tops
+  shl v29.16b, v2.16b, #2                                // tops
+  and v29.16b, v29.16b, v17.16b                          // tops
+  sri v29.16b, v4.16b, #4                                // code_2
+  and v2.16b, v2.16b, v16.16b                            // tops
+  sli v4.16b, v2.16b, #4                                 // code_2
+  ushr v2.16b, v6.16b, #2                                // tops
+  sri v2.16b, v5.16b, #4                                 // code_3
+  ushr v6.16b, v6.16b, #4                                // tops
+  and v6.16b, v6.16b, v16.16b                            // tops
+  sli v5.16b, v6.16b, #4                                 // code_3
+  ldr d6, [x12, #0]                                      // a_0
+  dup v6.2d, v6.d[0]
+  sdot v23.4s, v0.16b, v6.16b                            // acc_0_0
+  sdot v24.4s, v1.16b, v6.16b                            // acc_0_1
+  sdot v25.4s, v4.16b, v6.16b                            // acc_0_2
+  sdot v26.4s, v5.16b, v6.16b                            // acc_0_3
+  ldr d0, [x12, #8]                                      // a_0
+  dup v0.2d, v0.d[0]
+  sdot v23.4s, v27.16b, v0.16b                           // acc_0_0
+  sdot v24.4s, v28.16b, v0.16b                           // acc_0_1
+  sdot v25.4s, v29.16b, v0.16b                           // acc_0_2
+  sdot v26.4s, v2.16b, v0.16b                            // acc_0_3
+  tbl v0.16b, {v3.16b}, v18.16b                          // number
+  scvtf v0.4s, v0.4s, #24                                // number
+  tbl v1.16b, {v7.16b}, v18.16b                          // number
+  scvtf v1.4s, v1.4s, #24                                // number
+  fmul v0.4s, v0.4s, v21.4s                              // scale_0
+  fmul v1.4s, v1.4s, v22.4s                              // scale_1
+  addp v2.4s, v23.4s, v24.4s                             // out
+  addp v3.4s, v25.4s, v26.4s                             // out
+  scvtf v2.4s, v2.4s                                     // real
+  scvtf v3.4s, v3.4s                                     // real
+  ldr s4, [x12, #20]                                     // scale_row_0
+  dup v4.4s, v4.s[0]
+  ldr s5, [x12, #20]                                     // scale_row_0
+  dup v5.4s, v5.s[0]
+  fmul v2.4s, v2.4s, v4.4s                               // real
+  fmul v3.4s, v3.4s, v5.4s                               // real
+  fmla v19.4s, v2.4s, v0.4s                              // f_0
+  fmla v20.4s, v3.4s, v1.4s                              // f_1
   add x12, x12, #24
   add x13, x13, #52
   add x14, x14, #52
@@ -207,13 +203,13 @@ L(block_done):
   add x12, x12, #16
   cmp x11, #0                                            // bias
   csel x9, x9, x12, eq
-  ldr q4, [x10, #0]                                      // bias
-  ldr q5, [x9, #0]                                       // bias
-  fadd v2.4s, v2.4s, v4.4s                               // out
+  ldr q2, [x10, #0]                                      // bias
+  ldr q3, [x9, #0]                                       // bias
+  fadd v2.4s, v19.4s, v2.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_0
   str q2, [x6, #0]                                       // out_0_0
-  fadd v2.4s, v3.4s, v5.4s                               // out
+  fadd v2.4s, v20.4s, v3.4s                              // out
   fmax v0.4s, v2.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
@@ -237,22 +233,22 @@ L(if_else):
   csel x12, x12, xzr, hs
   cmp x12, #0
   csel x12, x10, x10, eq
-  ld1r {v4.4s}, [x12]                                    // bias
+  ld1r {v2.4s}, [x12]                                    // bias
   mov x14, #1
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v4.s}[1], [x14]                                   // bias
+  ld1 {v2.s}[1], [x14]                                   // bias
   mov x14, #2
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v4.s}[2], [x14]                                   // bias
+  ld1 {v2.s}[2], [x14]                                   // bias
   mov x14, #3
   cmp x13, x14
   csel x13, x13, x14, lo
   add x12, x12, x13, lsl #2
-  ld1 {v4.s}[3], [x12]                                   // bias
+  ld1 {v2.s}[3], [x12]                                   // bias
   mov x12, #4
   subs x11, x11, x12
   csel x11, x11, xzr, hs
@@ -260,26 +256,26 @@ L(if_else):
   csel x12, x12, xzr, hs
   cmp x12, #0
   csel x9, x10, x9, eq
-  ld1r {v5.4s}, [x9]                                     // bias
+  ld1r {v3.4s}, [x9]                                     // bias
   mov x10, #1
   cmp x11, x10
   csel x10, x11, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v5.s}[1], [x10]                                   // bias
+  ld1 {v3.s}[1], [x10]                                   // bias
   mov x10, #2
   cmp x11, x10
   csel x10, x11, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v5.s}[2], [x10]                                   // bias
+  ld1 {v3.s}[2], [x10]                                   // bias
   mov x10, #3
   cmp x11, x10
   csel x10, x11, x10, lo
   add x9, x9, x10, lsl #2
-  ld1 {v5.s}[3], [x9]                                    // bias
-  fadd v2.4s, v2.4s, v4.4s                               // out
+  ld1 {v3.s}[3], [x9]                                    // bias
+  fadd v2.4s, v19.4s, v2.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_0
-  fadd v3.4s, v3.4s, v5.4s                               // out
+  fadd v3.4s, v20.4s, v3.4s                              // out
   fmax v0.4s, v3.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   mov x9, #1

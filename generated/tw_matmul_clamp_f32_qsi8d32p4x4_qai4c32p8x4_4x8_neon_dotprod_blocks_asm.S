@@ -309,7 +309,7 @@ L(k_done):
   ldr d1, [x13, #24]                                     // scale
   fcvtl v1.4s, v1.4h                                     // zero_1
   ldr x14, =1040187392
-  dup v2.4s, w14                                         // eighth
+  dup v2.4s, w14                                         // zero_factor
   fadd v31.4s, v0.4s, v0.4s                              // zeros
   fmul v8.4s, v1.4s, v2.4s                               // zeros
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12]            // sums_of_codes, sums_of_codes, sums_of_codes, sums_of_codes

@@ -302,7 +302,7 @@ L(k_done):
   scvtf v28.4s, v0.4s                                    // real
   scvtf v7.4s, v7.4s                                     // real
   ldr x14, =1040187392
-  dup v0.4s, w14                                         // eighth
+  dup v0.4s, w14                                         // zero_factor
   fadd v29.4s, v10.4s, v10.4s                            // zeros
   fmul v30.4s, v11.4s, v0.4s                             // zeros
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12]            // sums_of_codes, sums_of_codes, sums_of_codes, sums_of_codes

@@ -18,7 +18,7 @@
 //  v6 acc_2_0l ...  v7 acc_3_0l ...  v8 sums_of_codes  v9 sums_of_codes  v10 sums_of_codes
 //  v11 sums_of_codes  v12 a_0 ...  v13 a_0 ...  v14 a_0 ...  v15 a_0 ...  v16 raw_0 ...
 //  v17 raw_0 ...  v18 raw_0 ...  v19 raw_0 ...  v20 mask  v21 base  v22 f_0  v23 f_1  v24 f_2
-//  v25 f_3  v26 f_4  v27 f_5  v28 f_6  v29 f_7  v30 eighth  v31 lo_0 ...
+//  v25 f_3  v26 f_4  v27 f_5  v28 f_6  v29 f_7  v30 zero_factor  v31 lo_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -120,7 +120,7 @@ L(m):
   movi v29.2d, #0                                        // f_7
   lsr x9, x10, #5                                        // blocks
   ldr x11, =1040187392                                   // number
-  dup v30.4s, w11                                        // eighth
+  dup v30.4s, w11                                        // zero_factor
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
   cbz x9, L(k_done)

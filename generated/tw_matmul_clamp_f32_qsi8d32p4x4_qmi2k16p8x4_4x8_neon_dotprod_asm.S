@@ -6,18 +6,18 @@
 //     | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // rhs i2 n8 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32] (ade5059b9cd8a6eb)
 //     | 8 f16 x scale_steps | 8 f16 x minimum_steps | 16 x k bits of codes | 8 i8 x scales a block | 8 i8 x minimums a block | 8 f32 x bias |
-// tile 4 x 8: needs 26 vector registers on neon_dotprod (15 accumulators + 9 operands + 1 mask + 1 other), 32 exist
+// tile 4 x 8: needs 30 vector registers on neon_dotprod (15 accumulators + 11 operands + 3 masks + 1 other), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (b12eb39c0fabcc2e)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left
-//  v0 mid_0 ...  v1 a_0 ...  v2 a_0 ...  v3 a_0 ...  v4 mask  v5 f_0  v6 f_1  v7 f_2  v8 acc_3_0
-//  v9 lo_1  v10 acc_1_1  v11 acc_2_1  v12 acc_3_1  v16 f_3  v17 f_4  v18 f_5  v19 f_6  v20 f_7
-//  v21 zero_0  v22 zero_1  v23 zero_0  v24 zero_1  v25 negated_half  v26 acc_0_0 ...  v27 raw_1 ...
-//  v28 raw_0 ...  v29 acc_0_1 ...  v30 acc_1_0  v31 acc_2_0
+//  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left  x14 -
+//  v0 mid_0 ...  v1 a_0 ...  v2 a_0 ...  v3 a_0 ...  v4 mask  v5 places  v6 places  v7 f_0
+//  v8 acc_1_0  v9 acc_2_0  v10 acc_3_0  v11 lo_1  v12 acc_1_1  v13 acc_2_1  v14 acc_3_1  v16 f_1
+//  v17 f_2  v18 f_3  v19 f_4  v20 f_5  v21 f_6  v22 f_7  v23 zero_0  v24 zero_1  v25 zero_0
+//  v26 zero_1  v27 negated_half  v28 acc_0_0 ...  v29 raw_1 ...  v30 raw_0 ...  v31 acc_0_1 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -47,24 +47,28 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p8x4_4x8_neon_dotprod_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #48
-  .cfi_def_cfa_offset 48
+  sub sp, sp, #64
+  .cfi_def_cfa_offset 64
   str d8, [sp, #0]
-  .cfi_offset d8, -48
+  .cfi_offset d8, -64
   str d9, [sp, #8]
-  .cfi_offset d9, -40
+  .cfi_offset d9, -56
   str d10, [sp, #16]
-  .cfi_offset d10, -32
+  .cfi_offset d10, -48
   str d11, [sp, #24]
-  .cfi_offset d11, -24
+  .cfi_offset d11, -40
   str d12, [sp, #32]
-  .cfi_offset d12, -16
+  .cfi_offset d12, -32
+  str d13, [sp, #40]
+  .cfi_offset d13, -24
+  str d14, [sp, #48]
+  .cfi_offset d14, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p8x4_4x8_neon_dotprod_asm
   hint #34
   .seh_nop
-  sub sp, sp, #48
-  .seh_stackalloc 48
+  sub sp, sp, #64
+  .seh_stackalloc 64
   str d8, [sp, #0]
   .seh_save_freg d8, 0
   str d9, [sp, #8]
@@ -75,6 +79,10 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p8x4_4x8_neon_dotprod_asm:
   .seh_save_freg d11, 24
   str d12, [sp, #32]
   .seh_save_freg d12, 32
+  str d13, [sp, #40]
+  .seh_save_freg d13, 40
+  str d14, [sp, #48]
+  .seh_save_freg d14, 48
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -95,14 +103,36 @@ L(m):
   mov x10, #-16                                          // k_padded
   and x10, x10, x9
   movi v4.16b, #3                                        // mask
-  movi v5.2d, #0                                         // f_0
-  movi v6.2d, #0                                         // f_1
-  movi v7.2d, #0                                         // f_2
-  movi v16.2d, #0                                        // f_3
-  movi v17.2d, #0                                        // f_4
-  movi v18.2d, #0                                        // f_5
-  movi v19.2d, #0                                        // f_6
-  movi v20.2d, #0                                        // f_7
+  ldr x9, =67108863
+  dup v0.4s, w9                                          // place
+  ldr x9, =33554431
+  dup v1.4s, w9                                          // place
+  zip1 v0.4s, v1.4s, v0.4s                               // places
+  ldr x9, =50331647
+  dup v1.4s, w9                                          // place
+  ldr x9, =16777215
+  dup v2.4s, w9                                          // place
+  zip1 v1.4s, v2.4s, v1.4s                               // places
+  zip1 v5.4s, v1.4s, v0.4s                               // places
+  ldr x9, =134217727
+  dup v0.4s, w9                                          // place
+  ldr x9, =100663295
+  dup v1.4s, w9                                          // place
+  zip1 v0.4s, v1.4s, v0.4s                               // places
+  ldr x9, =117440511
+  dup v1.4s, w9                                          // place
+  ldr x9, =83886079
+  dup v2.4s, w9                                          // place
+  zip1 v1.4s, v2.4s, v1.4s                               // places
+  zip1 v6.4s, v1.4s, v0.4s                               // places
+  movi v7.2d, #0                                         // f_0
+  movi v16.2d, #0                                        // f_1
+  movi v17.2d, #0                                        // f_2
+  movi v18.2d, #0                                        // f_3
+  movi v19.2d, #0                                        // f_4
+  movi v20.2d, #0                                        // f_5
+  movi v21.2d, #0                                        // f_6
+  movi v22.2d, #0                                        // f_7
   lsr x9, x10, #8                                        // super_blocks
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
@@ -112,177 +142,172 @@ L(block):
   ldr x13, =-32
   add x13, x13, x12
   ldr d0, [x13, #0]                                      // scale
-  fcvtl v21.4s, v0.4h                                    // zero_0
+  fcvtl v23.4s, v0.4h                                    // zero_0
   ldr x13, =-24
   add x13, x13, x12
   ldr d0, [x13, #0]                                      // scale
-  fcvtl v22.4s, v0.4h                                    // zero_1
+  fcvtl v24.4s, v0.4h                                    // zero_1
   ldr x13, =-16
   add x13, x13, x12
   ldr d0, [x13, #0]                                      // scale
-  fcvtl v23.4s, v0.4h                                    // zero_0
+  fcvtl v25.4s, v0.4h                                    // zero_0
   ldr x13, =-8
   add x13, x13, x12
   ldr d0, [x13, #0]                                      // scale
-  fcvtl v24.4s, v0.4h                                    // zero_1
+  fcvtl v26.4s, v0.4h                                    // zero_1
   mov x13, #16
   ldr x14, =3221225472                                   // number
-  dup v25.4s, w14                                        // negated_half
+  dup v27.4s, w14                                        // negated_half
   cbz x13, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldr s26, [x11, #64]                                    // acc_0_0
-  dup v26.4s, v26.s[0]
-  ldp q28, q27, [x12], #32                               // raw_0, raw_1
-  and v29.16b, v28.16b, v4.16b                           // lo_0
+  ldr s28, [x11, #64]                                    // acc_0_0
+  dup v28.4s, v28.s[0]
+  ldp q30, q29, [x12, #0]                                // raw_0, raw_1
+  add x14, x12, #32
+  and v31.16b, v30.16b, v4.16b                           // lo_0
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x11]            // a_0, a_0, a_0, a_0
-  sdot v26.4s, v29.16b, v0.4b[0]                         // acc_0_0
-  ldr s30, [x11, #68]                                    // acc_1_0
-  dup v30.4s, v30.s[0]
-  sdot v30.4s, v29.16b, v0.4b[1]                         // acc_1_0
-  ldr s31, [x11, #72]                                    // acc_2_0
-  dup v31.4s, v31.s[0]
-  sdot v31.4s, v29.16b, v0.4b[2]                         // acc_2_0
-  ldr s8, [x11, #76]                                     // acc_3_0
+  sdot v28.4s, v31.16b, v0.4b[0]                         // acc_0_0
+  ldr s8, [x11, #68]                                     // acc_1_0
   dup v8.4s, v8.s[0]
-  sdot v8.4s, v29.16b, v0.4b[3]                          // acc_3_0
-  ldr s29, [x11, #64]                                    // acc_0_1
-  dup v29.4s, v29.s[0]
-  and v9.16b, v27.16b, v4.16b                            // lo_1
-  sdot v29.4s, v9.16b, v0.4b[0]                          // acc_0_1
-  ldr s10, [x11, #68]                                    // acc_1_1
+  sdot v8.4s, v31.16b, v0.4b[1]                          // acc_1_0
+  ldr s9, [x11, #72]                                     // acc_2_0
+  dup v9.4s, v9.s[0]
+  sdot v9.4s, v31.16b, v0.4b[2]                          // acc_2_0
+  ldr s10, [x11, #76]                                    // acc_3_0
   dup v10.4s, v10.s[0]
-  sdot v10.4s, v9.16b, v0.4b[1]                          // acc_1_1
-  ldr s11, [x11, #72]                                    // acc_2_1
-  dup v11.4s, v11.s[0]
-  sdot v11.4s, v9.16b, v0.4b[2]                          // acc_2_1
-  ldr s12, [x11, #76]                                    // acc_3_1
+  sdot v10.4s, v31.16b, v0.4b[3]                         // acc_3_0
+  ldr s31, [x11, #64]                                    // acc_0_1
+  dup v31.4s, v31.s[0]
+  and v11.16b, v29.16b, v4.16b                           // lo_1
+  sdot v31.4s, v11.16b, v0.4b[0]                         // acc_0_1
+  ldr s12, [x11, #68]                                    // acc_1_1
   dup v12.4s, v12.s[0]
-  sdot v12.4s, v9.16b, v0.4b[3]                          // acc_3_1
-  ushr v0.16b, v28.16b, #2                               // mid_0
+  sdot v12.4s, v11.16b, v0.4b[1]                         // acc_1_1
+  ldr s13, [x11, #72]                                    // acc_2_1
+  dup v13.4s, v13.s[0]
+  sdot v13.4s, v11.16b, v0.4b[2]                         // acc_2_1
+  ldr s14, [x11, #76]                                    // acc_3_1
+  dup v14.4s, v14.s[0]
+  sdot v14.4s, v11.16b, v0.4b[3]                         // acc_3_1
+  ushr v0.16b, v30.16b, #2                               // mid_0
   and v0.16b, v0.16b, v4.16b                             // mid_0
-  sdot v26.4s, v0.16b, v1.4b[0]                          // acc_0_0
-  sdot v30.4s, v0.16b, v1.4b[1]                          // acc_1_0
-  sdot v31.4s, v0.16b, v1.4b[2]                          // acc_2_0
-  sdot v8.4s, v0.16b, v1.4b[3]                           // acc_3_0
-  ushr v0.16b, v27.16b, #2                               // mid_1
+  sdot v28.4s, v0.16b, v1.4b[0]                          // acc_0_0
+  sdot v8.4s, v0.16b, v1.4b[1]                           // acc_1_0
+  sdot v9.4s, v0.16b, v1.4b[2]                           // acc_2_0
+  sdot v10.4s, v0.16b, v1.4b[3]                          // acc_3_0
+  ushr v0.16b, v29.16b, #2                               // mid_1
   and v0.16b, v0.16b, v4.16b                             // mid_1
-  sdot v29.4s, v0.16b, v1.4b[0]                          // acc_0_1
-  sdot v10.4s, v0.16b, v1.4b[1]                          // acc_1_1
-  sdot v11.4s, v0.16b, v1.4b[2]                          // acc_2_1
-  sdot v12.4s, v0.16b, v1.4b[3]                          // acc_3_1
-  ushr v0.16b, v28.16b, #4                               // mid_0
+  sdot v31.4s, v0.16b, v1.4b[0]                          // acc_0_1
+  sdot v12.4s, v0.16b, v1.4b[1]                          // acc_1_1
+  sdot v13.4s, v0.16b, v1.4b[2]                          // acc_2_1
+  sdot v14.4s, v0.16b, v1.4b[3]                          // acc_3_1
+  ushr v0.16b, v30.16b, #4                               // mid_0
   and v0.16b, v0.16b, v4.16b                             // mid_0
-  sdot v26.4s, v0.16b, v2.4b[0]                          // acc_0_0
-  sdot v30.4s, v0.16b, v2.4b[1]                          // acc_1_0
-  sdot v31.4s, v0.16b, v2.4b[2]                          // acc_2_0
-  sdot v8.4s, v0.16b, v2.4b[3]                           // acc_3_0
-  ushr v0.16b, v27.16b, #4                               // mid_1
+  sdot v28.4s, v0.16b, v2.4b[0]                          // acc_0_0
+  sdot v8.4s, v0.16b, v2.4b[1]                           // acc_1_0
+  sdot v9.4s, v0.16b, v2.4b[2]                           // acc_2_0
+  sdot v10.4s, v0.16b, v2.4b[3]                          // acc_3_0
+  ushr v0.16b, v29.16b, #4                               // mid_1
   and v0.16b, v0.16b, v4.16b                             // mid_1
-  sdot v29.4s, v0.16b, v2.4b[0]                          // acc_0_1
-  sdot v10.4s, v0.16b, v2.4b[1]                          // acc_1_1
-  sdot v11.4s, v0.16b, v2.4b[2]                          // acc_2_1
-  sdot v12.4s, v0.16b, v2.4b[3]                          // acc_3_1
-  ushr v0.16b, v28.16b, #6                               // hi_0
-  sdot v26.4s, v0.16b, v3.4b[0]                          // acc_0_0
-  sdot v30.4s, v0.16b, v3.4b[1]                          // acc_1_0
-  sdot v31.4s, v0.16b, v3.4b[2]                          // acc_2_0
-  sdot v8.4s, v0.16b, v3.4b[3]                           // acc_3_0
-  ushr v0.16b, v27.16b, #6                               // hi_1
-  sdot v29.4s, v0.16b, v3.4b[0]                          // acc_0_1
-  sdot v10.4s, v0.16b, v3.4b[1]                          // acc_1_1
-  sdot v11.4s, v0.16b, v3.4b[2]                          // acc_2_1
-  sdot v12.4s, v0.16b, v3.4b[3]                          // acc_3_1
-  ldr s0, [x12, #0]                                      // scale
-  sshll v0.8h, v0.8b, #0                                 // scale_0
-  sshll v0.4s, v0.4h, #0
-  scvtf v0.4s, v0.4s                                     // scale_0
-  fmul v0.4s, v0.4s, v21.4s                              // scale_0
-  ldr s1, [x12, #8]                                      // scale
-  sshll v1.8h, v1.8b, #0                                 // minimum_0
-  sshll v1.4s, v1.4h, #0
-  scvtf v1.4s, v1.4s                                     // minimum_0
-  fmul v2.4s, v0.4s, v25.4s                              // half
-  fmla v2.4s, v1.4s, v23.4s                              // middle
-  scvtf v1.4s, v26.4s                                    // real
-  ldr s3, [x11, #64]                                     // sum_of_codes
-  dup v3.4s, v3.s[0]
-  sshr v3.4s, v3.4s, #1                                  // sum_of_codes
-  scvtf v3.4s, v3.4s                                     // sum_of_codes
-  fmul v1.4s, v1.4s, v0.4s                               // real
-  fmla v1.4s, v3.4s, v2.4s                               // real
-  ldr s26, [x11, #80]                                    // scale_row_0
-  dup v26.4s, v26.s[0]
-  fmla v5.4s, v1.4s, v26.4s                              // f_0
-  ldr s1, [x12, #4]                                      // scale
-  sshll v1.8h, v1.8b, #0                                 // scale_1
-  sshll v1.4s, v1.4h, #0
-  scvtf v1.4s, v1.4s                                     // scale_1
-  fmul v1.4s, v1.4s, v22.4s                              // scale_1
-  ldr s26, [x12, #12]                                    // scale
-  sshll v26.8h, v26.8b, #0                               // minimum_1
-  sshll v26.4s, v26.4h, #0
-  scvtf v26.4s, v26.4s                                   // minimum_1
-  fmul v27.4s, v1.4s, v25.4s                             // half
-  fmla v27.4s, v26.4s, v24.4s                            // middle
-  scvtf v26.4s, v29.4s                                   // real
-  fmul v26.4s, v26.4s, v1.4s                             // real
-  fmla v26.4s, v3.4s, v27.4s                             // real
-  ldr s3, [x11, #80]                                     // scale_row_0
-  dup v3.4s, v3.s[0]
-  fmla v6.4s, v26.4s, v3.4s                              // f_1
-  scvtf v3.4s, v30.4s                                    // real
-  ldr s26, [x11, #68]                                    // sum_of_codes
-  dup v26.4s, v26.s[0]
-  sshr v26.4s, v26.4s, #1                                // sum_of_codes
-  scvtf v26.4s, v26.4s                                   // sum_of_codes
-  fmul v3.4s, v3.4s, v0.4s                               // real
-  fmla v3.4s, v26.4s, v2.4s                              // real
+  sdot v31.4s, v0.16b, v2.4b[0]                          // acc_0_1
+  sdot v12.4s, v0.16b, v2.4b[1]                          // acc_1_1
+  sdot v13.4s, v0.16b, v2.4b[2]                          // acc_2_1
+  sdot v14.4s, v0.16b, v2.4b[3]                          // acc_3_1
+  ushr v0.16b, v30.16b, #6                               // hi_0
+  sdot v28.4s, v0.16b, v3.4b[0]                          // acc_0_0
+  sdot v8.4s, v0.16b, v3.4b[1]                           // acc_1_0
+  sdot v9.4s, v0.16b, v3.4b[2]                           // acc_2_0
+  sdot v10.4s, v0.16b, v3.4b[3]                          // acc_3_0
+  ushr v0.16b, v29.16b, #6                               // hi_1
+  sdot v31.4s, v0.16b, v3.4b[0]                          // acc_0_1
+  sdot v12.4s, v0.16b, v3.4b[1]                          // acc_1_1
+  sdot v13.4s, v0.16b, v3.4b[2]                          // acc_2_1
+  sdot v14.4s, v0.16b, v3.4b[3]                          // acc_3_1
+  ldr q0, [x14], #16                                     // numbers
+  tbl v1.16b, {v0.16b}, v5.16b                           // number
+  scvtf v1.4s, v1.4s, #24                                // number
+  fmul v1.4s, v1.4s, v23.4s                              // scale_0
+  ldur q2, [x12, #40]                                    // numbers
+  tbl v3.16b, {v2.16b}, v5.16b                           // number
+  scvtf v3.4s, v3.4s, #24                                // number
+  fmul v29.4s, v1.4s, v27.4s                             // half
+  fmla v29.4s, v3.4s, v25.4s                             // middle
+  scvtf v3.4s, v28.4s                                    // real
+  ldr s28, [x11, #64]                                    // sum_of_codes
+  dup v28.4s, v28.s[0]
+  sshr v28.4s, v28.4s, #1                                // sum_of_codes
+  scvtf v28.4s, v28.4s                                   // sum_of_codes
+  fmul v3.4s, v3.4s, v1.4s                               // real
+  fmla v3.4s, v28.4s, v29.4s                             // real
+  ldr s30, [x11, #80]                                    // scale_row_0
+  dup v30.4s, v30.s[0]
+  fmla v7.4s, v3.4s, v30.4s                              // f_0
+  tbl v0.16b, {v0.16b}, v6.16b                           // number
+  scvtf v0.4s, v0.4s, #24                                // number
+  fmul v0.4s, v0.4s, v24.4s                              // scale_1
+  tbl v2.16b, {v2.16b}, v6.16b                           // number
+  scvtf v2.4s, v2.4s, #24                                // number
+  fmul v3.4s, v0.4s, v27.4s                              // half
+  fmla v3.4s, v2.4s, v26.4s                              // middle
+  scvtf v2.4s, v31.4s                                    // real
+  fmul v2.4s, v2.4s, v0.4s                               // real
+  fmla v2.4s, v28.4s, v3.4s                              // real
+  ldr s28, [x11, #80]                                    // scale_row_0
+  dup v28.4s, v28.s[0]
+  fmla v16.4s, v2.4s, v28.4s                             // f_1
+  scvtf v2.4s, v8.4s                                     // real
+  ldr s28, [x11, #68]                                    // sum_of_codes
+  dup v28.4s, v28.s[0]
+  sshr v28.4s, v28.4s, #1                                // sum_of_codes
+  scvtf v28.4s, v28.4s                                   // sum_of_codes
+  fmul v2.4s, v2.4s, v1.4s                               // real
+  fmla v2.4s, v28.4s, v29.4s                             // real
+  ldr s30, [x11, #84]                                    // scale_row_1
+  dup v30.4s, v30.s[0]
+  fmla v17.4s, v2.4s, v30.4s                             // f_2
+  scvtf v2.4s, v12.4s                                    // real
+  fmul v2.4s, v2.4s, v0.4s                               // real
+  fmla v2.4s, v28.4s, v3.4s                              // real
   ldr s28, [x11, #84]                                    // scale_row_1
   dup v28.4s, v28.s[0]
-  fmla v7.4s, v3.4s, v28.4s                              // f_2
-  scvtf v3.4s, v10.4s                                    // real
-  fmul v3.4s, v3.4s, v1.4s                               // real
-  fmla v3.4s, v26.4s, v27.4s                             // real
-  ldr s26, [x11, #84]                                    // scale_row_1
-  dup v26.4s, v26.s[0]
-  fmla v16.4s, v3.4s, v26.4s                             // f_3
-  scvtf v3.4s, v31.4s                                    // real
-  ldr s26, [x11, #72]                                    // sum_of_codes
-  dup v26.4s, v26.s[0]
-  sshr v26.4s, v26.4s, #1                                // sum_of_codes
-  scvtf v26.4s, v26.4s                                   // sum_of_codes
-  fmul v3.4s, v3.4s, v0.4s                               // real
-  fmla v3.4s, v26.4s, v2.4s                              // real
+  fmla v18.4s, v2.4s, v28.4s                             // f_3
+  scvtf v2.4s, v9.4s                                     // real
+  ldr s28, [x11, #72]                                    // sum_of_codes
+  dup v28.4s, v28.s[0]
+  sshr v28.4s, v28.4s, #1                                // sum_of_codes
+  scvtf v28.4s, v28.4s                                   // sum_of_codes
+  fmul v2.4s, v2.4s, v1.4s                               // real
+  fmla v2.4s, v28.4s, v29.4s                             // real
+  ldr s30, [x11, #88]                                    // scale_row_2
+  dup v30.4s, v30.s[0]
+  fmla v19.4s, v2.4s, v30.4s                             // f_4
+  scvtf v2.4s, v13.4s                                    // real
+  fmul v2.4s, v2.4s, v0.4s                               // real
+  fmla v2.4s, v28.4s, v3.4s                              // real
   ldr s28, [x11, #88]                                    // scale_row_2
   dup v28.4s, v28.s[0]
-  fmla v17.4s, v3.4s, v28.4s                             // f_4
-  scvtf v3.4s, v11.4s                                    // real
-  fmul v3.4s, v3.4s, v1.4s                               // real
-  fmla v3.4s, v26.4s, v27.4s                             // real
-  ldr s26, [x11, #88]                                    // scale_row_2
-  dup v26.4s, v26.s[0]
-  fmla v18.4s, v3.4s, v26.4s                             // f_5
-  scvtf v3.4s, v8.4s                                     // real
-  fmul v0.4s, v3.4s, v0.4s                               // real
-  ldr s3, [x11, #76]                                     // sum_of_codes
-  dup v3.4s, v3.s[0]
-  sshr v3.4s, v3.4s, #1                                  // sum_of_codes
-  scvtf v3.4s, v3.4s                                     // sum_of_codes
-  fmla v0.4s, v3.4s, v2.4s                               // real
-  ldr s2, [x11, #92]                                     // scale_row_3
+  fmla v20.4s, v2.4s, v28.4s                             // f_5
+  scvtf v2.4s, v10.4s                                    // real
+  fmul v1.4s, v2.4s, v1.4s                               // real
+  ldr s2, [x11, #76]                                     // sum_of_codes
   dup v2.4s, v2.s[0]
-  fmla v19.4s, v0.4s, v2.4s                              // f_6
-  scvtf v0.4s, v12.4s                                    // real
-  fmul v0.4s, v0.4s, v1.4s                               // real
-  fmla v0.4s, v3.4s, v27.4s                              // real
+  sshr v2.4s, v2.4s, #1                                  // sum_of_codes
+  scvtf v2.4s, v2.4s                                     // sum_of_codes
+  fmla v1.4s, v2.4s, v29.4s                              // real
+  ldr s28, [x11, #92]                                    // scale_row_3
+  dup v28.4s, v28.s[0]
+  fmla v21.4s, v1.4s, v28.4s                             // f_6
+  scvtf v1.4s, v14.4s                                    // real
+  fmul v0.4s, v1.4s, v0.4s                               // real
+  fmla v0.4s, v2.4s, v3.4s                               // real
   ldr s1, [x11, #92]                                     // scale_row_3
   dup v1.4s, v1.s[0]
-  fmla v20.4s, v0.4s, v1.4s                              // f_7
+  fmla v22.4s, v0.4s, v1.4s                              // f_7
   add x11, x11, #96
-  add x12, x12, #16
+  mov x12, x14
   subs x13, x13, #1                                      // next k
   b.hi L(k)
 L(k_done):
@@ -315,35 +340,35 @@ L(block_done):
   cmp x9, #0                                             // bias
   csel x9, x10, x14, eq
   ldp q3, q2, [x9, #0]                                   // bias, bias
-  fadd v4.4s, v19.4s, v3.4s                              // out
+  fadd v4.4s, v21.4s, v3.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_3_0
   str q4, [x11, #0]                                      // out_3_0
-  fadd v4.4s, v20.4s, v2.4s                              // out
+  fadd v4.4s, v22.4s, v2.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_3_1
   str q4, [x11, #16]                                     // out_3_1
-  fadd v4.4s, v17.4s, v3.4s                              // out
+  fadd v4.4s, v19.4s, v3.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_2_0
   str q4, [x13, #0]                                      // out_2_0
-  fadd v4.4s, v18.4s, v2.4s                              // out
+  fadd v4.4s, v20.4s, v2.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_2_1
   str q4, [x13, #16]                                     // out_2_1
-  fadd v4.4s, v7.4s, v3.4s                               // out
+  fadd v4.4s, v17.4s, v3.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_1_0
   str q4, [x12, #0]                                      // out_1_0
-  fadd v4.4s, v16.4s, v2.4s                              // out
+  fadd v4.4s, v18.4s, v2.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_1_1
   str q4, [x12, #16]                                     // out_1_1
-  fadd v3.4s, v5.4s, v3.4s                               // out
+  fadd v3.4s, v7.4s, v3.4s                               // out
   fmax v3.4s, v3.4s, v0.4s                               // out
   fmin v3.4s, v3.4s, v1.4s                               // out_0_0
   str q3, [x6, #0]                                       // out_0_0
-  fadd v2.4s, v6.4s, v2.4s                               // out
+  fadd v2.4s, v16.4s, v2.4s                              // out
   fmax v0.4s, v2.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
@@ -402,36 +427,36 @@ L(if_else):
   csel x10, x10, x14, lo
   add x9, x9, x10, lsl #2
   ld1 {v3.s}[3], [x9]                                    // bias
-  fadd v4.4s, v19.4s, v2.4s                              // out
+  fadd v4.4s, v21.4s, v2.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_3_0
+  fadd v5.4s, v22.4s, v3.4s                              // out
+  fmax v5.4s, v5.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v1.4s                               // out_3_1
+  fadd v6.4s, v19.4s, v2.4s                              // out
+  fmax v6.4s, v6.4s, v0.4s                               // out
+  fmin v6.4s, v6.4s, v1.4s                               // out_2_0
   fadd v19.4s, v20.4s, v3.4s                             // out
   fmax v19.4s, v19.4s, v0.4s                             // out
-  fmin v19.4s, v19.4s, v1.4s                             // out_3_1
+  fmin v19.4s, v19.4s, v1.4s                             // out_2_1
   fadd v17.4s, v17.4s, v2.4s                             // out
   fmax v17.4s, v17.4s, v0.4s                             // out
-  fmin v17.4s, v17.4s, v1.4s                             // out_2_0
+  fmin v17.4s, v17.4s, v1.4s                             // out_1_0
   fadd v18.4s, v18.4s, v3.4s                             // out
   fmax v18.4s, v18.4s, v0.4s                             // out
-  fmin v18.4s, v18.4s, v1.4s                             // out_2_1
-  fadd v7.4s, v7.4s, v2.4s                               // out
-  fmax v7.4s, v7.4s, v0.4s                               // out
-  fmin v7.4s, v7.4s, v1.4s                               // out_1_0
-  fadd v16.4s, v16.4s, v3.4s                             // out
-  fmax v16.4s, v16.4s, v0.4s                             // out
-  fmin v16.4s, v16.4s, v1.4s                             // out_1_1
-  fadd v2.4s, v5.4s, v2.4s                               // out
+  fmin v18.4s, v18.4s, v1.4s                             // out_1_1
+  fadd v2.4s, v7.4s, v2.4s                               // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_0
-  fadd v3.4s, v6.4s, v3.4s                               // out
+  fadd v3.4s, v16.4s, v3.4s                              // out
   fmax v0.4s, v3.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
   st1 {v4.s}[0], [x11]                                   // out_3_0
-  st1 {v17.s}[0], [x13]                                  // out_2_0
-  st1 {v7.s}[0], [x12]                                   // out_1_0
+  st1 {v6.s}[0], [x13]                                   // out_2_0
+  st1 {v17.s}[0], [x12]                                  // out_1_0
   st1 {v2.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
@@ -440,9 +465,9 @@ L(if_2_done):
   add x9, x11, #4
   st1 {v4.s}[1], [x9]                                    // out_3_0
   add x9, x13, #4
-  st1 {v17.s}[1], [x9]                                   // out_2_0
+  st1 {v6.s}[1], [x9]                                    // out_2_0
   add x9, x12, #4
-  st1 {v7.s}[1], [x9]                                    // out_1_0
+  st1 {v17.s}[1], [x9]                                   // out_1_0
   add x9, x6, #4
   st1 {v2.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
@@ -452,9 +477,9 @@ L(if_3_done):
   add x9, x11, #8
   st1 {v4.s}[2], [x9]                                    // out_3_0
   add x9, x13, #8
-  st1 {v17.s}[2], [x9]                                   // out_2_0
+  st1 {v6.s}[2], [x9]                                    // out_2_0
   add x9, x12, #8
-  st1 {v7.s}[2], [x9]                                    // out_1_0
+  st1 {v17.s}[2], [x9]                                   // out_1_0
   add x9, x6, #8
   st1 {v2.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
@@ -464,9 +489,9 @@ L(if_4_done):
   add x9, x11, #12
   st1 {v4.s}[3], [x9]                                    // out_3_0
   add x9, x13, #12
-  st1 {v17.s}[3], [x9]                                   // out_2_0
+  st1 {v6.s}[3], [x9]                                    // out_2_0
   add x9, x12, #12
-  st1 {v7.s}[3], [x9]                                    // out_1_0
+  st1 {v17.s}[3], [x9]                                   // out_1_0
   add x9, x6, #12
   st1 {v2.s}[3], [x9]                                    // out_0_0
 L(if_5_done):
@@ -474,11 +499,11 @@ L(if_5_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
   add x9, x11, #16
-  st1 {v19.s}[0], [x9]                                   // out_3_1
+  st1 {v5.s}[0], [x9]                                    // out_3_1
   add x9, x13, #16
-  st1 {v18.s}[0], [x9]                                   // out_2_1
+  st1 {v19.s}[0], [x9]                                   // out_2_1
   add x9, x12, #16
-  st1 {v16.s}[0], [x9]                                   // out_1_1
+  st1 {v18.s}[0], [x9]                                   // out_1_1
   add x9, x6, #16
   st1 {v0.s}[0], [x9]                                    // out_0_1
 L(if_6_done):
@@ -486,11 +511,11 @@ L(if_6_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
   add x9, x11, #20
-  st1 {v19.s}[1], [x9]                                   // out_3_1
+  st1 {v5.s}[1], [x9]                                    // out_3_1
   add x9, x13, #20
-  st1 {v18.s}[1], [x9]                                   // out_2_1
+  st1 {v19.s}[1], [x9]                                   // out_2_1
   add x9, x12, #20
-  st1 {v16.s}[1], [x9]                                   // out_1_1
+  st1 {v18.s}[1], [x9]                                   // out_1_1
   add x9, x6, #20
   st1 {v0.s}[1], [x9]                                    // out_0_1
 L(if_7_done):
@@ -498,11 +523,11 @@ L(if_7_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
   add x9, x11, #24
-  st1 {v19.s}[2], [x9]                                   // out_3_1
+  st1 {v5.s}[2], [x9]                                    // out_3_1
   add x9, x13, #24
-  st1 {v18.s}[2], [x9]                                   // out_2_1
+  st1 {v19.s}[2], [x9]                                   // out_2_1
   add x9, x12, #24
-  st1 {v16.s}[2], [x9]                                   // out_1_1
+  st1 {v18.s}[2], [x9]                                   // out_1_1
   add x9, x6, #24
   st1 {v0.s}[2], [x9]                                    // out_0_1
 L(if_8_done):
@@ -534,7 +559,9 @@ L(n_done):
   ldr d10, [sp, #16]
   ldr d11, [sp, #24]
   ldr d12, [sp, #32]
-  add sp, sp, #48
+  ldr d13, [sp, #40]
+  ldr d14, [sp, #48]
+  add sp, sp, #64
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -550,8 +577,12 @@ L(n_done):
   .seh_save_freg d11, 24
   ldr d12, [sp, #32]
   .seh_save_freg d12, 32
-  add sp, sp, #48
-  .seh_stackalloc 48
+  ldr d13, [sp, #40]
+  .seh_save_freg d13, 40
+  ldr d14, [sp, #48]
+  .seh_save_freg d14, 48
+  add sp, sp, #64
+  .seh_stackalloc 64
   .seh_endepilogue
   ret
   .seh_endproc

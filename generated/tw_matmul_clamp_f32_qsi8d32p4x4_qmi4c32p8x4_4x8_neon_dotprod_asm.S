@@ -13,10 +13,10 @@
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  v0 mask  v1 base
-//  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 lo_0 ...  v9 sums_of_codes  v10 sums_of_codes
+//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  x13 -  v0 mask
+//  v1 base  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 lo_0 ...  v9 scale ...  v10 half ...
 //  v11 sums_of_codes  v12 scale_row  v13 scale_row  v14 scale_row  v15 scale_row  v16 f_6  v17 f_7
-//  v18 negated_half  v19 eighth  v20 acc_1_0h ...  v21 acc_0_0h ...  v22 acc_3_0h ...
+//  v18 zero_factor  v19 zero_factor  v20 acc_1_0h ...  v21 acc_0_0h ...  v22 acc_3_0h ...
 //  v23 acc_2_0h ...  v24 acc_1_0l ...  v25 acc_0_0l ...  v26 acc_3_0l ...  v27 acc_2_0l ...
 //  v28 a_0 ...  v29 a_0 ...  v30 raw_0 ...  v31 raw_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
@@ -119,10 +119,10 @@ L(m):
   movi v16.2d, #0                                        // f_6
   movi v17.2d, #0                                        // f_7
   lsr x9, x10, #5                                        // blocks
-  ldr x11, =3238002688                                   // number
-  dup v18.4s, w11                                        // negated_half
-  ldr x11, =1040187392                                   // number
-  dup v19.4s, w11                                        // eighth
+  ldr x11, =3246391296                                   // number
+  dup v18.4s, w11                                        // zero_factor
+  ldr x11, =3212836864                                   // number
+  dup v19.4s, w11                                        // zero_factor
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
   cbz x9, L(k_done)
@@ -218,16 +218,18 @@ L(k):
   fcvtl v28.4s, v28.4h                                   // scale_0
   ldr d29, [x12, #136]                                   // scale
   fcvtl v29.4s, v29.4h                                   // scale_1
-  ldr d30, [x12, #144]                                   // scale
-  fcvtl v30.4s, v30.4h                                   // minimum_0
-  ldr d31, [x12, #152]                                   // scale
-  fcvtl v31.4s, v31.4h                                   // minimum_1
-  fmul v8.4s, v28.4s, v18.4s                             // half
-  fsub v30.4s, v8.4s, v30.4s                             // middle
-  fmul v8.4s, v29.4s, v18.4s                             // half
-  fsub v31.4s, v8.4s, v31.4s                             // middle
-  fadd v30.4s, v30.4s, v30.4s                            // zeros
-  fmul v31.4s, v31.4s, v19.4s                            // zeros
+  ldr x13, =3221225472
+  dup v30.4s, w13                                        // zero_factor
+  ldr x13, =3187671040
+  dup v31.4s, w13                                        // zero_factor
+  ldr d8, [x12, #144]                                    // scale
+  fcvtl v8.4s, v8.4h                                     // minimum_0
+  ldr d9, [x12, #152]                                    // scale
+  fcvtl v9.4s, v9.4h                                     // minimum_1
+  fmul v10.4s, v28.4s, v18.4s                            // half
+  fmla v10.4s, v8.4s, v30.4s                             // middle
+  fmul v30.4s, v29.4s, v19.4s                            // half
+  fmla v30.4s, v9.4s, v31.4s                             // middle
   fsub v21.4s, v21.4s, v25.4s                            // real
   fsub v25.4s, v25.4s, v1.4s                             // real
   fsub v20.4s, v20.4s, v24.4s                            // real
@@ -236,37 +238,37 @@ L(k):
   fsub v27.4s, v27.4s, v1.4s                             // real
   fsub v22.4s, v22.4s, v26.4s                            // real
   fsub v26.4s, v26.4s, v1.4s                             // real
-  ldp q9, q8, [x11, #0]                                  // sums_of_codes, sums_of_codes
-  fsub v9.4s, v9.4s, v1.4s                               // sums_of_codes
+  ldp q8, q31, [x11, #0]                                 // sums_of_codes, sums_of_codes
   fsub v8.4s, v8.4s, v1.4s                               // sums_of_codes
-  ldp q11, q10, [x11, #32]                               // sums_of_codes, sums_of_codes
+  fsub v31.4s, v31.4s, v1.4s                             // sums_of_codes
+  ldp q11, q9, [x11, #32]                                // sums_of_codes, sums_of_codes
   fsub v11.4s, v11.4s, v1.4s                             // sums_of_codes
-  fsub v10.4s, v10.4s, v1.4s                             // sums_of_codes
+  fsub v9.4s, v9.4s, v1.4s                               // sums_of_codes
   ldp q13, q12, [x11, #192]                              // scale_row, scale_row
   ldp q15, q14, [x11, #224]                              // scale_row, scale_row
   fmul v21.4s, v21.4s, v28.4s                            // real
-  fmla v21.4s, v9.4s, v30.4s                             // real
+  fmla v21.4s, v8.4s, v10.4s                             // real
   fmla v2.4s, v21.4s, v13.4s                             // f_0
   fmul v21.4s, v25.4s, v29.4s                            // real
-  fmla v21.4s, v9.4s, v31.4s                             // real
+  fmla v21.4s, v8.4s, v30.4s                             // real
   fmla v3.4s, v21.4s, v13.4s                             // f_1
   fmul v20.4s, v20.4s, v28.4s                            // real
-  fmla v20.4s, v8.4s, v30.4s                             // real
+  fmla v20.4s, v31.4s, v10.4s                            // real
   fmla v4.4s, v20.4s, v12.4s                             // f_2
   fmul v20.4s, v24.4s, v29.4s                            // real
-  fmla v20.4s, v8.4s, v31.4s                             // real
+  fmla v20.4s, v31.4s, v30.4s                            // real
   fmla v5.4s, v20.4s, v12.4s                             // f_3
   fmul v20.4s, v23.4s, v28.4s                            // real
-  fmla v20.4s, v11.4s, v30.4s                            // real
+  fmla v20.4s, v11.4s, v10.4s                            // real
   fmla v6.4s, v20.4s, v15.4s                             // f_4
   fmul v20.4s, v27.4s, v29.4s                            // real
-  fmla v20.4s, v11.4s, v31.4s                            // real
+  fmla v20.4s, v11.4s, v30.4s                            // real
   fmla v7.4s, v20.4s, v15.4s                             // f_5
   fmul v20.4s, v22.4s, v28.4s                            // real
-  fmla v20.4s, v10.4s, v30.4s                            // real
+  fmla v20.4s, v9.4s, v10.4s                             // real
   fmla v16.4s, v20.4s, v14.4s                            // f_6
   fmul v20.4s, v26.4s, v29.4s                            // real
-  fmla v20.4s, v10.4s, v31.4s                            // real
+  fmla v20.4s, v9.4s, v30.4s                             // real
   fmla v17.4s, v20.4s, v14.4s                            // f_7
   add x11, x11, #256
   add x12, x12, #160

@@ -6,7 +6,7 @@
 //     | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // rhs i4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32] (9d7aa1c00a3bbb6f)
 //     | 32 x k bits of codes | 8 i1 x tops a block | 8 f16 x scales a block | 8 f16 x minimums a block | 8 f32 x bias |
-// tile 4 x 8: needs 24 vector registers on neon_dotprod (16 accumulators + 6 operands + 2 masks), 32 exist
+// tile 4 x 8: needs 23 vector registers on neon_dotprod (16 accumulators + 5 operands + 2 masks), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (85d7b8f90c4e454f)
 // again  tilewright generate
@@ -14,10 +14,10 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  v0 raw_0 ...
-//  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 lo_0 ...  v5 tops ...  v6 tops ...  v7 tops ...
-//  v8 acc_2_1  v9 acc_3_0  v10 acc_3_1  v11 code_0 ...  v12 code_1 ...  v16 mask  v17 top_mask
-//  v18 f_0  v19 f_1  v20 f_2  v21 f_3  v22 f_4  v23 f_5  v24 f_6  v25 f_7  v26 negated_half
-//  v27 acc_0_0 ...  v28 acc_0_1 ...  v29 acc_1_0 ...  v30 acc_1_1  v31 acc_2_0
+//  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 tops ...  v5 tops ...  v6 a_0 ...  v7 a_0 ...
+//  v8 acc_2_1  v9 acc_3_0  v10 acc_3_1  v11 tops ...  v12 tops ...  v16 mask  v17 top_mask  v18 f_0
+//  v19 f_1  v20 f_2  v21 f_3  v22 f_4  v23 f_5  v24 f_6  v25 f_7  v26 negated_half  v27 acc_0_0 ...
+//  v28 acc_0_1 ...  v29 acc_1_0 ...  v30 acc_1_1  v31 acc_2_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -94,7 +94,7 @@ L(m):
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
-  movi v16.16b, #15                                      // mask
+  movi v16.16b, #1                                       // mask
   movi v17.16b, #16                                      // top_mask
   movi v18.2d, #0                                        // f_0
   movi v19.2d, #0                                        // f_1
@@ -131,141 +131,121 @@ L(k):
   ldr s10, [x11, #140]                                   // acc_3_1
   dup v10.4s, v10.s[0]
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12]            // raw_0, raw_1, raw_0, raw_1
-  and v4.16b, v0.16b, v16.16b                            // lo_0
-  ushr v0.16b, v0.16b, #4                                // hi_0
-  ldp q6, q5, [x12, #128]                                // tops, tops
-  shl v7.16b, v6.16b, #4                                 // tops
-  and v7.16b, v7.16b, v17.16b                            // tops
-  orr v11.16b, v4.16b, v7.16b                            // code_0
-  and v4.16b, v6.16b, v17.16b                            // tops
-  orr v0.16b, v0.16b, v4.16b                             // code_0
-  and v4.16b, v1.16b, v16.16b                            // lo_1
-  ushr v1.16b, v1.16b, #4                                // hi_1
-  shl v6.16b, v5.16b, #4                                 // tops
-  and v6.16b, v6.16b, v17.16b                            // tops
-  orr v12.16b, v4.16b, v6.16b                            // code_1
-  and v4.16b, v5.16b, v17.16b                            // tops
-  orr v1.16b, v1.16b, v4.16b                             // code_1
-  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x11]            // a_0, a_0, a_0, a_0
-  sdot v27.4s, v11.16b, v4.4b[0]                         // acc_0_0
-  sdot v28.4s, v12.16b, v4.4b[0]                         // acc_0_1
-  sdot v29.4s, v11.16b, v4.4b[1]                         // acc_1_0
-  sdot v30.4s, v12.16b, v4.4b[1]                         // acc_1_1
-  sdot v31.4s, v11.16b, v4.4b[2]                         // acc_2_0
-  sdot v9.4s, v11.16b, v4.4b[3]                          // acc_3_0
-  sdot v8.4s, v12.16b, v4.4b[2]                          // acc_2_1
-  sdot v10.4s, v12.16b, v4.4b[3]                         // acc_3_1
-  ldp q11, q4, [x11, #64]                                // a_0, a_0
-  sdot v27.4s, v0.16b, v11.4b[0]                         // acc_0_0
-  sdot v28.4s, v1.16b, v11.4b[0]                         // acc_0_1
-  sdot v29.4s, v0.16b, v11.4b[1]                         // acc_1_0
-  sdot v30.4s, v1.16b, v11.4b[1]                         // acc_1_1
-  sdot v31.4s, v0.16b, v11.4b[2]                         // acc_2_0
-  sdot v9.4s, v0.16b, v11.4b[3]                          // acc_3_0
-  sdot v8.4s, v1.16b, v11.4b[2]                          // acc_2_1
-  sdot v10.4s, v1.16b, v11.4b[3]                         // acc_3_1
-  and v0.16b, v2.16b, v16.16b                            // lo_0
-  ushr v1.16b, v2.16b, #4                                // hi_0
-  ldp q11, q2, [x12, #128]                               // tops, tops
-  shl v12.16b, v11.16b, #3                               // tops
-  and v12.16b, v12.16b, v17.16b                          // tops
-  orr v0.16b, v0.16b, v12.16b                            // code_0
-  ushr v11.16b, v11.16b, #1                              // tops
-  and v11.16b, v11.16b, v17.16b                          // tops
-  orr v1.16b, v1.16b, v11.16b                            // code_0
-  and v11.16b, v3.16b, v16.16b                           // lo_1
-  ushr v3.16b, v3.16b, #4                                // hi_1
-  shl v12.16b, v2.16b, #3                                // tops
-  and v12.16b, v12.16b, v17.16b                          // tops
-  orr v11.16b, v11.16b, v12.16b                          // code_1
-  ushr v2.16b, v2.16b, #1                                // tops
-  and v2.16b, v2.16b, v17.16b                            // tops
-  orr v2.16b, v3.16b, v2.16b                             // code_1
-  sdot v27.4s, v0.16b, v5.4b[0]                          // acc_0_0
-  sdot v28.4s, v11.16b, v5.4b[0]                         // acc_0_1
-  sdot v29.4s, v0.16b, v5.4b[1]                          // acc_1_0
-  sdot v30.4s, v11.16b, v5.4b[1]                         // acc_1_1
-  sdot v31.4s, v0.16b, v5.4b[2]                          // acc_2_0
-  sdot v9.4s, v0.16b, v5.4b[3]                           // acc_3_0
-  sdot v8.4s, v11.16b, v5.4b[2]                          // acc_2_1
-  sdot v10.4s, v11.16b, v5.4b[3]                         // acc_3_1
-  sdot v27.4s, v1.16b, v4.4b[0]                          // acc_0_0
-  sdot v28.4s, v2.16b, v4.4b[0]                          // acc_0_1
-  sdot v29.4s, v1.16b, v4.4b[1]                          // acc_1_0
-  sdot v30.4s, v2.16b, v4.4b[1]                          // acc_1_1
-  sdot v31.4s, v1.16b, v4.4b[2]                          // acc_2_0
-  sdot v9.4s, v1.16b, v4.4b[3]                           // acc_3_0
-  sdot v8.4s, v2.16b, v4.4b[2]                           // acc_2_1
-  sdot v10.4s, v2.16b, v4.4b[3]                          // acc_3_1
-  ldp q1, q0, [x12, #64]                                 // raw_0, raw_1
-  and v2.16b, v1.16b, v16.16b                            // lo_0
-  ushr v1.16b, v1.16b, #4                                // hi_0
-  ldp q4, q3, [x12, #128]                                // tops, tops
-  shl v5.16b, v4.16b, #2                                 // tops
-  and v5.16b, v5.16b, v17.16b                            // tops
-  orr v2.16b, v2.16b, v5.16b                             // code_0
-  ushr v4.16b, v4.16b, #2                                // tops
-  and v4.16b, v4.16b, v17.16b                            // tops
-  orr v1.16b, v1.16b, v4.16b                             // code_0
-  and v4.16b, v0.16b, v16.16b                            // lo_1
-  ushr v0.16b, v0.16b, #4                                // hi_1
-  shl v5.16b, v3.16b, #2                                 // tops
-  and v5.16b, v5.16b, v17.16b                            // tops
-  orr v4.16b, v4.16b, v5.16b                             // code_1
-  ushr v3.16b, v3.16b, #2                                // tops
-  and v3.16b, v3.16b, v17.16b                            // tops
-  orr v0.16b, v0.16b, v3.16b                             // code_1
-  sdot v27.4s, v2.16b, v6.4b[0]                          // acc_0_0
-  sdot v28.4s, v4.16b, v6.4b[0]                          // acc_0_1
-  sdot v29.4s, v2.16b, v6.4b[1]                          // acc_1_0
-  sdot v30.4s, v4.16b, v6.4b[1]                          // acc_1_1
-  sdot v31.4s, v2.16b, v6.4b[2]                          // acc_2_0
-  sdot v9.4s, v2.16b, v6.4b[3]                           // acc_3_0
-  sdot v8.4s, v4.16b, v6.4b[2]                           // acc_2_1
-  sdot v10.4s, v4.16b, v6.4b[3]                          // acc_3_1
-  ldp q3, q2, [x11, #96]                                 // a_0, a_0
-  sdot v27.4s, v1.16b, v3.4b[0]                          // acc_0_0
-  sdot v28.4s, v0.16b, v3.4b[0]                          // acc_0_1
-  sdot v29.4s, v1.16b, v3.4b[1]                          // acc_1_0
-  sdot v30.4s, v0.16b, v3.4b[1]                          // acc_1_1
-  sdot v31.4s, v1.16b, v3.4b[2]                          // acc_2_0
-  sdot v9.4s, v1.16b, v3.4b[3]                           // acc_3_0
-  sdot v8.4s, v0.16b, v3.4b[2]                           // acc_2_1
-  sdot v10.4s, v0.16b, v3.4b[3]                          // acc_3_1
-  ldp q1, q0, [x12, #96]                                 // raw_0, raw_1
-  and v3.16b, v1.16b, v16.16b                            // lo_0
-  ushr v1.16b, v1.16b, #4                                // hi_0
   ldp q5, q4, [x12, #128]                                // tops, tops
-  shl v6.16b, v5.16b, #1                                 // tops
-  and v6.16b, v6.16b, v17.16b                            // tops
-  orr v3.16b, v3.16b, v6.16b                             // code_0
-  ushr v5.16b, v5.16b, #3                                // tops
-  and v5.16b, v5.16b, v17.16b                            // tops
-  orr v1.16b, v1.16b, v5.16b                             // code_0
-  and v5.16b, v0.16b, v16.16b                            // lo_1
-  ushr v0.16b, v0.16b, #4                                // hi_1
-  shl v6.16b, v4.16b, #1                                 // tops
-  and v6.16b, v6.16b, v17.16b                            // tops
-  orr v5.16b, v5.16b, v6.16b                             // code_1
-  ushr v4.16b, v4.16b, #3                                // tops
+  and v11.16b, v5.16b, v17.16b                           // tops
+  sri v11.16b, v0.16b, #4                                // code_0
+  and v5.16b, v5.16b, v16.16b                            // tops
+  sli v0.16b, v5.16b, #4                                 // code_0
+  and v12.16b, v4.16b, v17.16b                           // tops
+  sri v12.16b, v1.16b, #4                                // code_1
+  and v4.16b, v4.16b, v16.16b                            // tops
+  sli v1.16b, v4.16b, #4                                 // code_1
+  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x11]            // a_0, a_0, a_0, a_0
+  sdot v27.4s, v0.16b, v4.4b[0]                          // acc_0_0
+  sdot v28.4s, v1.16b, v4.4b[0]                          // acc_0_1
+  sdot v29.4s, v0.16b, v4.4b[1]                          // acc_1_0
+  sdot v30.4s, v1.16b, v4.4b[1]                          // acc_1_1
+  sdot v31.4s, v0.16b, v4.4b[2]                          // acc_2_0
+  sdot v9.4s, v0.16b, v4.4b[3]                           // acc_3_0
+  sdot v8.4s, v1.16b, v4.4b[2]                           // acc_2_1
+  sdot v10.4s, v1.16b, v4.4b[3]                          // acc_3_1
+  ldp q1, q0, [x11, #64]                                 // a_0, a_0
+  sdot v27.4s, v11.16b, v1.4b[0]                         // acc_0_0
+  sdot v28.4s, v12.16b, v1.4b[0]                         // acc_0_1
+  sdot v29.4s, v11.16b, v1.4b[1]                         // acc_1_0
+  sdot v30.4s, v12.16b, v1.4b[1]                         // acc_1_1
+  sdot v31.4s, v11.16b, v1.4b[2]                         // acc_2_0
+  sdot v9.4s, v11.16b, v1.4b[3]                          // acc_3_0
+  sdot v8.4s, v12.16b, v1.4b[2]                          // acc_2_1
+  sdot v10.4s, v12.16b, v1.4b[3]                         // acc_3_1
+  ldp q4, q1, [x12, #128]                                // tops, tops
+  ushr v11.16b, v4.16b, #1                               // tops
+  and v11.16b, v11.16b, v17.16b                          // tops
+  sri v11.16b, v2.16b, #4                                // code_0
+  ushr v4.16b, v4.16b, #1                                // tops
+  and v4.16b, v4.16b, v16.16b                            // tops
+  sli v2.16b, v4.16b, #4                                 // code_0
+  ushr v4.16b, v1.16b, #1                                // tops
   and v4.16b, v4.16b, v17.16b                            // tops
-  orr v0.16b, v0.16b, v4.16b                             // code_1
-  sdot v27.4s, v3.16b, v7.4b[0]                          // acc_0_0
-  sdot v28.4s, v5.16b, v7.4b[0]                          // acc_0_1
-  sdot v29.4s, v3.16b, v7.4b[1]                          // acc_1_0
-  sdot v30.4s, v5.16b, v7.4b[1]                          // acc_1_1
-  sdot v31.4s, v3.16b, v7.4b[2]                          // acc_2_0
-  sdot v9.4s, v3.16b, v7.4b[3]                           // acc_3_0
-  sdot v8.4s, v5.16b, v7.4b[2]                           // acc_2_1
-  sdot v10.4s, v5.16b, v7.4b[3]                          // acc_3_1
-  sdot v27.4s, v1.16b, v2.4b[0]                          // acc_0_0
-  sdot v28.4s, v0.16b, v2.4b[0]                          // acc_0_1
-  sdot v29.4s, v1.16b, v2.4b[1]                          // acc_1_0
-  sdot v30.4s, v0.16b, v2.4b[1]                          // acc_1_1
-  sdot v31.4s, v1.16b, v2.4b[2]                          // acc_2_0
-  sdot v9.4s, v1.16b, v2.4b[3]                           // acc_3_0
-  sdot v8.4s, v0.16b, v2.4b[2]                           // acc_2_1
-  sdot v10.4s, v0.16b, v2.4b[3]                          // acc_3_1
+  sri v4.16b, v3.16b, #4                                 // code_1
+  ushr v1.16b, v1.16b, #1                                // tops
+  and v1.16b, v1.16b, v16.16b                            // tops
+  sli v3.16b, v1.16b, #4                                 // code_1
+  sdot v27.4s, v2.16b, v5.4b[0]                          // acc_0_0
+  sdot v28.4s, v3.16b, v5.4b[0]                          // acc_0_1
+  sdot v29.4s, v2.16b, v5.4b[1]                          // acc_1_0
+  sdot v30.4s, v3.16b, v5.4b[1]                          // acc_1_1
+  sdot v31.4s, v2.16b, v5.4b[2]                          // acc_2_0
+  sdot v9.4s, v2.16b, v5.4b[3]                           // acc_3_0
+  sdot v8.4s, v3.16b, v5.4b[2]                           // acc_2_1
+  sdot v10.4s, v3.16b, v5.4b[3]                          // acc_3_1
+  sdot v27.4s, v11.16b, v0.4b[0]                         // acc_0_0
+  sdot v28.4s, v4.16b, v0.4b[0]                          // acc_0_1
+  sdot v29.4s, v11.16b, v0.4b[1]                         // acc_1_0
+  sdot v30.4s, v4.16b, v0.4b[1]                          // acc_1_1
+  sdot v31.4s, v11.16b, v0.4b[2]                         // acc_2_0
+  sdot v9.4s, v11.16b, v0.4b[3]                          // acc_3_0
+  sdot v8.4s, v4.16b, v0.4b[2]                           // acc_2_1
+  sdot v10.4s, v4.16b, v0.4b[3]                          // acc_3_1
+  ldp q1, q0, [x12, #64]                                 // raw_0, raw_1
+  ldp q3, q2, [x12, #128]                                // tops, tops
+  ushr v4.16b, v3.16b, #2                                // tops
+  and v4.16b, v4.16b, v17.16b                            // tops
+  sri v4.16b, v1.16b, #4                                 // code_0
+  ushr v3.16b, v3.16b, #2                                // tops
+  and v3.16b, v3.16b, v16.16b                            // tops
+  sli v1.16b, v3.16b, #4                                 // code_0
+  ushr v3.16b, v2.16b, #2                                // tops
+  and v3.16b, v3.16b, v17.16b                            // tops
+  sri v3.16b, v0.16b, #4                                 // code_1
+  ushr v2.16b, v2.16b, #2                                // tops
+  and v2.16b, v2.16b, v16.16b                            // tops
+  sli v0.16b, v2.16b, #4                                 // code_1
+  sdot v27.4s, v1.16b, v6.4b[0]                          // acc_0_0
+  sdot v28.4s, v0.16b, v6.4b[0]                          // acc_0_1
+  sdot v29.4s, v1.16b, v6.4b[1]                          // acc_1_0
+  sdot v30.4s, v0.16b, v6.4b[1]                          // acc_1_1
+  sdot v31.4s, v1.16b, v6.4b[2]                          // acc_2_0
+  sdot v9.4s, v1.16b, v6.4b[3]                           // acc_3_0
+  sdot v8.4s, v0.16b, v6.4b[2]                           // acc_2_1
+  sdot v10.4s, v0.16b, v6.4b[3]                          // acc_3_1
+  ldp q1, q0, [x11, #96]                                 // a_0, a_0
+  sdot v27.4s, v4.16b, v1.4b[0]                          // acc_0_0
+  sdot v28.4s, v3.16b, v1.4b[0]                          // acc_0_1
+  sdot v29.4s, v4.16b, v1.4b[1]                          // acc_1_0
+  sdot v30.4s, v3.16b, v1.4b[1]                          // acc_1_1
+  sdot v31.4s, v4.16b, v1.4b[2]                          // acc_2_0
+  sdot v9.4s, v4.16b, v1.4b[3]                           // acc_3_0
+  sdot v8.4s, v3.16b, v1.4b[2]                           // acc_2_1
+  sdot v10.4s, v3.16b, v1.4b[3]                          // acc_3_1
+  ldp q2, q1, [x12, #96]                                 // raw_0, raw_1
+  ldp q4, q3, [x12, #128]                                // tops, tops
+  ushr v5.16b, v4.16b, #3                                // tops
+  sri v5.16b, v2.16b, #4                                 // code_0
+  ushr v4.16b, v4.16b, #3                                // tops
+  and v4.16b, v4.16b, v16.16b                            // tops
+  sli v2.16b, v4.16b, #4                                 // code_0
+  ushr v4.16b, v3.16b, #3                                // tops
+  sri v4.16b, v1.16b, #4                                 // code_1
+  ushr v3.16b, v3.16b, #3                                // tops
+  and v3.16b, v3.16b, v16.16b                            // tops
+  sli v1.16b, v3.16b, #4                                 // code_1
+  sdot v27.4s, v2.16b, v7.4b[0]                          // acc_0_0
+  sdot v28.4s, v1.16b, v7.4b[0]                          // acc_0_1
+  sdot v29.4s, v2.16b, v7.4b[1]                          // acc_1_0
+  sdot v30.4s, v1.16b, v7.4b[1]                          // acc_1_1
+  sdot v31.4s, v2.16b, v7.4b[2]                          // acc_2_0
+  sdot v9.4s, v2.16b, v7.4b[3]                           // acc_3_0
+  sdot v8.4s, v1.16b, v7.4b[2]                           // acc_2_1
+  sdot v10.4s, v1.16b, v7.4b[3]                          // acc_3_1
+  sdot v27.4s, v5.16b, v0.4b[0]                          // acc_0_0
+  sdot v28.4s, v4.16b, v0.4b[0]                          // acc_0_1
+  sdot v29.4s, v5.16b, v0.4b[1]                          // acc_1_0
+  sdot v30.4s, v4.16b, v0.4b[1]                          // acc_1_1
+  sdot v31.4s, v5.16b, v0.4b[2]                          // acc_2_0
+  sdot v9.4s, v5.16b, v0.4b[3]                           // acc_3_0
+  sdot v8.4s, v4.16b, v0.4b[2]                           // acc_2_1
+  sdot v10.4s, v4.16b, v0.4b[3]                          // acc_3_1
   scvtf v0.4s, v27.4s                                    // real
   scvtf v1.4s, v28.4s                                    // real
   scvtf v2.4s, v29.4s                                    // real

@@ -6,7 +6,7 @@
 //     | 32 x k bits of codes | 4 f32 x scales a block |
 // rhs i4=iq4 n8 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32] (2629e502390180bd)
 //     | 8 f16 x scale_steps | 32 x k bits of codes | 8 i8 x scales a block | 8 f32 x bias |
-// tile 4 x 8: needs 30 vector registers on neon_dotprod (8 accumulators + 20 operands + 2 masks), 32 exist
+// tile 4 x 8: needs 32 vector registers on neon_dotprod (8 accumulators + 20 operands + 4 masks), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (7bc6e76755b77ae2)
 // again  tilewright generate
@@ -15,10 +15,10 @@
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left
 //  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 lo_0 ...  v5 a_0 ...  v6 a_0 ...
-//  v7 a_0 ...  v8 acc_2_0 ...  v9 acc_2_1 ...  v10 acc_3_0 ...  v11 acc_3_1 ...  v12 value_0 ...
-//  v13 value_1 ...  v16 values  v17 mask  v18 f_0  v19 f_1  v20 f_2  v21 f_3  v22 f_4  v23 f_5
-//  v24 f_6  v25 f_7  v26 zero_0  v27 zero_1  v28 acc_0_0 ...  v29 acc_0_1 ...  v30 acc_1_0 ...
-//  v31 acc_1_1 ...
+//  v7 a_0 ...  v8 acc_1_0 ...  v9 acc_1_1 ...  v10 acc_2_0 ...  v11 acc_2_1 ...  v12 acc_3_0 ...
+//  v13 acc_3_1 ...  v14 value_0 ...  v15 value_1 ...  v16 values  v17 mask  v18 places  v19 places
+//  v20 f_0  v21 f_1  v22 f_2  v23 f_3  v24 f_4  v25 f_5  v26 f_6  v27 f_7  v28 zero_0  v29 zero_1
+//  v30 acc_0_0 ...  v31 acc_0_1 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -48,26 +48,30 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qnl4k32p8x4_4x8_neon_dotprod_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #48
-  .cfi_def_cfa_offset 48
+  sub sp, sp, #64
+  .cfi_def_cfa_offset 64
   str d8, [sp, #0]
-  .cfi_offset d8, -48
+  .cfi_offset d8, -64
   str d9, [sp, #8]
-  .cfi_offset d9, -40
+  .cfi_offset d9, -56
   str d10, [sp, #16]
-  .cfi_offset d10, -32
+  .cfi_offset d10, -48
   str d11, [sp, #24]
-  .cfi_offset d11, -24
+  .cfi_offset d11, -40
   str d12, [sp, #32]
-  .cfi_offset d12, -16
+  .cfi_offset d12, -32
   str d13, [sp, #40]
-  .cfi_offset d13, -8
+  .cfi_offset d13, -24
+  str d14, [sp, #48]
+  .cfi_offset d14, -16
+  str d15, [sp, #56]
+  .cfi_offset d15, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qnl4k32p8x4_4x8_neon_dotprod_asm
   hint #34
   .seh_nop
-  sub sp, sp, #48
-  .seh_stackalloc 48
+  sub sp, sp, #64
+  .seh_stackalloc 64
   str d8, [sp, #0]
   .seh_save_freg d8, 0
   str d9, [sp, #8]
@@ -80,6 +84,10 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qnl4k32p8x4_4x8_neon_dotprod_asm:
   .seh_save_freg d12, 32
   str d13, [sp, #40]
   .seh_save_freg d13, 40
+  str d14, [sp, #48]
+  .seh_save_freg d14, 48
+  str d15, [sp, #56]
+  .seh_save_freg d15, 56
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -111,14 +119,36 @@ L(m):
   zip1 v0.4s, v0.4s, v1.4s                               // values
   zip1 v16.2d, v0.2d, v2.2d                              // values
   movi v17.16b, #15                                      // mask
-  movi v18.2d, #0                                        // f_0
-  movi v19.2d, #0                                        // f_1
-  movi v20.2d, #0                                        // f_2
-  movi v21.2d, #0                                        // f_3
-  movi v22.2d, #0                                        // f_4
-  movi v23.2d, #0                                        // f_5
-  movi v24.2d, #0                                        // f_6
-  movi v25.2d, #0                                        // f_7
+  ldr x9, =67108863
+  dup v0.4s, w9                                          // place
+  ldr x9, =33554431
+  dup v1.4s, w9                                          // place
+  zip1 v0.4s, v1.4s, v0.4s                               // places
+  ldr x9, =50331647
+  dup v1.4s, w9                                          // place
+  ldr x9, =16777215
+  dup v2.4s, w9                                          // place
+  zip1 v1.4s, v2.4s, v1.4s                               // places
+  zip1 v18.4s, v1.4s, v0.4s                              // places
+  ldr x9, =134217727
+  dup v0.4s, w9                                          // place
+  ldr x9, =100663295
+  dup v1.4s, w9                                          // place
+  zip1 v0.4s, v1.4s, v0.4s                               // places
+  ldr x9, =117440511
+  dup v1.4s, w9                                          // place
+  ldr x9, =83886079
+  dup v2.4s, w9                                          // place
+  zip1 v1.4s, v2.4s, v1.4s                               // places
+  zip1 v19.4s, v1.4s, v0.4s                              // places
+  movi v20.2d, #0                                        // f_0
+  movi v21.2d, #0                                        // f_1
+  movi v22.2d, #0                                        // f_2
+  movi v23.2d, #0                                        // f_3
+  movi v24.2d, #0                                        // f_4
+  movi v25.2d, #0                                        // f_5
+  movi v26.2d, #0                                        // f_6
+  movi v27.2d, #0                                        // f_7
   lsr x9, x10, #8                                        // super_blocks
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
@@ -128,52 +158,52 @@ L(block):
   ldr x13, =-16
   add x13, x13, x12
   ldr d0, [x13, #0]                                      // scale
-  fcvtl v26.4s, v0.4h                                    // zero_0
+  fcvtl v28.4s, v0.4h                                    // zero_0
   ldr x13, =-8
   add x13, x13, x12
   ldr d0, [x13, #0]                                      // scale
-  fcvtl v27.4s, v0.4h                                    // zero_1
+  fcvtl v29.4s, v0.4h                                    // zero_1
   mov x13, #8
   cbz x13, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  movi v28.2d, #0                                        // acc_0_0
-  movi v29.2d, #0                                        // acc_0_1
-  movi v30.2d, #0                                        // acc_1_0
-  movi v31.2d, #0                                        // acc_1_1
-  movi v8.2d, #0                                         // acc_2_0
-  movi v9.2d, #0                                         // acc_2_1
-  movi v10.2d, #0                                        // acc_3_0
-  movi v11.2d, #0                                        // acc_3_1
+  movi v30.2d, #0                                        // acc_0_0
+  movi v31.2d, #0                                        // acc_0_1
+  movi v8.2d, #0                                         // acc_1_0
+  movi v9.2d, #0                                         // acc_1_1
+  movi v10.2d, #0                                        // acc_2_0
+  movi v11.2d, #0                                        // acc_2_1
+  movi v12.2d, #0                                        // acc_3_0
+  movi v13.2d, #0                                        // acc_3_1
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12], #64       // raw_0, raw_1, raw_0, raw_1
   and v4.16b, v0.16b, v17.16b                            // lo_0
   ushr v0.16b, v0.16b, #4                                // hi_0
-  tbl v12.16b, {v16.16b}, v4.16b                         // value_0
+  tbl v14.16b, {v16.16b}, v4.16b                         // value_0
   tbl v0.16b, {v16.16b}, v0.16b                          // value_0
   and v4.16b, v1.16b, v17.16b                            // lo_1
   ushr v1.16b, v1.16b, #4                                // hi_1
-  tbl v13.16b, {v16.16b}, v4.16b                         // value_1
+  tbl v15.16b, {v16.16b}, v4.16b                         // value_1
   tbl v1.16b, {v16.16b}, v1.16b                          // value_1
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x11]            // a_0, a_0, a_0, a_0
-  sdot v28.4s, v12.16b, v4.4b[0]                         // acc_0_0
-  sdot v29.4s, v13.16b, v4.4b[0]                         // acc_0_1
-  sdot v30.4s, v12.16b, v4.4b[1]                         // acc_1_0
-  sdot v31.4s, v13.16b, v4.4b[1]                         // acc_1_1
-  sdot v8.4s, v12.16b, v4.4b[2]                          // acc_2_0
-  sdot v9.4s, v13.16b, v4.4b[2]                          // acc_2_1
-  sdot v10.4s, v12.16b, v4.4b[3]                         // acc_3_0
-  sdot v11.4s, v13.16b, v4.4b[3]                         // acc_3_1
-  ldp q12, q4, [x11, #64]                                // a_0, a_0
-  sdot v28.4s, v0.16b, v12.4b[0]                         // acc_0_0
-  sdot v29.4s, v1.16b, v12.4b[0]                         // acc_0_1
-  sdot v30.4s, v0.16b, v12.4b[1]                         // acc_1_0
-  sdot v31.4s, v1.16b, v12.4b[1]                         // acc_1_1
-  sdot v8.4s, v0.16b, v12.4b[2]                          // acc_2_0
-  sdot v9.4s, v1.16b, v12.4b[2]                          // acc_2_1
-  sdot v10.4s, v0.16b, v12.4b[3]                         // acc_3_0
-  sdot v11.4s, v1.16b, v12.4b[3]                         // acc_3_1
+  sdot v30.4s, v14.16b, v4.4b[0]                         // acc_0_0
+  sdot v31.4s, v15.16b, v4.4b[0]                         // acc_0_1
+  sdot v8.4s, v14.16b, v4.4b[1]                          // acc_1_0
+  sdot v9.4s, v15.16b, v4.4b[1]                          // acc_1_1
+  sdot v10.4s, v14.16b, v4.4b[2]                         // acc_2_0
+  sdot v11.4s, v15.16b, v4.4b[2]                         // acc_2_1
+  sdot v12.4s, v14.16b, v4.4b[3]                         // acc_3_0
+  sdot v13.4s, v15.16b, v4.4b[3]                         // acc_3_1
+  ldp q14, q4, [x11, #64]                                // a_0, a_0
+  sdot v30.4s, v0.16b, v14.4b[0]                         // acc_0_0
+  sdot v31.4s, v1.16b, v14.4b[0]                         // acc_0_1
+  sdot v8.4s, v0.16b, v14.4b[1]                          // acc_1_0
+  sdot v9.4s, v1.16b, v14.4b[1]                          // acc_1_1
+  sdot v10.4s, v0.16b, v14.4b[2]                         // acc_2_0
+  sdot v11.4s, v1.16b, v14.4b[2]                         // acc_2_1
+  sdot v12.4s, v0.16b, v14.4b[3]                         // acc_3_0
+  sdot v13.4s, v1.16b, v14.4b[3]                         // acc_3_1
   and v0.16b, v2.16b, v17.16b                            // lo_0
   ushr v1.16b, v2.16b, #4                                // hi_0
   tbl v0.16b, {v16.16b}, v0.16b                          // value_0
@@ -182,22 +212,22 @@ L(k):
   ushr v3.16b, v3.16b, #4                                // hi_1
   tbl v2.16b, {v16.16b}, v2.16b                          // value_1
   tbl v3.16b, {v16.16b}, v3.16b                          // value_1
-  sdot v28.4s, v0.16b, v5.4b[0]                          // acc_0_0
-  sdot v29.4s, v2.16b, v5.4b[0]                          // acc_0_1
-  sdot v30.4s, v0.16b, v5.4b[1]                          // acc_1_0
-  sdot v31.4s, v2.16b, v5.4b[1]                          // acc_1_1
-  sdot v8.4s, v0.16b, v5.4b[2]                           // acc_2_0
-  sdot v9.4s, v2.16b, v5.4b[2]                           // acc_2_1
-  sdot v10.4s, v0.16b, v5.4b[3]                          // acc_3_0
-  sdot v11.4s, v2.16b, v5.4b[3]                          // acc_3_1
-  sdot v28.4s, v1.16b, v4.4b[0]                          // acc_0_0
-  sdot v29.4s, v3.16b, v4.4b[0]                          // acc_0_1
-  sdot v30.4s, v1.16b, v4.4b[1]                          // acc_1_0
-  sdot v31.4s, v3.16b, v4.4b[1]                          // acc_1_1
-  sdot v8.4s, v1.16b, v4.4b[2]                           // acc_2_0
-  sdot v9.4s, v3.16b, v4.4b[2]                           // acc_2_1
-  sdot v10.4s, v1.16b, v4.4b[3]                          // acc_3_0
-  sdot v11.4s, v3.16b, v4.4b[3]                          // acc_3_1
+  sdot v30.4s, v0.16b, v5.4b[0]                          // acc_0_0
+  sdot v31.4s, v2.16b, v5.4b[0]                          // acc_0_1
+  sdot v8.4s, v0.16b, v5.4b[1]                           // acc_1_0
+  sdot v9.4s, v2.16b, v5.4b[1]                           // acc_1_1
+  sdot v10.4s, v0.16b, v5.4b[2]                          // acc_2_0
+  sdot v11.4s, v2.16b, v5.4b[2]                          // acc_2_1
+  sdot v12.4s, v0.16b, v5.4b[3]                          // acc_3_0
+  sdot v13.4s, v2.16b, v5.4b[3]                          // acc_3_1
+  sdot v30.4s, v1.16b, v4.4b[0]                          // acc_0_0
+  sdot v31.4s, v3.16b, v4.4b[0]                          // acc_0_1
+  sdot v8.4s, v1.16b, v4.4b[1]                           // acc_1_0
+  sdot v9.4s, v3.16b, v4.4b[1]                           // acc_1_1
+  sdot v10.4s, v1.16b, v4.4b[2]                          // acc_2_0
+  sdot v11.4s, v3.16b, v4.4b[2]                          // acc_2_1
+  sdot v12.4s, v1.16b, v4.4b[3]                          // acc_3_0
+  sdot v13.4s, v3.16b, v4.4b[3]                          // acc_3_1
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12], #64       // raw_0, raw_1, raw_0, raw_1
   and v4.16b, v0.16b, v17.16b                            // lo_0
   ushr v0.16b, v0.16b, #4                                // hi_0
@@ -207,23 +237,23 @@ L(k):
   ushr v1.16b, v1.16b, #4                                // hi_1
   tbl v5.16b, {v16.16b}, v5.16b                          // value_1
   tbl v1.16b, {v16.16b}, v1.16b                          // value_1
-  sdot v28.4s, v4.16b, v6.4b[0]                          // acc_0_0
-  sdot v29.4s, v5.16b, v6.4b[0]                          // acc_0_1
-  sdot v30.4s, v4.16b, v6.4b[1]                          // acc_1_0
-  sdot v31.4s, v5.16b, v6.4b[1]                          // acc_1_1
-  sdot v8.4s, v4.16b, v6.4b[2]                           // acc_2_0
-  sdot v9.4s, v5.16b, v6.4b[2]                           // acc_2_1
-  sdot v10.4s, v4.16b, v6.4b[3]                          // acc_3_0
-  sdot v11.4s, v5.16b, v6.4b[3]                          // acc_3_1
+  sdot v30.4s, v4.16b, v6.4b[0]                          // acc_0_0
+  sdot v31.4s, v5.16b, v6.4b[0]                          // acc_0_1
+  sdot v8.4s, v4.16b, v6.4b[1]                           // acc_1_0
+  sdot v9.4s, v5.16b, v6.4b[1]                           // acc_1_1
+  sdot v10.4s, v4.16b, v6.4b[2]                          // acc_2_0
+  sdot v11.4s, v5.16b, v6.4b[2]                          // acc_2_1
+  sdot v12.4s, v4.16b, v6.4b[3]                          // acc_3_0
+  sdot v13.4s, v5.16b, v6.4b[3]                          // acc_3_1
   ldp q5, q4, [x11, #96]                                 // a_0, a_0
-  sdot v28.4s, v0.16b, v5.4b[0]                          // acc_0_0
-  sdot v29.4s, v1.16b, v5.4b[0]                          // acc_0_1
-  sdot v30.4s, v0.16b, v5.4b[1]                          // acc_1_0
-  sdot v31.4s, v1.16b, v5.4b[1]                          // acc_1_1
-  sdot v8.4s, v0.16b, v5.4b[2]                           // acc_2_0
-  sdot v9.4s, v1.16b, v5.4b[2]                           // acc_2_1
-  sdot v10.4s, v0.16b, v5.4b[3]                          // acc_3_0
-  sdot v11.4s, v1.16b, v5.4b[3]                          // acc_3_1
+  sdot v30.4s, v0.16b, v5.4b[0]                          // acc_0_0
+  sdot v31.4s, v1.16b, v5.4b[0]                          // acc_0_1
+  sdot v8.4s, v0.16b, v5.4b[1]                           // acc_1_0
+  sdot v9.4s, v1.16b, v5.4b[1]                           // acc_1_1
+  sdot v10.4s, v0.16b, v5.4b[2]                          // acc_2_0
+  sdot v11.4s, v1.16b, v5.4b[2]                          // acc_2_1
+  sdot v12.4s, v0.16b, v5.4b[3]                          // acc_3_0
+  sdot v13.4s, v1.16b, v5.4b[3]                          // acc_3_1
   and v0.16b, v2.16b, v17.16b                            // lo_0
   ushr v1.16b, v2.16b, #4                                // hi_0
   tbl v0.16b, {v16.16b}, v0.16b                          // value_0
@@ -232,72 +262,69 @@ L(k):
   ushr v3.16b, v3.16b, #4                                // hi_1
   tbl v2.16b, {v16.16b}, v2.16b                          // value_1
   tbl v3.16b, {v16.16b}, v3.16b                          // value_1
-  sdot v28.4s, v0.16b, v7.4b[0]                          // acc_0_0
-  sdot v29.4s, v2.16b, v7.4b[0]                          // acc_0_1
-  sdot v30.4s, v0.16b, v7.4b[1]                          // acc_1_0
-  sdot v31.4s, v2.16b, v7.4b[1]                          // acc_1_1
-  sdot v8.4s, v0.16b, v7.4b[2]                           // acc_2_0
-  sdot v9.4s, v2.16b, v7.4b[2]                           // acc_2_1
-  sdot v10.4s, v0.16b, v7.4b[3]                          // acc_3_0
-  sdot v11.4s, v2.16b, v7.4b[3]                          // acc_3_1
-  sdot v28.4s, v1.16b, v4.4b[0]                          // acc_0_0
-  sdot v29.4s, v3.16b, v4.4b[0]                          // acc_0_1
-  sdot v30.4s, v1.16b, v4.4b[1]                          // acc_1_0
-  sdot v31.4s, v3.16b, v4.4b[1]                          // acc_1_1
-  sdot v8.4s, v1.16b, v4.4b[2]                           // acc_2_0
-  sdot v9.4s, v3.16b, v4.4b[2]                           // acc_2_1
-  sdot v10.4s, v1.16b, v4.4b[3]                          // acc_3_0
-  sdot v11.4s, v3.16b, v4.4b[3]                          // acc_3_1
-  ldr s0, [x12, #0]                                      // scale
-  sshll v0.8h, v0.8b, #0                                 // scale_0
-  sshll v0.4s, v0.4h, #0
-  scvtf v0.4s, v0.4s                                     // scale_0
-  ldr s1, [x12, #4]                                      // scale
-  sshll v1.8h, v1.8b, #0                                 // scale_1
-  sshll v1.4s, v1.4h, #0
-  scvtf v1.4s, v1.4s                                     // scale_1
-  fmul v0.4s, v0.4s, v26.4s                              // scale_0
-  fmul v1.4s, v1.4s, v27.4s                              // scale_1
-  scvtf v2.4s, v28.4s                                    // real
-  scvtf v3.4s, v29.4s                                    // real
-  scvtf v4.4s, v30.4s                                    // real
-  scvtf v5.4s, v31.4s                                    // real
-  scvtf v6.4s, v8.4s                                     // real
-  scvtf v7.4s, v9.4s                                     // real
-  scvtf v28.4s, v10.4s                                   // real
-  scvtf v29.4s, v11.4s                                   // real
-  ldr s30, [x11, #128]                                   // scale_row_0
-  dup v30.4s, v30.s[0]
-  ldr s31, [x11, #128]                                   // scale_row_0
-  dup v31.4s, v31.s[0]
-  ldr s8, [x11, #132]                                    // scale_row_1
+  sdot v30.4s, v0.16b, v7.4b[0]                          // acc_0_0
+  sdot v31.4s, v2.16b, v7.4b[0]                          // acc_0_1
+  sdot v8.4s, v0.16b, v7.4b[1]                           // acc_1_0
+  sdot v9.4s, v2.16b, v7.4b[1]                           // acc_1_1
+  sdot v10.4s, v0.16b, v7.4b[2]                          // acc_2_0
+  sdot v11.4s, v2.16b, v7.4b[2]                          // acc_2_1
+  sdot v12.4s, v0.16b, v7.4b[3]                          // acc_3_0
+  sdot v13.4s, v2.16b, v7.4b[3]                          // acc_3_1
+  sdot v30.4s, v1.16b, v4.4b[0]                          // acc_0_0
+  sdot v31.4s, v3.16b, v4.4b[0]                          // acc_0_1
+  sdot v8.4s, v1.16b, v4.4b[1]                           // acc_1_0
+  sdot v9.4s, v3.16b, v4.4b[1]                           // acc_1_1
+  sdot v10.4s, v1.16b, v4.4b[2]                          // acc_2_0
+  sdot v11.4s, v3.16b, v4.4b[2]                          // acc_2_1
+  sdot v12.4s, v1.16b, v4.4b[3]                          // acc_3_0
+  sdot v13.4s, v3.16b, v4.4b[3]                          // acc_3_1
+  ldr q0, [x12, #0]                                      // numbers
+  tbl v1.16b, {v0.16b}, v18.16b                          // number
+  scvtf v1.4s, v1.4s, #24                                // number
+  tbl v0.16b, {v0.16b}, v19.16b                          // number
+  scvtf v0.4s, v0.4s, #24                                // number
+  fmul v1.4s, v1.4s, v28.4s                              // scale_0
+  fmul v0.4s, v0.4s, v29.4s                              // scale_1
+  scvtf v2.4s, v30.4s                                    // real
+  scvtf v3.4s, v31.4s                                    // real
+  scvtf v4.4s, v8.4s                                     // real
+  scvtf v5.4s, v9.4s                                     // real
+  scvtf v6.4s, v10.4s                                    // real
+  scvtf v7.4s, v11.4s                                    // real
+  scvtf v30.4s, v12.4s                                   // real
+  scvtf v31.4s, v13.4s                                   // real
+  ldr s8, [x11, #128]                                    // scale_row_0
   dup v8.4s, v8.s[0]
-  ldr s9, [x11, #132]                                    // scale_row_1
+  ldr s9, [x11, #128]                                    // scale_row_0
   dup v9.4s, v9.s[0]
-  ldr s10, [x11, #136]                                   // scale_row_2
+  ldr s10, [x11, #132]                                   // scale_row_1
   dup v10.4s, v10.s[0]
-  ldr s11, [x11, #136]                                   // scale_row_2
+  ldr s11, [x11, #132]                                   // scale_row_1
   dup v11.4s, v11.s[0]
-  ldr s12, [x11, #140]                                   // scale_row_3
+  ldr s12, [x11, #136]                                   // scale_row_2
   dup v12.4s, v12.s[0]
-  ldr s13, [x11, #140]                                   // scale_row_3
+  ldr s13, [x11, #136]                                   // scale_row_2
   dup v13.4s, v13.s[0]
-  fmul v2.4s, v2.4s, v30.4s                              // real
-  fmul v3.4s, v3.4s, v31.4s                              // real
-  fmul v4.4s, v4.4s, v8.4s                               // real
-  fmul v5.4s, v5.4s, v9.4s                               // real
-  fmul v6.4s, v6.4s, v10.4s                              // real
-  fmul v7.4s, v7.4s, v11.4s                              // real
-  fmul v28.4s, v28.4s, v12.4s                            // real
-  fmul v29.4s, v29.4s, v13.4s                            // real
-  fmla v18.4s, v2.4s, v0.4s                              // f_0
-  fmla v19.4s, v3.4s, v1.4s                              // f_1
-  fmla v20.4s, v4.4s, v0.4s                              // f_2
-  fmla v21.4s, v5.4s, v1.4s                              // f_3
-  fmla v22.4s, v6.4s, v0.4s                              // f_4
-  fmla v23.4s, v7.4s, v1.4s                              // f_5
-  fmla v24.4s, v28.4s, v0.4s                             // f_6
-  fmla v25.4s, v29.4s, v1.4s                             // f_7
+  ldr s14, [x11, #140]                                   // scale_row_3
+  dup v14.4s, v14.s[0]
+  ldr s15, [x11, #140]                                   // scale_row_3
+  dup v15.4s, v15.s[0]
+  fmul v2.4s, v2.4s, v8.4s                               // real
+  fmul v3.4s, v3.4s, v9.4s                               // real
+  fmul v4.4s, v4.4s, v10.4s                              // real
+  fmul v5.4s, v5.4s, v11.4s                              // real
+  fmul v6.4s, v6.4s, v12.4s                              // real
+  fmul v7.4s, v7.4s, v13.4s                              // real
+  fmul v30.4s, v30.4s, v14.4s                            // real
+  fmul v31.4s, v31.4s, v15.4s                            // real
+  fmla v20.4s, v2.4s, v1.4s                              // f_0
+  fmla v21.4s, v3.4s, v0.4s                              // f_1
+  fmla v22.4s, v4.4s, v1.4s                              // f_2
+  fmla v23.4s, v5.4s, v0.4s                              // f_3
+  fmla v24.4s, v6.4s, v1.4s                              // f_4
+  fmla v25.4s, v7.4s, v0.4s                              // f_5
+  fmla v26.4s, v30.4s, v1.4s                             // f_6
+  fmla v27.4s, v31.4s, v0.4s                             // f_7
   add x11, x11, #144
   add x12, x12, #8
   subs x13, x13, #1                                      // next k
@@ -332,35 +359,35 @@ L(block_done):
   cmp x9, #0                                             // bias
   csel x9, x10, x14, eq
   ldp q3, q2, [x9, #0]                                   // bias, bias
-  fadd v4.4s, v24.4s, v3.4s                              // out
+  fadd v4.4s, v26.4s, v3.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_3_0
   str q4, [x11, #0]                                      // out_3_0
-  fadd v4.4s, v25.4s, v2.4s                              // out
+  fadd v4.4s, v27.4s, v2.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_3_1
   str q4, [x11, #16]                                     // out_3_1
-  fadd v4.4s, v22.4s, v3.4s                              // out
+  fadd v4.4s, v24.4s, v3.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_2_0
   str q4, [x13, #0]                                      // out_2_0
-  fadd v4.4s, v23.4s, v2.4s                              // out
+  fadd v4.4s, v25.4s, v2.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_2_1
   str q4, [x13, #16]                                     // out_2_1
-  fadd v4.4s, v20.4s, v3.4s                              // out
+  fadd v4.4s, v22.4s, v3.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_1_0
   str q4, [x12, #0]                                      // out_1_0
-  fadd v4.4s, v21.4s, v2.4s                              // out
+  fadd v4.4s, v23.4s, v2.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_1_1
   str q4, [x12, #16]                                     // out_1_1
-  fadd v3.4s, v18.4s, v3.4s                              // out
+  fadd v3.4s, v20.4s, v3.4s                              // out
   fmax v3.4s, v3.4s, v0.4s                               // out
   fmin v3.4s, v3.4s, v1.4s                               // out_0_0
   str q3, [x6, #0]                                       // out_0_0
-  fadd v2.4s, v19.4s, v2.4s                              // out
+  fadd v2.4s, v21.4s, v2.4s                              // out
   fmax v0.4s, v2.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
@@ -419,28 +446,28 @@ L(if_else):
   csel x10, x10, x14, lo
   add x9, x9, x10, lsl #2
   ld1 {v3.s}[3], [x9]                                    // bias
-  fadd v4.4s, v24.4s, v2.4s                              // out
+  fadd v4.4s, v26.4s, v2.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_3_0
-  fadd v5.4s, v25.4s, v3.4s                              // out
+  fadd v5.4s, v27.4s, v3.4s                              // out
   fmax v5.4s, v5.4s, v0.4s                               // out
   fmin v5.4s, v5.4s, v1.4s                               // out_3_1
-  fadd v6.4s, v22.4s, v2.4s                              // out
+  fadd v6.4s, v24.4s, v2.4s                              // out
   fmax v6.4s, v6.4s, v0.4s                               // out
   fmin v6.4s, v6.4s, v1.4s                               // out_2_0
-  fadd v7.4s, v23.4s, v3.4s                              // out
+  fadd v7.4s, v25.4s, v3.4s                              // out
   fmax v7.4s, v7.4s, v0.4s                               // out
   fmin v7.4s, v7.4s, v1.4s                               // out_2_1
-  fadd v16.4s, v20.4s, v2.4s                             // out
+  fadd v16.4s, v22.4s, v2.4s                             // out
   fmax v16.4s, v16.4s, v0.4s                             // out
   fmin v16.4s, v16.4s, v1.4s                             // out_1_0
-  fadd v17.4s, v21.4s, v3.4s                             // out
+  fadd v17.4s, v23.4s, v3.4s                             // out
   fmax v17.4s, v17.4s, v0.4s                             // out
   fmin v17.4s, v17.4s, v1.4s                             // out_1_1
-  fadd v2.4s, v18.4s, v2.4s                              // out
+  fadd v2.4s, v20.4s, v2.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_0
-  fadd v3.4s, v19.4s, v3.4s                              // out
+  fadd v3.4s, v21.4s, v3.4s                              // out
   fmax v0.4s, v3.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   mov x9, #1
@@ -552,7 +579,9 @@ L(n_done):
   ldr d11, [sp, #24]
   ldr d12, [sp, #32]
   ldr d13, [sp, #40]
-  add sp, sp, #48
+  ldr d14, [sp, #48]
+  ldr d15, [sp, #56]
+  add sp, sp, #64
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -570,8 +599,12 @@ L(n_done):
   .seh_save_freg d12, 32
   ldr d13, [sp, #40]
   .seh_save_freg d13, 40
-  add sp, sp, #48
-  .seh_stackalloc 48
+  ldr d14, [sp, #48]
+  .seh_save_freg d14, 48
+  ldr d15, [sp, #56]
+  .seh_save_freg d15, 56
+  add sp, sp, #64
+  .seh_stackalloc 64
   .seh_endepilogue
   ret
   .seh_endproc

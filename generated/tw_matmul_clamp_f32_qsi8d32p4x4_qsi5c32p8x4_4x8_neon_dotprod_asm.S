@@ -14,8 +14,8 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  v0 raw_0 ...
-//  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 lo_0 ...  v5 tops ...  v6 tops ...  v7 tops ...
-//  v8 acc_3_0 ...  v9 acc_3_1 ...  v10 code_0 ...  v11 code_1 ...  v16 mask  v17 top_mask  v18 f_0
+//  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 tops ...  v5 tops ...  v6 a_0 ...  v7 a_0 ...
+//  v8 acc_3_0 ...  v9 acc_3_1 ...  v10 tops ...  v11 tops ...  v16 mask  v17 top_mask  v18 f_0
 //  v19 f_1  v20 f_2  v21 f_3  v22 f_4  v23 f_5  v24 f_6  v25 f_7  v26 acc_0_0 ...  v27 acc_0_1 ...
 //  v28 acc_1_0 ...  v29 acc_1_1 ...  v30 acc_2_0 ...  v31 acc_2_1 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
@@ -90,7 +90,7 @@ L(m):
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
-  movi v16.16b, #15                                      // mask
+  movi v16.16b, #1                                       // mask
   movi v17.16b, #16                                      // top_mask
   movi v18.2d, #0                                        // f_0
   movi v19.2d, #0                                        // f_1
@@ -125,141 +125,121 @@ L(k):
   ldr s9, [x11, #140]                                    // acc_3_1
   dup v9.4s, v9.s[0]
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12]            // raw_0, raw_1, raw_0, raw_1
-  and v4.16b, v0.16b, v16.16b                            // lo_0
-  ushr v0.16b, v0.16b, #4                                // hi_0
-  ldp q6, q5, [x12, #128]                                // tops, tops
-  shl v7.16b, v6.16b, #4                                 // tops
-  and v7.16b, v7.16b, v17.16b                            // tops
-  orr v10.16b, v4.16b, v7.16b                            // code_0
-  and v4.16b, v6.16b, v17.16b                            // tops
-  orr v0.16b, v0.16b, v4.16b                             // code_0
-  and v4.16b, v1.16b, v16.16b                            // lo_1
-  ushr v1.16b, v1.16b, #4                                // hi_1
-  shl v6.16b, v5.16b, #4                                 // tops
-  and v6.16b, v6.16b, v17.16b                            // tops
-  orr v11.16b, v4.16b, v6.16b                            // code_1
-  and v4.16b, v5.16b, v17.16b                            // tops
-  orr v1.16b, v1.16b, v4.16b                             // code_1
-  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x11]            // a_0, a_0, a_0, a_0
-  sdot v26.4s, v10.16b, v4.4b[0]                         // acc_0_0
-  sdot v27.4s, v11.16b, v4.4b[0]                         // acc_0_1
-  sdot v28.4s, v10.16b, v4.4b[1]                         // acc_1_0
-  sdot v29.4s, v11.16b, v4.4b[1]                         // acc_1_1
-  sdot v30.4s, v10.16b, v4.4b[2]                         // acc_2_0
-  sdot v31.4s, v11.16b, v4.4b[2]                         // acc_2_1
-  sdot v8.4s, v10.16b, v4.4b[3]                          // acc_3_0
-  sdot v9.4s, v11.16b, v4.4b[3]                          // acc_3_1
-  ldp q10, q4, [x11, #64]                                // a_0, a_0
-  sdot v26.4s, v0.16b, v10.4b[0]                         // acc_0_0
-  sdot v27.4s, v1.16b, v10.4b[0]                         // acc_0_1
-  sdot v28.4s, v0.16b, v10.4b[1]                         // acc_1_0
-  sdot v29.4s, v1.16b, v10.4b[1]                         // acc_1_1
-  sdot v30.4s, v0.16b, v10.4b[2]                         // acc_2_0
-  sdot v31.4s, v1.16b, v10.4b[2]                         // acc_2_1
-  sdot v8.4s, v0.16b, v10.4b[3]                          // acc_3_0
-  sdot v9.4s, v1.16b, v10.4b[3]                          // acc_3_1
-  and v0.16b, v2.16b, v16.16b                            // lo_0
-  ushr v1.16b, v2.16b, #4                                // hi_0
-  ldp q10, q2, [x12, #128]                               // tops, tops
-  shl v11.16b, v10.16b, #3                               // tops
-  and v11.16b, v11.16b, v17.16b                          // tops
-  orr v0.16b, v0.16b, v11.16b                            // code_0
-  ushr v10.16b, v10.16b, #1                              // tops
-  and v10.16b, v10.16b, v17.16b                          // tops
-  orr v1.16b, v1.16b, v10.16b                            // code_0
-  and v10.16b, v3.16b, v16.16b                           // lo_1
-  ushr v3.16b, v3.16b, #4                                // hi_1
-  shl v11.16b, v2.16b, #3                                // tops
-  and v11.16b, v11.16b, v17.16b                          // tops
-  orr v10.16b, v10.16b, v11.16b                          // code_1
-  ushr v2.16b, v2.16b, #1                                // tops
-  and v2.16b, v2.16b, v17.16b                            // tops
-  orr v2.16b, v3.16b, v2.16b                             // code_1
-  sdot v26.4s, v0.16b, v5.4b[0]                          // acc_0_0
-  sdot v27.4s, v10.16b, v5.4b[0]                         // acc_0_1
-  sdot v28.4s, v0.16b, v5.4b[1]                          // acc_1_0
-  sdot v29.4s, v10.16b, v5.4b[1]                         // acc_1_1
-  sdot v30.4s, v0.16b, v5.4b[2]                          // acc_2_0
-  sdot v31.4s, v10.16b, v5.4b[2]                         // acc_2_1
-  sdot v8.4s, v0.16b, v5.4b[3]                           // acc_3_0
-  sdot v9.4s, v10.16b, v5.4b[3]                          // acc_3_1
-  sdot v26.4s, v1.16b, v4.4b[0]                          // acc_0_0
-  sdot v27.4s, v2.16b, v4.4b[0]                          // acc_0_1
-  sdot v28.4s, v1.16b, v4.4b[1]                          // acc_1_0
-  sdot v29.4s, v2.16b, v4.4b[1]                          // acc_1_1
-  sdot v30.4s, v1.16b, v4.4b[2]                          // acc_2_0
-  sdot v31.4s, v2.16b, v4.4b[2]                          // acc_2_1
-  sdot v8.4s, v1.16b, v4.4b[3]                           // acc_3_0
-  sdot v9.4s, v2.16b, v4.4b[3]                           // acc_3_1
-  ldp q1, q0, [x12, #64]                                 // raw_0, raw_1
-  and v2.16b, v1.16b, v16.16b                            // lo_0
-  ushr v1.16b, v1.16b, #4                                // hi_0
-  ldp q4, q3, [x12, #128]                                // tops, tops
-  shl v5.16b, v4.16b, #2                                 // tops
-  and v5.16b, v5.16b, v17.16b                            // tops
-  orr v2.16b, v2.16b, v5.16b                             // code_0
-  ushr v4.16b, v4.16b, #2                                // tops
-  and v4.16b, v4.16b, v17.16b                            // tops
-  orr v1.16b, v1.16b, v4.16b                             // code_0
-  and v4.16b, v0.16b, v16.16b                            // lo_1
-  ushr v0.16b, v0.16b, #4                                // hi_1
-  shl v5.16b, v3.16b, #2                                 // tops
-  and v5.16b, v5.16b, v17.16b                            // tops
-  orr v4.16b, v4.16b, v5.16b                             // code_1
-  ushr v3.16b, v3.16b, #2                                // tops
-  and v3.16b, v3.16b, v17.16b                            // tops
-  orr v0.16b, v0.16b, v3.16b                             // code_1
-  sdot v26.4s, v2.16b, v6.4b[0]                          // acc_0_0
-  sdot v27.4s, v4.16b, v6.4b[0]                          // acc_0_1
-  sdot v28.4s, v2.16b, v6.4b[1]                          // acc_1_0
-  sdot v29.4s, v4.16b, v6.4b[1]                          // acc_1_1
-  sdot v30.4s, v2.16b, v6.4b[2]                          // acc_2_0
-  sdot v31.4s, v4.16b, v6.4b[2]                          // acc_2_1
-  sdot v8.4s, v2.16b, v6.4b[3]                           // acc_3_0
-  sdot v9.4s, v4.16b, v6.4b[3]                           // acc_3_1
-  ldp q3, q2, [x11, #96]                                 // a_0, a_0
-  sdot v26.4s, v1.16b, v3.4b[0]                          // acc_0_0
-  sdot v27.4s, v0.16b, v3.4b[0]                          // acc_0_1
-  sdot v28.4s, v1.16b, v3.4b[1]                          // acc_1_0
-  sdot v29.4s, v0.16b, v3.4b[1]                          // acc_1_1
-  sdot v30.4s, v1.16b, v3.4b[2]                          // acc_2_0
-  sdot v31.4s, v0.16b, v3.4b[2]                          // acc_2_1
-  sdot v8.4s, v1.16b, v3.4b[3]                           // acc_3_0
-  sdot v9.4s, v0.16b, v3.4b[3]                           // acc_3_1
-  ldp q1, q0, [x12, #96]                                 // raw_0, raw_1
-  and v3.16b, v1.16b, v16.16b                            // lo_0
-  ushr v1.16b, v1.16b, #4                                // hi_0
   ldp q5, q4, [x12, #128]                                // tops, tops
-  shl v6.16b, v5.16b, #1                                 // tops
-  and v6.16b, v6.16b, v17.16b                            // tops
-  orr v3.16b, v3.16b, v6.16b                             // code_0
-  ushr v5.16b, v5.16b, #3                                // tops
-  and v5.16b, v5.16b, v17.16b                            // tops
-  orr v1.16b, v1.16b, v5.16b                             // code_0
-  and v5.16b, v0.16b, v16.16b                            // lo_1
-  ushr v0.16b, v0.16b, #4                                // hi_1
-  shl v6.16b, v4.16b, #1                                 // tops
-  and v6.16b, v6.16b, v17.16b                            // tops
-  orr v5.16b, v5.16b, v6.16b                             // code_1
-  ushr v4.16b, v4.16b, #3                                // tops
+  and v10.16b, v5.16b, v17.16b                           // tops
+  sri v10.16b, v0.16b, #4                                // code_0
+  and v5.16b, v5.16b, v16.16b                            // tops
+  sli v0.16b, v5.16b, #4                                 // code_0
+  and v11.16b, v4.16b, v17.16b                           // tops
+  sri v11.16b, v1.16b, #4                                // code_1
+  and v4.16b, v4.16b, v16.16b                            // tops
+  sli v1.16b, v4.16b, #4                                 // code_1
+  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x11]            // a_0, a_0, a_0, a_0
+  sdot v26.4s, v0.16b, v4.4b[0]                          // acc_0_0
+  sdot v27.4s, v1.16b, v4.4b[0]                          // acc_0_1
+  sdot v28.4s, v0.16b, v4.4b[1]                          // acc_1_0
+  sdot v29.4s, v1.16b, v4.4b[1]                          // acc_1_1
+  sdot v30.4s, v0.16b, v4.4b[2]                          // acc_2_0
+  sdot v31.4s, v1.16b, v4.4b[2]                          // acc_2_1
+  sdot v8.4s, v0.16b, v4.4b[3]                           // acc_3_0
+  sdot v9.4s, v1.16b, v4.4b[3]                           // acc_3_1
+  ldp q1, q0, [x11, #64]                                 // a_0, a_0
+  sdot v26.4s, v10.16b, v1.4b[0]                         // acc_0_0
+  sdot v27.4s, v11.16b, v1.4b[0]                         // acc_0_1
+  sdot v28.4s, v10.16b, v1.4b[1]                         // acc_1_0
+  sdot v29.4s, v11.16b, v1.4b[1]                         // acc_1_1
+  sdot v30.4s, v10.16b, v1.4b[2]                         // acc_2_0
+  sdot v31.4s, v11.16b, v1.4b[2]                         // acc_2_1
+  sdot v8.4s, v10.16b, v1.4b[3]                          // acc_3_0
+  sdot v9.4s, v11.16b, v1.4b[3]                          // acc_3_1
+  ldp q4, q1, [x12, #128]                                // tops, tops
+  ushr v10.16b, v4.16b, #1                               // tops
+  and v10.16b, v10.16b, v17.16b                          // tops
+  sri v10.16b, v2.16b, #4                                // code_0
+  ushr v4.16b, v4.16b, #1                                // tops
+  and v4.16b, v4.16b, v16.16b                            // tops
+  sli v2.16b, v4.16b, #4                                 // code_0
+  ushr v4.16b, v1.16b, #1                                // tops
   and v4.16b, v4.16b, v17.16b                            // tops
-  orr v0.16b, v0.16b, v4.16b                             // code_1
-  sdot v26.4s, v3.16b, v7.4b[0]                          // acc_0_0
-  sdot v27.4s, v5.16b, v7.4b[0]                          // acc_0_1
-  sdot v28.4s, v3.16b, v7.4b[1]                          // acc_1_0
-  sdot v29.4s, v5.16b, v7.4b[1]                          // acc_1_1
-  sdot v30.4s, v3.16b, v7.4b[2]                          // acc_2_0
-  sdot v31.4s, v5.16b, v7.4b[2]                          // acc_2_1
-  sdot v8.4s, v3.16b, v7.4b[3]                           // acc_3_0
-  sdot v9.4s, v5.16b, v7.4b[3]                           // acc_3_1
-  sdot v26.4s, v1.16b, v2.4b[0]                          // acc_0_0
-  sdot v27.4s, v0.16b, v2.4b[0]                          // acc_0_1
-  sdot v28.4s, v1.16b, v2.4b[1]                          // acc_1_0
-  sdot v29.4s, v0.16b, v2.4b[1]                          // acc_1_1
-  sdot v30.4s, v1.16b, v2.4b[2]                          // acc_2_0
-  sdot v31.4s, v0.16b, v2.4b[2]                          // acc_2_1
-  sdot v8.4s, v1.16b, v2.4b[3]                           // acc_3_0
-  sdot v9.4s, v0.16b, v2.4b[3]                           // acc_3_1
+  sri v4.16b, v3.16b, #4                                 // code_1
+  ushr v1.16b, v1.16b, #1                                // tops
+  and v1.16b, v1.16b, v16.16b                            // tops
+  sli v3.16b, v1.16b, #4                                 // code_1
+  sdot v26.4s, v2.16b, v5.4b[0]                          // acc_0_0
+  sdot v27.4s, v3.16b, v5.4b[0]                          // acc_0_1
+  sdot v28.4s, v2.16b, v5.4b[1]                          // acc_1_0
+  sdot v29.4s, v3.16b, v5.4b[1]                          // acc_1_1
+  sdot v30.4s, v2.16b, v5.4b[2]                          // acc_2_0
+  sdot v31.4s, v3.16b, v5.4b[2]                          // acc_2_1
+  sdot v8.4s, v2.16b, v5.4b[3]                           // acc_3_0
+  sdot v9.4s, v3.16b, v5.4b[3]                           // acc_3_1
+  sdot v26.4s, v10.16b, v0.4b[0]                         // acc_0_0
+  sdot v27.4s, v4.16b, v0.4b[0]                          // acc_0_1
+  sdot v28.4s, v10.16b, v0.4b[1]                         // acc_1_0
+  sdot v29.4s, v4.16b, v0.4b[1]                          // acc_1_1
+  sdot v30.4s, v10.16b, v0.4b[2]                         // acc_2_0
+  sdot v31.4s, v4.16b, v0.4b[2]                          // acc_2_1
+  sdot v8.4s, v10.16b, v0.4b[3]                          // acc_3_0
+  sdot v9.4s, v4.16b, v0.4b[3]                           // acc_3_1
+  ldp q1, q0, [x12, #64]                                 // raw_0, raw_1
+  ldp q3, q2, [x12, #128]                                // tops, tops
+  ushr v4.16b, v3.16b, #2                                // tops
+  and v4.16b, v4.16b, v17.16b                            // tops
+  sri v4.16b, v1.16b, #4                                 // code_0
+  ushr v3.16b, v3.16b, #2                                // tops
+  and v3.16b, v3.16b, v16.16b                            // tops
+  sli v1.16b, v3.16b, #4                                 // code_0
+  ushr v3.16b, v2.16b, #2                                // tops
+  and v3.16b, v3.16b, v17.16b                            // tops
+  sri v3.16b, v0.16b, #4                                 // code_1
+  ushr v2.16b, v2.16b, #2                                // tops
+  and v2.16b, v2.16b, v16.16b                            // tops
+  sli v0.16b, v2.16b, #4                                 // code_1
+  sdot v26.4s, v1.16b, v6.4b[0]                          // acc_0_0
+  sdot v27.4s, v0.16b, v6.4b[0]                          // acc_0_1
+  sdot v28.4s, v1.16b, v6.4b[1]                          // acc_1_0
+  sdot v29.4s, v0.16b, v6.4b[1]                          // acc_1_1
+  sdot v30.4s, v1.16b, v6.4b[2]                          // acc_2_0
+  sdot v31.4s, v0.16b, v6.4b[2]                          // acc_2_1
+  sdot v8.4s, v1.16b, v6.4b[3]                           // acc_3_0
+  sdot v9.4s, v0.16b, v6.4b[3]                           // acc_3_1
+  ldp q1, q0, [x11, #96]                                 // a_0, a_0
+  sdot v26.4s, v4.16b, v1.4b[0]                          // acc_0_0
+  sdot v27.4s, v3.16b, v1.4b[0]                          // acc_0_1
+  sdot v28.4s, v4.16b, v1.4b[1]                          // acc_1_0
+  sdot v29.4s, v3.16b, v1.4b[1]                          // acc_1_1
+  sdot v30.4s, v4.16b, v1.4b[2]                          // acc_2_0
+  sdot v31.4s, v3.16b, v1.4b[2]                          // acc_2_1
+  sdot v8.4s, v4.16b, v1.4b[3]                           // acc_3_0
+  sdot v9.4s, v3.16b, v1.4b[3]                           // acc_3_1
+  ldp q2, q1, [x12, #96]                                 // raw_0, raw_1
+  ldp q4, q3, [x12, #128]                                // tops, tops
+  ushr v5.16b, v4.16b, #3                                // tops
+  sri v5.16b, v2.16b, #4                                 // code_0
+  ushr v4.16b, v4.16b, #3                                // tops
+  and v4.16b, v4.16b, v16.16b                            // tops
+  sli v2.16b, v4.16b, #4                                 // code_0
+  ushr v4.16b, v3.16b, #3                                // tops
+  sri v4.16b, v1.16b, #4                                 // code_1
+  ushr v3.16b, v3.16b, #3                                // tops
+  and v3.16b, v3.16b, v16.16b                            // tops
+  sli v1.16b, v3.16b, #4                                 // code_1
+  sdot v26.4s, v2.16b, v7.4b[0]                          // acc_0_0
+  sdot v27.4s, v1.16b, v7.4b[0]                          // acc_0_1
+  sdot v28.4s, v2.16b, v7.4b[1]                          // acc_1_0
+  sdot v29.4s, v1.16b, v7.4b[1]                          // acc_1_1
+  sdot v30.4s, v2.16b, v7.4b[2]                          // acc_2_0
+  sdot v31.4s, v1.16b, v7.4b[2]                          // acc_2_1
+  sdot v8.4s, v2.16b, v7.4b[3]                           // acc_3_0
+  sdot v9.4s, v1.16b, v7.4b[3]                           // acc_3_1
+  sdot v26.4s, v5.16b, v0.4b[0]                          // acc_0_0
+  sdot v27.4s, v4.16b, v0.4b[0]                          // acc_0_1
+  sdot v28.4s, v5.16b, v0.4b[1]                          // acc_1_0
+  sdot v29.4s, v4.16b, v0.4b[1]                          // acc_1_1
+  sdot v30.4s, v5.16b, v0.4b[2]                          // acc_2_0
+  sdot v31.4s, v4.16b, v0.4b[2]                          // acc_2_1
+  sdot v8.4s, v5.16b, v0.4b[3]                           // acc_3_0
+  sdot v9.4s, v4.16b, v0.4b[3]                           // acc_3_1
   ldr d0, [x12, #160]                                    // scale
   fcvtl v0.4s, v0.4h                                     // scale_0
   ldr d1, [x12, #168]                                    // scale

@@ -7,7 +7,7 @@
 // rhs i4 n4 kr8 pair=column us k%32 b64 [data/b|scales:bf16/b|zeros:bf16/b|sums:f32*1|bias:f32] (38edc997df89cb57)
 //     | 16 x k bits of codes | 4 bf16 x scales a block | 4 bf16 x zeros a block | 4 f32 x sums | 4 f32 x bias |
 // or blocks of any other multiple of 64
-// tile 8 x 4: needs 25 vector registers on neon_i8mm (8 accumulators + 16 operands + 1 mask), 32 exist
+// tile 8 x 4: needs 26 vector registers on neon_i8mm (8 accumulators + 16 operands + 2 masks), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
 // again  tilewright generate
@@ -17,8 +17,8 @@
 //  x7 lhs_panel  x8 m_left  x9 blocks  x10 k_padded  x11 block_left  x12 lhs_panel  x13 rhs_panel
 //  x14 k_left  x15 -  v0 acc_0_0h ...  v1 acc_1_0h ...  v2 acc_2_0h ...  v3 acc_3_0h ...
 //  v4 acc_0_0l ...  v5 acc_1_0l ...  v6 acc_2_0l ...  v7 acc_3_0l ...  v8 a_0  v9 a_1  v10 a_2
-//  v11 a_3  v12 raw_0  v13 raw_0  v14 raw_0  v15 raw_0  v16 mask  v17 f_0  v18 f_1  v19 f_2
-//  v20 f_3  v21 f_4  v22 f_5  v23 f_6  v24 f_7  v25 lo_0
+//  v11 a_3  v12 raw_0  v13 raw_0  v14 raw_0  v15 raw_0  v16 mask  v17 zero_factor  v18 f_0  v19 f_1
+//  v20 f_2  v21 f_3  v22 f_4  v23 f_5  v24 f_6  v25 f_7  v26 lo_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -114,14 +114,19 @@ L(m):
   ldr x9, [x0, #8*4]                                     // block
   udiv x9, x10, x9                                       // blocks
   movi v16.16b, #15                                      // mask
-  movi v17.2d, #0                                        // f_0
-  movi v18.2d, #0                                        // f_1
-  movi v19.2d, #0                                        // f_2
-  movi v20.2d, #0                                        // f_3
-  movi v21.2d, #0                                        // f_4
-  movi v22.2d, #0                                        // f_5
-  movi v23.2d, #0                                        // f_6
-  movi v24.2d, #0                                        // f_7
+  ldr x11, =1073741824
+  dup v0.4s, w11                                         // zero_factor
+  ldr x11, =1040187392
+  dup v1.4s, w11                                         // zero_factor
+  zip1 v17.2d, v0.2d, v1.2d                              // zero_factor
+  movi v18.2d, #0                                        // f_0
+  movi v19.2d, #0                                        // f_1
+  movi v20.2d, #0                                        // f_2
+  movi v21.2d, #0                                        // f_3
+  movi v22.2d, #0                                        // f_4
+  movi v23.2d, #0                                        // f_5
+  movi v24.2d, #0                                        // f_6
+  movi v25.2d, #0                                        // f_7
   mov x11, x9                                            // blocks
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
@@ -139,162 +144,159 @@ L(block):
 L(k):
   ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x15], #64     // a_0, a_1, a_2, a_3
   ld1 {v12.16b, v13.16b, v14.16b, v15.16b}, [x13], #64   // raw_0, raw_0, raw_0, raw_0, rhs_panel
-  and v25.16b, v12.16b, v16.16b                          // lo_0
+  and v26.16b, v12.16b, v16.16b                          // lo_0
   smmla v0.4s, v8.16b, v12.16b                           // acc_0_0
   smmla v1.4s, v9.16b, v12.16b                           // acc_1_0
   smmla v2.4s, v10.16b, v12.16b                          // acc_2_0
   smmla v3.4s, v11.16b, v12.16b                          // acc_3_0
-  smmla v4.4s, v8.16b, v25.16b                           // acc_0_1
-  smmla v5.4s, v9.16b, v25.16b                           // acc_1_1
-  smmla v6.4s, v10.16b, v25.16b                          // acc_2_1
-  smmla v7.4s, v11.16b, v25.16b                          // acc_3_1
+  smmla v4.4s, v8.16b, v26.16b                           // acc_0_1
+  smmla v5.4s, v9.16b, v26.16b                           // acc_1_1
+  smmla v6.4s, v10.16b, v26.16b                          // acc_2_1
+  smmla v7.4s, v11.16b, v26.16b                          // acc_3_1
   ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x15], #64     // a_0, a_1, a_2, a_3
-  and v25.16b, v13.16b, v16.16b                          // lo_0
+  and v26.16b, v13.16b, v16.16b                          // lo_0
   smmla v0.4s, v8.16b, v13.16b                           // acc_0_0
   smmla v1.4s, v9.16b, v13.16b                           // acc_1_0
   smmla v2.4s, v10.16b, v13.16b                          // acc_2_0
   smmla v3.4s, v11.16b, v13.16b                          // acc_3_0
-  smmla v4.4s, v8.16b, v25.16b                           // acc_0_1
-  smmla v5.4s, v9.16b, v25.16b                           // acc_1_1
-  smmla v6.4s, v10.16b, v25.16b                          // acc_2_1
-  smmla v7.4s, v11.16b, v25.16b                          // acc_3_1
+  smmla v4.4s, v8.16b, v26.16b                           // acc_0_1
+  smmla v5.4s, v9.16b, v26.16b                           // acc_1_1
+  smmla v6.4s, v10.16b, v26.16b                          // acc_2_1
+  smmla v7.4s, v11.16b, v26.16b                          // acc_3_1
   ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x15], #64     // a_0, a_1, a_2, a_3
-  and v25.16b, v14.16b, v16.16b                          // lo_0
+  and v26.16b, v14.16b, v16.16b                          // lo_0
   smmla v0.4s, v8.16b, v14.16b                           // acc_0_0
   smmla v1.4s, v9.16b, v14.16b                           // acc_1_0
   smmla v2.4s, v10.16b, v14.16b                          // acc_2_0
   smmla v3.4s, v11.16b, v14.16b                          // acc_3_0
-  smmla v4.4s, v8.16b, v25.16b                           // acc_0_1
-  smmla v5.4s, v9.16b, v25.16b                           // acc_1_1
-  smmla v6.4s, v10.16b, v25.16b                          // acc_2_1
-  smmla v7.4s, v11.16b, v25.16b                          // acc_3_1
+  smmla v4.4s, v8.16b, v26.16b                           // acc_0_1
+  smmla v5.4s, v9.16b, v26.16b                           // acc_1_1
+  smmla v6.4s, v10.16b, v26.16b                          // acc_2_1
+  smmla v7.4s, v11.16b, v26.16b                          // acc_3_1
   ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x15], #64     // a_0, a_1, a_2, a_3
-  and v25.16b, v15.16b, v16.16b                          // lo_0
+  and v26.16b, v15.16b, v16.16b                          // lo_0
   smmla v0.4s, v8.16b, v15.16b                           // acc_0_0
   smmla v1.4s, v9.16b, v15.16b                           // acc_1_0
   smmla v2.4s, v10.16b, v15.16b                          // acc_2_0
   smmla v3.4s, v11.16b, v15.16b                          // acc_3_0
-  smmla v4.4s, v8.16b, v25.16b                           // acc_0_1
-  smmla v5.4s, v9.16b, v25.16b                           // acc_1_1
-  smmla v6.4s, v10.16b, v25.16b                          // acc_2_1
-  smmla v7.4s, v11.16b, v25.16b                          // acc_3_1
+  smmla v4.4s, v8.16b, v26.16b                           // acc_0_1
+  smmla v5.4s, v9.16b, v26.16b                           // acc_1_1
+  smmla v6.4s, v10.16b, v26.16b                          // acc_2_1
+  smmla v7.4s, v11.16b, v26.16b                          // acc_3_1
   ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x15], #64     // a_0, a_1, a_2, a_3
   ld1 {v12.16b, v13.16b, v14.16b, v15.16b}, [x13], #64   // raw_0, raw_0, raw_0, raw_0
-  and v25.16b, v12.16b, v16.16b                          // lo_0
+  and v26.16b, v12.16b, v16.16b                          // lo_0
   smmla v0.4s, v8.16b, v12.16b                           // acc_0_0
   smmla v1.4s, v9.16b, v12.16b                           // acc_1_0
   smmla v2.4s, v10.16b, v12.16b                          // acc_2_0
   smmla v3.4s, v11.16b, v12.16b                          // acc_3_0
-  smmla v4.4s, v8.16b, v25.16b                           // acc_0_1
-  smmla v5.4s, v9.16b, v25.16b                           // acc_1_1
-  smmla v6.4s, v10.16b, v25.16b                          // acc_2_1
-  smmla v7.4s, v11.16b, v25.16b                          // acc_3_1
+  smmla v4.4s, v8.16b, v26.16b                           // acc_0_1
+  smmla v5.4s, v9.16b, v26.16b                           // acc_1_1
+  smmla v6.4s, v10.16b, v26.16b                          // acc_2_1
+  smmla v7.4s, v11.16b, v26.16b                          // acc_3_1
   ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x15], #64     // a_0, a_1, a_2, a_3
-  and v25.16b, v13.16b, v16.16b                          // lo_0
+  and v26.16b, v13.16b, v16.16b                          // lo_0
   smmla v0.4s, v8.16b, v13.16b                           // acc_0_0
   smmla v1.4s, v9.16b, v13.16b                           // acc_1_0
   smmla v2.4s, v10.16b, v13.16b                          // acc_2_0
   smmla v3.4s, v11.16b, v13.16b                          // acc_3_0
-  smmla v4.4s, v8.16b, v25.16b                           // acc_0_1
-  smmla v5.4s, v9.16b, v25.16b                           // acc_1_1
-  smmla v6.4s, v10.16b, v25.16b                          // acc_2_1
-  smmla v7.4s, v11.16b, v25.16b                          // acc_3_1
+  smmla v4.4s, v8.16b, v26.16b                           // acc_0_1
+  smmla v5.4s, v9.16b, v26.16b                           // acc_1_1
+  smmla v6.4s, v10.16b, v26.16b                          // acc_2_1
+  smmla v7.4s, v11.16b, v26.16b                          // acc_3_1
   ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x15], #64     // a_0, a_1, a_2, a_3
-  and v25.16b, v14.16b, v16.16b                          // lo_0
+  and v26.16b, v14.16b, v16.16b                          // lo_0
   smmla v0.4s, v8.16b, v14.16b                           // acc_0_0
   smmla v1.4s, v9.16b, v14.16b                           // acc_1_0
   smmla v2.4s, v10.16b, v14.16b                          // acc_2_0
   smmla v3.4s, v11.16b, v14.16b                          // acc_3_0
-  smmla v4.4s, v8.16b, v25.16b                           // acc_0_1
-  smmla v5.4s, v9.16b, v25.16b                           // acc_1_1
-  smmla v6.4s, v10.16b, v25.16b                          // acc_2_1
-  smmla v7.4s, v11.16b, v25.16b                          // acc_3_1
+  smmla v4.4s, v8.16b, v26.16b                           // acc_0_1
+  smmla v5.4s, v9.16b, v26.16b                           // acc_1_1
+  smmla v6.4s, v10.16b, v26.16b                          // acc_2_1
+  smmla v7.4s, v11.16b, v26.16b                          // acc_3_1
   ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x15], #64     // a_0, a_1, a_2, a_3
-  and v25.16b, v15.16b, v16.16b                          // lo_0
+  and v26.16b, v15.16b, v16.16b                          // lo_0
   smmla v0.4s, v8.16b, v15.16b                           // acc_0_0
   smmla v1.4s, v9.16b, v15.16b                           // acc_1_0
   smmla v2.4s, v10.16b, v15.16b                          // acc_2_0
   smmla v3.4s, v11.16b, v15.16b                          // acc_3_0
-  smmla v4.4s, v8.16b, v25.16b                           // acc_0_1
-  smmla v5.4s, v9.16b, v25.16b                           // acc_1_1
-  smmla v6.4s, v10.16b, v25.16b                          // acc_2_1
-  smmla v7.4s, v11.16b, v25.16b                          // acc_3_1
+  smmla v4.4s, v8.16b, v26.16b                           // acc_0_1
+  smmla v5.4s, v9.16b, v26.16b                           // acc_1_1
+  smmla v6.4s, v10.16b, v26.16b                          // acc_2_1
+  smmla v7.4s, v11.16b, v26.16b                          // acc_3_1
   subs x14, x14, #1                                      // next k
   b.hi L(k)
 L(k_done):
-  ldr d25, [x13, #0]                                     // scale
-  shll v25.4s, v25.4h, #16                               // scale_0
-  zip1 v26.2d, v25.2d, v25.2d                            // scale_columns
-  zip2 v25.2d, v25.2d, v25.2d                            // scale_columns
+  ldr d26, [x13, #0]                                     // scale
+  shll v26.4s, v26.4h, #16                               // scale_0
+  zip1 v27.2d, v26.2d, v26.2d                            // scale_columns
+  zip2 v26.2d, v26.2d, v26.2d                            // scale_columns
   sub v0.4s, v0.4s, v4.4s                                // high
-  scvtf v27.4s, v0.4s                                    // real
+  scvtf v28.4s, v0.4s                                    // real
   scvtf v4.4s, v4.4s                                     // real
   sub v0.4s, v1.4s, v5.4s                                // high
-  scvtf v28.4s, v0.4s                                    // real
+  scvtf v29.4s, v0.4s                                    // real
   scvtf v5.4s, v5.4s                                     // real
   sub v0.4s, v2.4s, v6.4s                                // high
-  scvtf v29.4s, v0.4s                                    // real
+  scvtf v30.4s, v0.4s                                    // real
   scvtf v6.4s, v6.4s                                     // real
   sub v0.4s, v3.4s, v7.4s                                // high
-  scvtf v30.4s, v0.4s                                    // real
+  scvtf v31.4s, v0.4s                                    // real
   scvtf v7.4s, v7.4s                                     // real
   ldr d0, [x13, #8]                                      // scale
   shll v0.4s, v0.4h, #16                                 // zero_0
-  zip1 v1.2d, v0.2d, v0.2d                               // scale_columns
-  zip2 v0.2d, v0.2d, v0.2d                               // scale_columns
-  ldr x14, =1040187392
-  dup v2.4s, w14                                         // eighth
-  fadd v31.4s, v1.4s, v1.4s                              // zeros
-  fmul v8.4s, v0.4s, v2.4s                               // zeros
+  fmul v0.4s, v0.4s, v17.4s                              // zeros
+  zip1 v8.2d, v0.2d, v0.2d                               // scale_columns
+  zip2 v9.2d, v0.2d, v0.2d                               // scale_columns
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12]            // sums_of_codes, sums_of_codes, sums_of_codes, sums_of_codes
   scvtf v0.4s, v0.4s                                     // sums_of_codes
   scvtf v1.4s, v1.4s                                     // sums_of_codes
   scvtf v2.4s, v2.4s                                     // sums_of_codes
   scvtf v3.4s, v3.4s                                     // sums_of_codes
-  fmla v27.4s, v0.4s, v31.4s                             // real
-  fmla v4.4s, v0.4s, v8.4s                               // real
-  fmla v28.4s, v1.4s, v31.4s                             // real
-  fmla v5.4s, v1.4s, v8.4s                               // real
-  fmla v29.4s, v2.4s, v31.4s                             // real
-  fmla v6.4s, v2.4s, v8.4s                               // real
-  fmla v30.4s, v3.4s, v31.4s                             // real
-  fmla v7.4s, v3.4s, v8.4s                               // real
+  fmla v28.4s, v0.4s, v8.4s                              // real
+  fmla v4.4s, v0.4s, v9.4s                               // real
+  fmla v29.4s, v1.4s, v8.4s                              // real
+  fmla v5.4s, v1.4s, v9.4s                               // real
+  fmla v30.4s, v2.4s, v8.4s                              // real
+  fmla v6.4s, v2.4s, v9.4s                               // real
+  fmla v31.4s, v3.4s, v8.4s                              // real
+  fmla v7.4s, v3.4s, v9.4s                               // real
   mov x12, x15
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12], #64       // scale_rows, scale_rows, scale_rows, scale_rows
-  fmul v27.4s, v27.4s, v0.4s                             // real
+  fmul v28.4s, v28.4s, v0.4s                             // real
   fmul v0.4s, v4.4s, v0.4s                               // real
-  fmul v4.4s, v28.4s, v1.4s                              // real
+  fmul v4.4s, v29.4s, v1.4s                              // real
   fmul v1.4s, v5.4s, v1.4s                               // real
-  fmul v5.4s, v29.4s, v2.4s                              // real
+  fmul v5.4s, v30.4s, v2.4s                              // real
   fmul v2.4s, v6.4s, v2.4s                               // real
-  fmul v6.4s, v30.4s, v3.4s                              // real
+  fmul v6.4s, v31.4s, v3.4s                              // real
   fmul v3.4s, v7.4s, v3.4s                               // real
-  fmla v17.4s, v27.4s, v26.4s                            // f_0
-  fmla v18.4s, v0.4s, v25.4s                             // f_1
-  fmla v19.4s, v4.4s, v26.4s                             // f_2
-  fmla v20.4s, v1.4s, v25.4s                             // f_3
-  fmla v21.4s, v5.4s, v26.4s                             // f_4
-  fmla v22.4s, v2.4s, v25.4s                             // f_5
-  fmla v23.4s, v6.4s, v26.4s                             // f_6
-  fmla v24.4s, v3.4s, v25.4s                             // f_7
+  fmla v18.4s, v28.4s, v27.4s                            // f_0
+  fmla v19.4s, v0.4s, v26.4s                             // f_1
+  fmla v20.4s, v4.4s, v27.4s                             // f_2
+  fmla v21.4s, v1.4s, v26.4s                             // f_3
+  fmla v22.4s, v5.4s, v27.4s                             // f_4
+  fmla v23.4s, v2.4s, v26.4s                             // f_5
+  fmla v24.4s, v6.4s, v27.4s                             // f_6
+  fmla v25.4s, v3.4s, v26.4s                             // f_7
   add x13, x13, #16
   subs x11, x11, #1                                      // next block
   b.hi L(block)
 L(block_done):
   ldr x11, =1031798784
   dup v0.4s, w11                                         // sixteenth
-  fmul v1.4s, v17.4s, v0.4s                              // f
-  fmul v2.4s, v19.4s, v0.4s                              // f
-  fmul v3.4s, v21.4s, v0.4s                              // f
-  fmul v0.4s, v23.4s, v0.4s                              // f
-  uzp1 v4.2d, v1.2d, v18.2d                              // row_0
-  uzp2 v1.2d, v1.2d, v18.2d                              // row_1
-  uzp1 v5.2d, v2.2d, v20.2d                              // row_2
-  uzp2 v2.2d, v2.2d, v20.2d                              // row_3
-  uzp1 v6.2d, v3.2d, v22.2d                              // row_4
-  uzp2 v3.2d, v3.2d, v22.2d                              // row_5
-  uzp1 v7.2d, v0.2d, v24.2d                              // row_6
-  uzp2 v0.2d, v0.2d, v24.2d                              // row_7
+  fmul v1.4s, v18.4s, v0.4s                              // f
+  fmul v2.4s, v20.4s, v0.4s                              // f
+  fmul v3.4s, v22.4s, v0.4s                              // f
+  fmul v0.4s, v24.4s, v0.4s                              // f
+  uzp1 v4.2d, v1.2d, v19.2d                              // row_0
+  uzp2 v1.2d, v1.2d, v19.2d                              // row_1
+  uzp1 v5.2d, v2.2d, v21.2d                              // row_2
+  uzp2 v2.2d, v2.2d, v21.2d                              // row_3
+  uzp1 v6.2d, v3.2d, v23.2d                              // row_4
+  uzp2 v3.2d, v3.2d, v23.2d                              // row_5
+  uzp1 v7.2d, v0.2d, v25.2d                              // row_6
+  uzp2 v0.2d, v0.2d, v25.2d                              // row_7
   add x11, x0, #8*15                                     // clamp
   ld1r {v16.4s}, [x11]                                   // min
   ldr s17, [x11, #4]                                     // max

@@ -6,7 +6,7 @@
 //     | 16 i32 x sums a block | 64 x k bits of codes | 16 f32 x scales a block |
 // rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:f32/b|zeros:f32/b|sums:f32*1|bias:f32] (b0f0da4160528e5a)
 //     | 16 x k bits of codes | 4 f32 x scales a block | 4 f32 x zeros a block | 4 f32 x sums | 4 f32 x bias |
-// tile 8 x 4: needs 26 vector registers on neon_i8mm (8 accumulators + 16 operands + 2 masks), 32 exist
+// tile 8 x 4: needs 27 vector registers on neon_i8mm (8 accumulators + 16 operands + 3 masks), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
 // again  tilewright generate
@@ -17,8 +17,8 @@
 //  v1 acc_1_0h ...  v2 acc_2_0h ...  v3 acc_3_0h ...  v4 acc_0_0l ...  v5 acc_1_0l ...
 //  v6 acc_2_0l ...  v7 acc_3_0l ...  v8 sums_of_codes  v9 sums_of_codes  v10 sums_of_codes
 //  v11 sums_of_codes  v12 a_0 ...  v13 a_1 ...  v14 a_2  v15 a_3  v16 raw_0 ...  v17 raw_0 ...
-//  v18 raw_0 ...  v19 raw_0 ...  v20 mask  v21 base  v22 f_0  v23 f_1  v24 f_2  v25 f_3  v26 f_4
-//  v27 f_5  v28 f_6  v29 f_7  v30 eighth  v31 lo_0 ...
+//  v18 raw_0 ...  v19 raw_0 ...  v20 mask  v21 base  v22 zero_factor  v23 f_0  v24 f_1  v25 f_2
+//  v26 f_3  v27 f_4  v28 f_5  v29 f_6  v30 f_7  v31 lo_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -114,17 +114,20 @@ L(m):
   movi v20.16b, #15                                      // mask
   ldr x9, =1262485504
   dup v21.4s, w9                                         // base
-  movi v22.2d, #0                                        // f_0
-  movi v23.2d, #0                                        // f_1
-  movi v24.2d, #0                                        // f_2
-  movi v25.2d, #0                                        // f_3
-  movi v26.2d, #0                                        // f_4
-  movi v27.2d, #0                                        // f_5
-  movi v28.2d, #0                                        // f_6
-  movi v29.2d, #0                                        // f_7
+  ldr x9, =1073741824
+  dup v0.4s, w9                                          // zero_factor
+  ldr x9, =1040187392
+  dup v1.4s, w9                                          // zero_factor
+  zip1 v22.2d, v0.2d, v1.2d                              // zero_factor
+  movi v23.2d, #0                                        // f_0
+  movi v24.2d, #0                                        // f_1
+  movi v25.2d, #0                                        // f_2
+  movi v26.2d, #0                                        // f_3
+  movi v27.2d, #0                                        // f_4
+  movi v28.2d, #0                                        // f_5
+  movi v29.2d, #0                                        // f_6
+  movi v30.2d, #0                                        // f_7
   lsr x9, x10, #5                                        // blocks
-  ldr x11, =1040187392                                   // number
-  dup v30.4s, w11                                        // eighth
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
   cbz x9, L(k_done)
@@ -187,22 +190,21 @@ L(k):
   fsub v6.4s, v6.4s, v21.4s                              // real
   fsub v13.4s, v3.4s, v7.4s                              // real
   fsub v7.4s, v7.4s, v21.4s                              // real
-  zip1 v0.2d, v16.2d, v16.2d                             // scale_columns
-  zip2 v1.2d, v16.2d, v16.2d                             // scale_columns
-  fadd v0.4s, v0.4s, v0.4s                               // zeros
-  fmul v1.4s, v1.4s, v30.4s                              // zeros
+  fmul v0.4s, v16.4s, v22.4s                             // zeros
+  zip1 v1.2d, v0.2d, v0.2d                               // scale_columns
+  zip2 v0.2d, v0.2d, v0.2d                               // scale_columns
   fsub v2.4s, v8.4s, v21.4s                              // sums_of_codes
   fsub v3.4s, v9.4s, v21.4s                              // sums_of_codes
   fsub v16.4s, v10.4s, v21.4s                            // sums_of_codes
   fsub v8.4s, v11.4s, v21.4s                             // sums_of_codes
-  fmla v19.4s, v2.4s, v0.4s                              // real
-  fmla v4.4s, v2.4s, v1.4s                               // real
-  fmla v31.4s, v3.4s, v0.4s                              // real
-  fmla v5.4s, v3.4s, v1.4s                               // real
-  fmla v12.4s, v16.4s, v0.4s                             // real
-  fmla v6.4s, v16.4s, v1.4s                              // real
-  fmla v13.4s, v8.4s, v0.4s                              // real
-  fmla v7.4s, v8.4s, v1.4s                               // real
+  fmla v19.4s, v2.4s, v1.4s                              // real
+  fmla v4.4s, v2.4s, v0.4s                               // real
+  fmla v31.4s, v3.4s, v1.4s                              // real
+  fmla v5.4s, v3.4s, v0.4s                               // real
+  fmla v12.4s, v16.4s, v1.4s                             // real
+  fmla v6.4s, v16.4s, v0.4s                              // real
+  fmla v13.4s, v8.4s, v1.4s                              // real
+  fmla v7.4s, v8.4s, v0.4s                               // real
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x11], #64       // scale_rows, scale_rows, scale_rows, scale_rows
   fmul v16.4s, v19.4s, v0.4s                             // real
   fmul v0.4s, v4.4s, v0.4s                               // real
@@ -212,31 +214,31 @@ L(k):
   fmul v2.4s, v6.4s, v2.4s                               // real
   fmul v6.4s, v13.4s, v3.4s                              // real
   fmul v3.4s, v7.4s, v3.4s                               // real
-  fmla v22.4s, v16.4s, v18.4s                            // f_0
-  fmla v23.4s, v0.4s, v17.4s                             // f_1
-  fmla v24.4s, v4.4s, v18.4s                             // f_2
-  fmla v25.4s, v1.4s, v17.4s                             // f_3
-  fmla v26.4s, v5.4s, v18.4s                             // f_4
-  fmla v27.4s, v2.4s, v17.4s                             // f_5
-  fmla v28.4s, v6.4s, v18.4s                             // f_6
-  fmla v29.4s, v3.4s, v17.4s                             // f_7
+  fmla v23.4s, v16.4s, v18.4s                            // f_0
+  fmla v24.4s, v0.4s, v17.4s                             // f_1
+  fmla v25.4s, v4.4s, v18.4s                             // f_2
+  fmla v26.4s, v1.4s, v17.4s                             // f_3
+  fmla v27.4s, v5.4s, v18.4s                             // f_4
+  fmla v28.4s, v2.4s, v17.4s                             // f_5
+  fmla v29.4s, v6.4s, v18.4s                             // f_6
+  fmla v30.4s, v3.4s, v17.4s                             // f_7
   subs x9, x9, #1                                        // next k
   b.hi L(k)
 L(k_done):
   ldr x9, =1031798784
   dup v0.4s, w9                                          // sixteenth
-  fmul v1.4s, v22.4s, v0.4s                              // f
-  fmul v2.4s, v24.4s, v0.4s                              // f
-  fmul v3.4s, v26.4s, v0.4s                              // f
-  fmul v0.4s, v28.4s, v0.4s                              // f
-  uzp1 v4.2d, v1.2d, v23.2d                              // row_0
-  uzp2 v1.2d, v1.2d, v23.2d                              // row_1
-  uzp1 v5.2d, v2.2d, v25.2d                              // row_2
-  uzp2 v2.2d, v2.2d, v25.2d                              // row_3
-  uzp1 v6.2d, v3.2d, v27.2d                              // row_4
-  uzp2 v3.2d, v3.2d, v27.2d                              // row_5
-  uzp1 v7.2d, v0.2d, v29.2d                              // row_6
-  uzp2 v0.2d, v0.2d, v29.2d                              // row_7
+  fmul v1.4s, v23.4s, v0.4s                              // f
+  fmul v2.4s, v25.4s, v0.4s                              // f
+  fmul v3.4s, v27.4s, v0.4s                              // f
+  fmul v0.4s, v29.4s, v0.4s                              // f
+  uzp1 v4.2d, v1.2d, v24.2d                              // row_0
+  uzp2 v1.2d, v1.2d, v24.2d                              // row_1
+  uzp1 v5.2d, v2.2d, v26.2d                              // row_2
+  uzp2 v2.2d, v2.2d, v26.2d                              // row_3
+  uzp1 v6.2d, v3.2d, v28.2d                              // row_4
+  uzp2 v3.2d, v3.2d, v28.2d                              // row_5
+  uzp1 v7.2d, v0.2d, v30.2d                              // row_6
+  uzp2 v0.2d, v0.2d, v30.2d                              // row_7
   add x9, x0, #8*15                                      // clamp
   ld1r {v16.4s}, [x9]                                    // min
   ldr s17, [x9, #4]                                      // max

@@ -6,7 +6,7 @@
 //     | 16 i32 x sums a block | 64 x k bits of codes | 16 f32 x scales a block |
 // rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32] (e7278d0b21286216)
 //     | 16 x k bits of codes | 4 f16 x scales a block | 4 f16 x minimums a block | 4 f32 x bias |
-// tile 8 x 4: needs 30 vector registers on neon_i8mm (8 accumulators + 20 operands + 2 masks), 32 exist
+// tile 8 x 4: needs 32 vector registers on neon_i8mm (8 accumulators + 20 operands + 4 masks), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (14ab7fc834aa7089)
 // again  tilewright generate
@@ -14,9 +14,9 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  v0 mask  v1 base
-//  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 raw_0 ...  v9 raw_0 ...  v10 lo_0 ...
-//  v11 sums_of_codes  v12 scale_rows  v13 scale_rows  v14 scale_rows  v15 scale_rows  v16 f_6
-//  v17 f_7  v18 negated_half  v19 eighth  v20 acc_1_0h ...  v21 acc_0_0h ...  v22 acc_3_0h ...
+//  v2 zero_factor  v3 zero_factor  v4 f_0  v5 f_1  v6 f_2  v7 f_3  v8 raw_0 ...  v9 raw_0 ...
+//  v10 lo_0 ...  v11 sums_of_codes  v12 scale_rows  v13 scale_rows  v14 scale_rows  v15 scale_rows
+//  v16 f_4  v17 f_5  v18 f_6  v19 f_7  v20 acc_1_0h ...  v21 acc_0_0h ...  v22 acc_3_0h ...
 //  v23 acc_2_0h ...  v24 acc_1_0l ...  v25 acc_0_0l ...  v26 acc_3_0l ...  v27 acc_2_0l ...
 //  v28 a_1 ...  v29 a_0 ...  v30 a_3 ...  v31 a_2 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
@@ -114,19 +114,25 @@ L(m):
   movi v0.16b, #15                                       // mask
   ldr x9, =1262485504
   dup v1.4s, w9                                          // base
-  movi v2.2d, #0                                         // f_0
-  movi v3.2d, #0                                         // f_1
-  movi v4.2d, #0                                         // f_2
-  movi v5.2d, #0                                         // f_3
-  movi v6.2d, #0                                         // f_4
-  movi v7.2d, #0                                         // f_5
-  movi v16.2d, #0                                        // f_6
-  movi v17.2d, #0                                        // f_7
+  ldr x9, =3246391296
+  dup v2.4s, w9                                          // zero_factor
+  ldr x9, =3212836864
+  dup v3.4s, w9                                          // zero_factor
+  zip1 v2.2d, v2.2d, v3.2d                               // zero_factor
+  ldr x9, =3221225472
+  dup v3.4s, w9                                          // zero_factor
+  ldr x9, =3187671040
+  dup v4.4s, w9                                          // zero_factor
+  zip1 v3.2d, v3.2d, v4.2d                               // zero_factor
+  movi v4.2d, #0                                         // f_0
+  movi v5.2d, #0                                         // f_1
+  movi v6.2d, #0                                         // f_2
+  movi v7.2d, #0                                         // f_3
+  movi v16.2d, #0                                        // f_4
+  movi v17.2d, #0                                        // f_5
+  movi v18.2d, #0                                        // f_6
+  movi v19.2d, #0                                        // f_7
   lsr x9, x10, #5                                        // blocks
-  ldr x11, =3238002688                                   // number
-  dup v18.4s, w11                                        // negated_half
-  ldr x11, =1040187392                                   // number
-  dup v19.4s, w11                                        // eighth
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
   cbz x9, L(k_done)
@@ -190,12 +196,10 @@ L(k):
   zip2 v30.2d, v28.2d, v28.2d                            // scale_columns
   ldr d31, [x12, #72]                                    // scale
   fcvtl v31.4s, v31.4h                                   // minimum_0
-  fmul v28.4s, v28.4s, v18.4s                            // half
-  fsub v28.4s, v28.4s, v31.4s                            // middle
+  fmul v28.4s, v28.4s, v2.4s                             // half
+  fmla v28.4s, v31.4s, v3.4s                             // middle
   zip1 v31.2d, v28.2d, v28.2d                            // scale_columns
   zip2 v28.2d, v28.2d, v28.2d                            // scale_columns
-  fadd v31.4s, v31.4s, v31.4s                            // zeros
-  fmul v28.4s, v28.4s, v19.4s                            // zeros
   fsub v21.4s, v21.4s, v25.4s                            // real
   fsub v25.4s, v25.4s, v1.4s                             // real
   fsub v20.4s, v20.4s, v24.4s                            // real
@@ -214,28 +218,28 @@ L(k):
   ldp q15, q14, [x11, #352]                              // scale_rows, scale_rows
   fmul v21.4s, v21.4s, v29.4s                            // real
   fmla v21.4s, v9.4s, v31.4s                             // real
-  fmla v2.4s, v21.4s, v13.4s                             // f_0
+  fmla v4.4s, v21.4s, v13.4s                             // f_0
   fmul v21.4s, v25.4s, v30.4s                            // real
   fmla v21.4s, v9.4s, v28.4s                             // real
-  fmla v3.4s, v21.4s, v13.4s                             // f_1
+  fmla v5.4s, v21.4s, v13.4s                             // f_1
   fmul v20.4s, v20.4s, v29.4s                            // real
   fmla v20.4s, v8.4s, v31.4s                             // real
-  fmla v4.4s, v20.4s, v12.4s                             // f_2
+  fmla v6.4s, v20.4s, v12.4s                             // f_2
   fmul v20.4s, v24.4s, v30.4s                            // real
   fmla v20.4s, v8.4s, v28.4s                             // real
-  fmla v5.4s, v20.4s, v12.4s                             // f_3
+  fmla v7.4s, v20.4s, v12.4s                             // f_3
   fmul v20.4s, v23.4s, v29.4s                            // real
   fmla v20.4s, v11.4s, v31.4s                            // real
-  fmla v6.4s, v20.4s, v15.4s                             // f_4
+  fmla v16.4s, v20.4s, v15.4s                            // f_4
   fmul v20.4s, v27.4s, v30.4s                            // real
   fmla v20.4s, v11.4s, v28.4s                            // real
-  fmla v7.4s, v20.4s, v15.4s                             // f_5
+  fmla v17.4s, v20.4s, v15.4s                            // f_5
   fmul v20.4s, v22.4s, v29.4s                            // real
   fmla v20.4s, v10.4s, v31.4s                            // real
-  fmla v16.4s, v20.4s, v14.4s                            // f_6
+  fmla v18.4s, v20.4s, v14.4s                            // f_6
   fmul v20.4s, v26.4s, v30.4s                            // real
   fmla v20.4s, v10.4s, v28.4s                            // real
-  fmla v17.4s, v20.4s, v14.4s                            // f_7
+  fmla v19.4s, v20.4s, v14.4s                            // f_7
   add x11, x11, #384
   add x12, x12, #80
   subs x9, x9, #1                                        // next k
@@ -243,18 +247,18 @@ L(k):
 L(k_done):
   ldr x9, =1031798784
   dup v0.4s, w9                                          // sixteenth
-  fmul v1.4s, v2.4s, v0.4s                               // f
-  fmul v2.4s, v4.4s, v0.4s                               // f
-  fmul v4.4s, v6.4s, v0.4s                               // f
-  fmul v0.4s, v16.4s, v0.4s                              // f
-  uzp1 v6.2d, v1.2d, v3.2d                               // row_0
-  uzp2 v1.2d, v1.2d, v3.2d                               // row_1
-  uzp1 v3.2d, v2.2d, v5.2d                               // row_2
-  uzp2 v2.2d, v2.2d, v5.2d                               // row_3
-  uzp1 v5.2d, v4.2d, v7.2d                               // row_4
-  uzp2 v4.2d, v4.2d, v7.2d                               // row_5
-  uzp1 v7.2d, v0.2d, v17.2d                              // row_6
-  uzp2 v0.2d, v0.2d, v17.2d                              // row_7
+  fmul v1.4s, v4.4s, v0.4s                               // f
+  fmul v2.4s, v6.4s, v0.4s                               // f
+  fmul v3.4s, v16.4s, v0.4s                              // f
+  fmul v0.4s, v18.4s, v0.4s                              // f
+  uzp1 v4.2d, v1.2d, v5.2d                               // row_0
+  uzp2 v1.2d, v1.2d, v5.2d                               // row_1
+  uzp1 v5.2d, v2.2d, v7.2d                               // row_2
+  uzp2 v2.2d, v2.2d, v7.2d                               // row_3
+  uzp1 v6.2d, v3.2d, v17.2d                              // row_4
+  uzp2 v3.2d, v3.2d, v17.2d                              // row_5
+  uzp1 v7.2d, v0.2d, v19.2d                              // row_6
+  uzp2 v0.2d, v0.2d, v19.2d                              // row_7
   add x9, x0, #8*15                                      // clamp
   ld1r {v16.4s}, [x9]                                    // min
   ldr s17, [x9, #4]                                      // max
@@ -301,11 +305,11 @@ L(k_done):
   fmax v0.4s, v0.4s, v16.4s                              // out
   fmin v0.4s, v0.4s, v17.4s                              // out_6_0
   str q0, [x17, #0]                                      // out_6_0
-  fadd v0.4s, v4.4s, v18.4s                              // out
+  fadd v0.4s, v3.4s, v18.4s                              // out
   fmax v0.4s, v0.4s, v16.4s                              // out
   fmin v0.4s, v0.4s, v17.4s                              // out_5_0
   str q0, [x16, #0]                                      // out_5_0
-  fadd v0.4s, v5.4s, v18.4s                              // out
+  fadd v0.4s, v6.4s, v18.4s                              // out
   fmax v0.4s, v0.4s, v16.4s                              // out
   fmin v0.4s, v0.4s, v17.4s                              // out_4_0
   str q0, [x15, #0]                                      // out_4_0
@@ -313,7 +317,7 @@ L(k_done):
   fmax v0.4s, v0.4s, v16.4s                              // out
   fmin v0.4s, v0.4s, v17.4s                              // out_3_0
   str q0, [x14, #0]                                      // out_3_0
-  fadd v0.4s, v3.4s, v18.4s                              // out
+  fadd v0.4s, v5.4s, v18.4s                              // out
   fmax v0.4s, v0.4s, v16.4s                              // out
   fmin v0.4s, v0.4s, v17.4s                              // out_2_0
   str q0, [x13, #0]                                      // out_2_0
@@ -321,7 +325,7 @@ L(k_done):
   fmax v0.4s, v0.4s, v16.4s                              // out
   fmin v0.4s, v0.4s, v17.4s                              // out_1_0
   str q0, [x12, #0]                                      // out_1_0
-  fadd v0.4s, v6.4s, v18.4s                              // out
+  fadd v0.4s, v4.4s, v18.4s                              // out
   fmax v0.4s, v0.4s, v16.4s                              // out
   fmin v0.4s, v0.4s, v17.4s                              // out_0_0
   str q0, [x6, #0]                                       // out_0_0
@@ -362,35 +366,35 @@ L(if_else):
   fadd v7.4s, v7.4s, v18.4s                              // out
   fmax v7.4s, v7.4s, v16.4s                              // out
   fmin v7.4s, v7.4s, v17.4s                              // out_6_0
-  fadd v4.4s, v4.4s, v18.4s                              // out
-  fmax v4.4s, v4.4s, v16.4s                              // out
-  fmin v4.4s, v4.4s, v17.4s                              // out_5_0
-  fadd v5.4s, v5.4s, v18.4s                              // out
-  fmax v5.4s, v5.4s, v16.4s                              // out
-  fmin v5.4s, v5.4s, v17.4s                              // out_4_0
+  fadd v3.4s, v3.4s, v18.4s                              // out
+  fmax v3.4s, v3.4s, v16.4s                              // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_5_0
+  fadd v6.4s, v6.4s, v18.4s                              // out
+  fmax v6.4s, v6.4s, v16.4s                              // out
+  fmin v6.4s, v6.4s, v17.4s                              // out_4_0
   fadd v2.4s, v2.4s, v18.4s                              // out
   fmax v2.4s, v2.4s, v16.4s                              // out
   fmin v2.4s, v2.4s, v17.4s                              // out_3_0
-  fadd v3.4s, v3.4s, v18.4s                              // out
-  fmax v3.4s, v3.4s, v16.4s                              // out
-  fmin v3.4s, v3.4s, v17.4s                              // out_2_0
+  fadd v5.4s, v5.4s, v18.4s                              // out
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_2_0
   fadd v1.4s, v1.4s, v18.4s                              // out
   fmax v1.4s, v1.4s, v16.4s                              // out
   fmin v1.4s, v1.4s, v17.4s                              // out_1_0
-  fadd v6.4s, v6.4s, v18.4s                              // out
-  fmax v6.4s, v6.4s, v16.4s                              // out
-  fmin v6.4s, v6.4s, v17.4s                              // out_0_0
+  fadd v4.4s, v4.4s, v18.4s                              // out
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out_0_0
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
   st1 {v0.s}[0], [x11]                                   // out_7_0
   st1 {v7.s}[0], [x17]                                   // out_6_0
-  st1 {v4.s}[0], [x16]                                   // out_5_0
-  st1 {v5.s}[0], [x15]                                   // out_4_0
+  st1 {v3.s}[0], [x16]                                   // out_5_0
+  st1 {v6.s}[0], [x15]                                   // out_4_0
   st1 {v2.s}[0], [x14]                                   // out_3_0
-  st1 {v3.s}[0], [x13]                                   // out_2_0
+  st1 {v5.s}[0], [x13]                                   // out_2_0
   st1 {v1.s}[0], [x12]                                   // out_1_0
-  st1 {v6.s}[0], [x6]                                    // out_0_0
+  st1 {v4.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
@@ -400,17 +404,17 @@ L(if_2_done):
   add x9, x17, #4
   st1 {v7.s}[1], [x9]                                    // out_6_0
   add x9, x16, #4
-  st1 {v4.s}[1], [x9]                                    // out_5_0
+  st1 {v3.s}[1], [x9]                                    // out_5_0
   add x9, x15, #4
-  st1 {v5.s}[1], [x9]                                    // out_4_0
+  st1 {v6.s}[1], [x9]                                    // out_4_0
   add x9, x14, #4
   st1 {v2.s}[1], [x9]                                    // out_3_0
   add x9, x13, #4
-  st1 {v3.s}[1], [x9]                                    // out_2_0
+  st1 {v5.s}[1], [x9]                                    // out_2_0
   add x9, x12, #4
   st1 {v1.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
-  st1 {v6.s}[1], [x9]                                    // out_0_0
+  st1 {v4.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
@@ -420,17 +424,17 @@ L(if_3_done):
   add x9, x17, #8
   st1 {v7.s}[2], [x9]                                    // out_6_0
   add x9, x16, #8
-  st1 {v4.s}[2], [x9]                                    // out_5_0
+  st1 {v3.s}[2], [x9]                                    // out_5_0
   add x9, x15, #8
-  st1 {v5.s}[2], [x9]                                    // out_4_0
+  st1 {v6.s}[2], [x9]                                    // out_4_0
   add x9, x14, #8
   st1 {v2.s}[2], [x9]                                    // out_3_0
   add x9, x13, #8
-  st1 {v3.s}[2], [x9]                                    // out_2_0
+  st1 {v5.s}[2], [x9]                                    // out_2_0
   add x9, x12, #8
   st1 {v1.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
-  st1 {v6.s}[2], [x9]                                    // out_0_0
+  st1 {v4.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride

@@ -6,19 +6,18 @@
 //     | 16 i32 x sums a block | 64 x k bits of codes | 16 f32 x scales a block |
 // rhs i4 n4 kr8 pair=column us k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32] (116ca3a8d8a7725a)
 //     | 4 f16 x scale_steps | 4 f16 x minimum_steps | 16 x k bits of codes | 4 i8 x scales a block | 4 i8 x minimums a block | 4 f32 x bias |
-// tile 8 x 4: needs 32 vector registers on neon_i8mm (8 accumulators + 22 operands + 2 masks), 32 exist
+// tile 8 x 4: needs 26 vector registers on neon_i8mm (16 accumulators + 7 operands + 3 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (53c9347db5d82eb8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (bab7212cbc71b8c0)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left  x14 -
-//  v0 mask  v1 base  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 raw_0 ...  v9 raw_0 ...
-//  v10 lo_0 ...  v11 sums_of_codes  v12 scale_rows  v13 scale_rows  v14 scale_rows  v15 scale_rows
-//  v16 f_6  v17 f_7  v18 zero_0  v19 zero_0  v20 acc_1_0h ...  v21 acc_0_0h ...  v22 acc_3_0h ...
-//  v23 acc_2_0h ...  v24 acc_1_0l ...  v25 acc_0_0l ...  v26 acc_3_0l ...  v27 acc_2_0l ...
-//  v28 a_1 ...  v29 a_0 ...  v30 a_3 ...  v31 a_2 ...
+//  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left  v0 mask
+//  v1 base  v2 zero_factor  v3 f_0  v4 f_1  v5 f_2  v6 f_3  v7 f_4  v8 a_2 ...  v9 raw_0 ...
+//  v10 raw_0 ...  v16 f_5  v17 f_6  v18 f_7  v19 zero_0  v20 zeros  v21 acc_1_0h ...
+//  v22 acc_0_0h ...  v23 acc_3_0h ...  v24 acc_2_0h ...  v25 acc_1_0l ...  v26 acc_0_0l ...
+//  v27 acc_3_0l ...  v28 acc_2_0l ...  v29 a_1 ...  v30 a_0 ...  v31 a_3 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -48,32 +47,22 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qmi4k32p4x8_8x4_neon_i8mm_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #80
-  .cfi_def_cfa_offset 80
+  sub sp, sp, #32
+  .cfi_def_cfa_offset 32
   str x19, [sp, #0]
-  .cfi_offset x19, -80
+  .cfi_offset x19, -32
   str d8, [sp, #8]
-  .cfi_offset d8, -72
+  .cfi_offset d8, -24
   str d9, [sp, #16]
-  .cfi_offset d9, -64
+  .cfi_offset d9, -16
   str d10, [sp, #24]
-  .cfi_offset d10, -56
-  str d11, [sp, #32]
-  .cfi_offset d11, -48
-  str d12, [sp, #40]
-  .cfi_offset d12, -40
-  str d13, [sp, #48]
-  .cfi_offset d13, -32
-  str d14, [sp, #56]
-  .cfi_offset d14, -24
-  str d15, [sp, #64]
-  .cfi_offset d15, -16
+  .cfi_offset d10, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p8x8_qmi4k32p4x8_8x4_neon_i8mm_asm
   hint #34
   .seh_nop
-  sub sp, sp, #80
-  .seh_stackalloc 80
+  sub sp, sp, #32
+  .seh_stackalloc 32
   str x19, [sp, #0]
   .seh_save_reg x19, 0
   str d8, [sp, #8]
@@ -82,16 +71,6 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qmi4k32p4x8_8x4_neon_i8mm_asm:
   .seh_save_freg d9, 16
   str d10, [sp, #24]
   .seh_save_freg d10, 24
-  str d11, [sp, #32]
-  .seh_save_freg d11, 32
-  str d12, [sp, #40]
-  .seh_save_freg d12, 40
-  str d13, [sp, #48]
-  .seh_save_freg d13, 48
-  str d14, [sp, #56]
-  .seh_save_freg d14, 56
-  str d15, [sp, #64]
-  .seh_save_freg d15, 64
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -114,14 +93,19 @@ L(m):
   movi v0.16b, #15                                       // mask
   ldr x9, =1262485504
   dup v1.4s, w9                                          // base
-  movi v2.2d, #0                                         // f_0
-  movi v3.2d, #0                                         // f_1
-  movi v4.2d, #0                                         // f_2
-  movi v5.2d, #0                                         // f_3
-  movi v6.2d, #0                                         // f_4
-  movi v7.2d, #0                                         // f_5
-  movi v16.2d, #0                                        // f_6
-  movi v17.2d, #0                                        // f_7
+  ldr x9, =3246391296
+  dup v2.4s, w9                                          // zero_factor
+  ldr x9, =3212836864
+  dup v3.4s, w9                                          // zero_factor
+  zip1 v2.2d, v2.2d, v3.2d                               // zero_factor
+  movi v3.2d, #0                                         // f_0
+  movi v4.2d, #0                                         // f_1
+  movi v5.2d, #0                                         // f_2
+  movi v6.2d, #0                                         // f_3
+  movi v7.2d, #0                                         // f_4
+  movi v16.2d, #0                                        // f_5
+  movi v17.2d, #0                                        // f_6
+  movi v18.2d, #0                                        // f_7
   lsr x9, x10, #8                                        // super_blocks
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
@@ -130,131 +114,131 @@ L(block):
   add x12, x12, #16
   ldr x13, =-16
   add x13, x13, x12
-  ldr d18, [x13, #0]                                     // scale
-  fcvtl v18.4s, v18.4h                                   // zero_0
-  ldr x13, =-8
-  add x13, x13, x12
   ldr d19, [x13, #0]                                     // scale
   fcvtl v19.4s, v19.4h                                   // zero_0
+  ldr x13, =-8
+  add x13, x13, x12
+  ldr d20, [x13, #0]                                     // scale
+  fcvtl v20.4s, v20.4h                                   // zero_0
+  ldr x13, =1073741824
+  dup v21.4s, w13                                        // zero_factor
+  ldr x13, =1040187392
+  dup v22.4s, w13                                        // zero_factor
+  zip1 v21.2d, v21.2d, v22.2d                            // zero_factor
+  fmul v20.4s, v20.4s, v21.4s                            // zeros
   mov x13, #8
   cbz x13, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldp q21, q20, [x11, #0]                                // acc_0_0h, acc_1_0h
-  ldp q23, q22, [x11, #32]                               // acc_2_0h, acc_3_0h
-  ldp q25, q24, [x11, #0]                                // acc_0_0l, acc_1_0l
-  ldp q27, q26, [x11, #32]                               // acc_2_0l, acc_3_0l
-  ldp q29, q28, [x11, #64]                               // a_0, a_1
-  ldp q31, q30, [x11, #96]                               // a_2, a_3
-  ldp q9, q8, [x12, #0]                                  // raw_0, raw_0
-  and v10.16b, v9.16b, v0.16b                            // lo_0
-  smmla v21.4s, v29.16b, v9.16b                          // acc_0_0
-  smmla v20.4s, v28.16b, v9.16b                          // acc_1_0
-  smmla v23.4s, v31.16b, v9.16b                          // acc_2_0
-  smmla v22.4s, v30.16b, v9.16b                          // acc_3_0
-  smmla v25.4s, v29.16b, v10.16b                         // acc_0_1
-  smmla v24.4s, v28.16b, v10.16b                         // acc_1_1
-  smmla v27.4s, v31.16b, v10.16b                         // acc_2_1
-  smmla v26.4s, v30.16b, v10.16b                         // acc_3_1
-  ldp q29, q28, [x11, #128]                              // a_0, a_1
-  ldp q31, q30, [x11, #160]                              // a_2, a_3
-  and v9.16b, v8.16b, v0.16b                             // lo_0
-  smmla v21.4s, v29.16b, v8.16b                          // acc_0_0
-  smmla v20.4s, v28.16b, v8.16b                          // acc_1_0
-  smmla v23.4s, v31.16b, v8.16b                          // acc_2_0
-  smmla v22.4s, v30.16b, v8.16b                          // acc_3_0
-  smmla v25.4s, v29.16b, v9.16b                          // acc_0_1
-  smmla v24.4s, v28.16b, v9.16b                          // acc_1_1
-  smmla v27.4s, v31.16b, v9.16b                          // acc_2_1
-  smmla v26.4s, v30.16b, v9.16b                          // acc_3_1
-  ldp q29, q28, [x11, #192]                              // a_0, a_1
-  ldp q31, q30, [x11, #224]                              // a_2, a_3
-  ldp q9, q8, [x12, #32]                                 // raw_0, raw_0
-  and v10.16b, v9.16b, v0.16b                            // lo_0
-  smmla v21.4s, v29.16b, v9.16b                          // acc_0_0
-  smmla v20.4s, v28.16b, v9.16b                          // acc_1_0
-  smmla v23.4s, v31.16b, v9.16b                          // acc_2_0
-  smmla v22.4s, v30.16b, v9.16b                          // acc_3_0
-  smmla v25.4s, v29.16b, v10.16b                         // acc_0_1
-  smmla v24.4s, v28.16b, v10.16b                         // acc_1_1
-  smmla v27.4s, v31.16b, v10.16b                         // acc_2_1
-  smmla v26.4s, v30.16b, v10.16b                         // acc_3_1
-  ldp q29, q28, [x11, #256]                              // a_0, a_1
-  ldp q31, q30, [x11, #288]                              // a_2, a_3
-  and v9.16b, v8.16b, v0.16b                             // lo_0
-  smmla v21.4s, v29.16b, v8.16b                          // acc_0_0
-  smmla v20.4s, v28.16b, v8.16b                          // acc_1_0
-  smmla v23.4s, v31.16b, v8.16b                          // acc_2_0
-  smmla v22.4s, v30.16b, v8.16b                          // acc_3_0
-  smmla v25.4s, v29.16b, v9.16b                          // acc_0_1
-  smmla v24.4s, v28.16b, v9.16b                          // acc_1_1
-  smmla v27.4s, v31.16b, v9.16b                          // acc_2_1
-  smmla v26.4s, v30.16b, v9.16b                          // acc_3_1
-  ldr s28, [x12, #64]                                    // scale
-  sshll v28.8h, v28.8b, #0                               // scale_0
-  sshll v28.4s, v28.4h, #0
-  scvtf v28.4s, v28.4s                                   // scale_0
-  fmul v28.4s, v28.4s, v18.4s                            // scale_0
-  zip1 v29.2d, v28.2d, v28.2d                            // scale_columns
-  zip2 v30.2d, v28.2d, v28.2d                            // scale_columns
-  ldr x14, =3238002688
-  dup v31.4s, w14                                        // negated_half
-  ldr s8, [x12, #68]                                     // scale
-  sshll v8.8h, v8.8b, #0                                 // minimum_0
-  sshll v8.4s, v8.4h, #0
-  scvtf v8.4s, v8.4s                                     // minimum_0
-  fmul v28.4s, v28.4s, v31.4s                            // half
-  fmla v28.4s, v8.4s, v19.4s                             // middle
-  zip1 v31.2d, v28.2d, v28.2d                            // scale_columns
-  zip2 v28.2d, v28.2d, v28.2d                            // scale_columns
-  ldr x14, =1040187392
-  dup v8.4s, w14                                         // eighth
-  fadd v31.4s, v31.4s, v31.4s                            // zeros
-  fmul v28.4s, v28.4s, v8.4s                             // zeros
-  fsub v21.4s, v21.4s, v25.4s                            // real
-  fsub v25.4s, v25.4s, v1.4s                             // real
-  fsub v20.4s, v20.4s, v24.4s                            // real
-  fsub v24.4s, v24.4s, v1.4s                             // real
-  fsub v23.4s, v23.4s, v27.4s                            // real
-  fsub v27.4s, v27.4s, v1.4s                             // real
+  ldp q22, q21, [x11, #0]                                // acc_0_0h, acc_1_0h
+  ldp q24, q23, [x11, #32]                               // acc_2_0h, acc_3_0h
+  ldp q26, q25, [x11, #0]                                // acc_0_0l, acc_1_0l
+  ldp q28, q27, [x11, #32]                               // acc_2_0l, acc_3_0l
+  ldp q30, q29, [x11, #64]                               // a_0, a_1
+  ldp q8, q31, [x11, #96]                                // a_2, a_3
+  ldp q10, q9, [x12, #0]                                 // raw_0, raw_0
+  smmla v22.4s, v30.16b, v10.16b                         // acc_0_0
+  smmla v21.4s, v29.16b, v10.16b                         // acc_1_0
+  smmla v24.4s, v8.16b, v10.16b                          // acc_2_0
+  smmla v23.4s, v31.16b, v10.16b                         // acc_3_0
+  and v10.16b, v10.16b, v0.16b                           // lo_0
+  smmla v26.4s, v30.16b, v10.16b                         // acc_0_1
+  smmla v25.4s, v29.16b, v10.16b                         // acc_1_1
+  smmla v28.4s, v8.16b, v10.16b                          // acc_2_1
+  smmla v27.4s, v31.16b, v10.16b                         // acc_3_1
+  ldp q30, q29, [x11, #128]                              // a_0, a_1
+  ldp q8, q31, [x11, #160]                               // a_2, a_3
+  smmla v22.4s, v30.16b, v9.16b                          // acc_0_0
+  smmla v21.4s, v29.16b, v9.16b                          // acc_1_0
+  smmla v24.4s, v8.16b, v9.16b                           // acc_2_0
+  smmla v23.4s, v31.16b, v9.16b                          // acc_3_0
+  and v9.16b, v9.16b, v0.16b                             // lo_0
+  smmla v26.4s, v30.16b, v9.16b                          // acc_0_1
+  smmla v25.4s, v29.16b, v9.16b                          // acc_1_1
+  smmla v28.4s, v8.16b, v9.16b                           // acc_2_1
+  smmla v27.4s, v31.16b, v9.16b                          // acc_3_1
+  ldp q30, q29, [x11, #192]                              // a_0, a_1
+  ldp q8, q31, [x11, #224]                               // a_2, a_3
+  ldp q10, q9, [x12, #32]                                // raw_0, raw_0
+  smmla v22.4s, v30.16b, v10.16b                         // acc_0_0
+  smmla v21.4s, v29.16b, v10.16b                         // acc_1_0
+  smmla v24.4s, v8.16b, v10.16b                          // acc_2_0
+  smmla v23.4s, v31.16b, v10.16b                         // acc_3_0
+  and v10.16b, v10.16b, v0.16b                           // lo_0
+  smmla v26.4s, v30.16b, v10.16b                         // acc_0_1
+  smmla v25.4s, v29.16b, v10.16b                         // acc_1_1
+  smmla v28.4s, v8.16b, v10.16b                          // acc_2_1
+  smmla v27.4s, v31.16b, v10.16b                         // acc_3_1
+  ldp q30, q29, [x11, #256]                              // a_0, a_1
+  ldp q8, q31, [x11, #288]                               // a_2, a_3
+  smmla v22.4s, v30.16b, v9.16b                          // acc_0_0
+  smmla v21.4s, v29.16b, v9.16b                          // acc_1_0
+  smmla v24.4s, v8.16b, v9.16b                           // acc_2_0
+  smmla v23.4s, v31.16b, v9.16b                          // acc_3_0
+  and v9.16b, v9.16b, v0.16b                             // lo_0
+  smmla v26.4s, v30.16b, v9.16b                          // acc_0_1
+  smmla v25.4s, v29.16b, v9.16b                          // acc_1_1
+  smmla v28.4s, v8.16b, v9.16b                           // acc_2_1
+  smmla v27.4s, v31.16b, v9.16b                          // acc_3_1
   fsub v22.4s, v22.4s, v26.4s                            // real
   fsub v26.4s, v26.4s, v1.4s                             // real
-  ldp q9, q8, [x11, #0]                                  // sums_of_codes, sums_of_codes
-  fsub v9.4s, v9.4s, v1.4s                               // sums_of_codes
-  fsub v8.4s, v8.4s, v1.4s                               // sums_of_codes
-  ldp q11, q10, [x11, #32]                               // sums_of_codes, sums_of_codes
-  fsub v11.4s, v11.4s, v1.4s                             // sums_of_codes
-  fsub v10.4s, v10.4s, v1.4s                             // sums_of_codes
-  ldp q13, q12, [x11, #320]                              // scale_rows, scale_rows
-  ldp q15, q14, [x11, #352]                              // scale_rows, scale_rows
-  fmul v21.4s, v21.4s, v29.4s                            // real
-  fmla v21.4s, v9.4s, v31.4s                             // real
-  fmla v2.4s, v21.4s, v13.4s                             // f_0
-  fmul v21.4s, v25.4s, v30.4s                            // real
-  fmla v21.4s, v9.4s, v28.4s                             // real
-  fmla v3.4s, v21.4s, v13.4s                             // f_1
-  fmul v20.4s, v20.4s, v29.4s                            // real
-  fmla v20.4s, v8.4s, v31.4s                             // real
-  fmla v4.4s, v20.4s, v12.4s                             // f_2
-  fmul v20.4s, v24.4s, v30.4s                            // real
-  fmla v20.4s, v8.4s, v28.4s                             // real
-  fmla v5.4s, v20.4s, v12.4s                             // f_3
-  fmul v20.4s, v23.4s, v29.4s                            // real
-  fmla v20.4s, v11.4s, v31.4s                            // real
-  fmla v6.4s, v20.4s, v15.4s                             // f_4
-  fmul v20.4s, v27.4s, v30.4s                            // real
-  fmla v20.4s, v11.4s, v28.4s                            // real
-  fmla v7.4s, v20.4s, v15.4s                             // f_5
-  fmul v20.4s, v22.4s, v29.4s                            // real
-  fmla v20.4s, v10.4s, v31.4s                            // real
-  fmla v16.4s, v20.4s, v14.4s                            // f_6
-  fmul v20.4s, v26.4s, v30.4s                            // real
-  fmla v20.4s, v10.4s, v28.4s                            // real
-  fmla v17.4s, v20.4s, v14.4s                            // f_7
-  add x11, x11, #384
+  fsub v21.4s, v21.4s, v25.4s                            // real
+  fsub v25.4s, v25.4s, v1.4s                             // real
+  fsub v24.4s, v24.4s, v28.4s                            // real
+  fsub v28.4s, v28.4s, v1.4s                             // real
+  fsub v23.4s, v23.4s, v27.4s                            // real
+  fsub v27.4s, v27.4s, v1.4s                             // real
+  ldr s29, [x12, #64]                                    // scale
+  sshll v29.8h, v29.8b, #0                               // scale_0
+  sshll v29.4s, v29.4h, #0
+  scvtf v29.4s, v29.4s                                   // scale_0
+  fmul v29.4s, v29.4s, v19.4s                            // scale_0
+  zip1 v30.2d, v29.2d, v29.2d                            // scale_columns
+  fmul v22.4s, v22.4s, v30.4s                            // real
+  fmul v21.4s, v21.4s, v30.4s                            // real
+  fmul v24.4s, v24.4s, v30.4s                            // real
+  fmul v23.4s, v23.4s, v30.4s                            // real
+  zip2 v30.2d, v29.2d, v29.2d                            // scale_columns
+  fmul v29.4s, v29.4s, v2.4s                             // half
+  fmul v26.4s, v26.4s, v30.4s                            // real
+  fmul v25.4s, v25.4s, v30.4s                            // real
+  fmul v28.4s, v28.4s, v30.4s                            // real
+  fmul v27.4s, v27.4s, v30.4s                            // real
+  ldr s30, [x12, #68]                                    // scale
+  sshll v30.8h, v30.8b, #0                               // minimum_0
+  sshll v30.4s, v30.4h, #0
+  scvtf v30.4s, v30.4s                                   // minimum_0
+  fmla v29.4s, v30.4s, v20.4s                            // middle
   add x12, x12, #72
+  zip1 v30.2d, v29.2d, v29.2d                            // scale_columns
+  zip2 v29.2d, v29.2d, v29.2d                            // scale_columns
+  ldp q8, q31, [x11, #0]                                 // sums_of_codes, sums_of_codes
+  fsub v8.4s, v8.4s, v1.4s                               // sums_of_codes
+  fmla v22.4s, v8.4s, v30.4s                             // real
+  fmla v26.4s, v8.4s, v29.4s                             // real
+  fsub v31.4s, v31.4s, v1.4s                             // sums_of_codes
+  fmla v21.4s, v31.4s, v30.4s                            // real
+  fmla v25.4s, v31.4s, v29.4s                            // real
+  ldp q8, q31, [x11, #32]                                // sums_of_codes, sums_of_codes
+  fsub v8.4s, v8.4s, v1.4s                               // sums_of_codes
+  fmla v24.4s, v8.4s, v30.4s                             // real
+  fmla v28.4s, v8.4s, v29.4s                             // real
+  fsub v31.4s, v31.4s, v1.4s                             // sums_of_codes
+  fmla v23.4s, v31.4s, v30.4s                            // real
+  fmla v27.4s, v31.4s, v29.4s                            // real
+  ldp q30, q29, [x11, #320]                              // scale_rows, scale_rows
+  fmla v3.4s, v22.4s, v30.4s                             // f_0
+  fmla v4.4s, v26.4s, v30.4s                             // f_1
+  fmla v5.4s, v21.4s, v29.4s                             // f_2
+  fmla v6.4s, v25.4s, v29.4s                             // f_3
+  ldp q22, q21, [x11, #352]                              // scale_rows, scale_rows
+  fmla v7.4s, v24.4s, v22.4s                             // f_4
+  fmla v16.4s, v28.4s, v22.4s                            // f_5
+  fmla v17.4s, v23.4s, v21.4s                            // f_6
+  fmla v18.4s, v27.4s, v21.4s                            // f_7
+  add x11, x11, #384
   subs x13, x13, #1                                      // next k
   b.hi L(k)
 L(k_done):
@@ -263,18 +247,18 @@ L(k_done):
 L(block_done):
   ldr x9, =1031798784
   dup v0.4s, w9                                          // sixteenth
-  fmul v1.4s, v2.4s, v0.4s                               // f
-  fmul v2.4s, v4.4s, v0.4s                               // f
-  fmul v4.4s, v6.4s, v0.4s                               // f
-  fmul v0.4s, v16.4s, v0.4s                              // f
-  uzp1 v6.2d, v1.2d, v3.2d                               // row_0
-  uzp2 v1.2d, v1.2d, v3.2d                               // row_1
-  uzp1 v3.2d, v2.2d, v5.2d                               // row_2
-  uzp2 v2.2d, v2.2d, v5.2d                               // row_3
-  uzp1 v5.2d, v4.2d, v7.2d                               // row_4
-  uzp2 v4.2d, v4.2d, v7.2d                               // row_5
-  uzp1 v7.2d, v0.2d, v17.2d                              // row_6
-  uzp2 v0.2d, v0.2d, v17.2d                              // row_7
+  fmul v1.4s, v3.4s, v0.4s                               // f
+  fmul v2.4s, v5.4s, v0.4s                               // f
+  fmul v3.4s, v7.4s, v0.4s                               // f
+  fmul v0.4s, v17.4s, v0.4s                              // f
+  uzp1 v5.2d, v1.2d, v4.2d                               // row_0
+  uzp2 v1.2d, v1.2d, v4.2d                               // row_1
+  uzp1 v4.2d, v2.2d, v6.2d                               // row_2
+  uzp2 v2.2d, v2.2d, v6.2d                               // row_3
+  uzp1 v6.2d, v3.2d, v16.2d                              // row_4
+  uzp2 v3.2d, v3.2d, v16.2d                              // row_5
+  uzp1 v7.2d, v0.2d, v18.2d                              // row_6
+  uzp2 v0.2d, v0.2d, v18.2d                              // row_7
   add x9, x0, #8*15                                      // clamp
   ld1r {v16.4s}, [x9]                                    // min
   ldr s17, [x9, #4]                                      // max
@@ -321,11 +305,11 @@ L(block_done):
   fmax v0.4s, v0.4s, v16.4s                              // out
   fmin v0.4s, v0.4s, v17.4s                              // out_6_0
   str q0, [x17, #0]                                      // out_6_0
-  fadd v0.4s, v4.4s, v18.4s                              // out
+  fadd v0.4s, v3.4s, v18.4s                              // out
   fmax v0.4s, v0.4s, v16.4s                              // out
   fmin v0.4s, v0.4s, v17.4s                              // out_5_0
   str q0, [x16, #0]                                      // out_5_0
-  fadd v0.4s, v5.4s, v18.4s                              // out
+  fadd v0.4s, v6.4s, v18.4s                              // out
   fmax v0.4s, v0.4s, v16.4s                              // out
   fmin v0.4s, v0.4s, v17.4s                              // out_4_0
   str q0, [x15, #0]                                      // out_4_0
@@ -333,7 +317,7 @@ L(block_done):
   fmax v0.4s, v0.4s, v16.4s                              // out
   fmin v0.4s, v0.4s, v17.4s                              // out_3_0
   str q0, [x14, #0]                                      // out_3_0
-  fadd v0.4s, v3.4s, v18.4s                              // out
+  fadd v0.4s, v4.4s, v18.4s                              // out
   fmax v0.4s, v0.4s, v16.4s                              // out
   fmin v0.4s, v0.4s, v17.4s                              // out_2_0
   str q0, [x13, #0]                                      // out_2_0
@@ -341,7 +325,7 @@ L(block_done):
   fmax v0.4s, v0.4s, v16.4s                              // out
   fmin v0.4s, v0.4s, v17.4s                              // out_1_0
   str q0, [x12, #0]                                      // out_1_0
-  fadd v0.4s, v6.4s, v18.4s                              // out
+  fadd v0.4s, v5.4s, v18.4s                              // out
   fmax v0.4s, v0.4s, v16.4s                              // out
   fmin v0.4s, v0.4s, v17.4s                              // out_0_0
   str q0, [x6, #0]                                       // out_0_0
@@ -382,35 +366,35 @@ L(if_else):
   fadd v7.4s, v7.4s, v18.4s                              // out
   fmax v7.4s, v7.4s, v16.4s                              // out
   fmin v7.4s, v7.4s, v17.4s                              // out_6_0
-  fadd v4.4s, v4.4s, v18.4s                              // out
-  fmax v4.4s, v4.4s, v16.4s                              // out
-  fmin v4.4s, v4.4s, v17.4s                              // out_5_0
-  fadd v5.4s, v5.4s, v18.4s                              // out
-  fmax v5.4s, v5.4s, v16.4s                              // out
-  fmin v5.4s, v5.4s, v17.4s                              // out_4_0
+  fadd v3.4s, v3.4s, v18.4s                              // out
+  fmax v3.4s, v3.4s, v16.4s                              // out
+  fmin v3.4s, v3.4s, v17.4s                              // out_5_0
+  fadd v6.4s, v6.4s, v18.4s                              // out
+  fmax v6.4s, v6.4s, v16.4s                              // out
+  fmin v6.4s, v6.4s, v17.4s                              // out_4_0
   fadd v2.4s, v2.4s, v18.4s                              // out
   fmax v2.4s, v2.4s, v16.4s                              // out
   fmin v2.4s, v2.4s, v17.4s                              // out_3_0
-  fadd v3.4s, v3.4s, v18.4s                              // out
-  fmax v3.4s, v3.4s, v16.4s                              // out
-  fmin v3.4s, v3.4s, v17.4s                              // out_2_0
+  fadd v4.4s, v4.4s, v18.4s                              // out
+  fmax v4.4s, v4.4s, v16.4s                              // out
+  fmin v4.4s, v4.4s, v17.4s                              // out_2_0
   fadd v1.4s, v1.4s, v18.4s                              // out
   fmax v1.4s, v1.4s, v16.4s                              // out
   fmin v1.4s, v1.4s, v17.4s                              // out_1_0
-  fadd v6.4s, v6.4s, v18.4s                              // out
-  fmax v6.4s, v6.4s, v16.4s                              // out
-  fmin v6.4s, v6.4s, v17.4s                              // out_0_0
+  fadd v5.4s, v5.4s, v18.4s                              // out
+  fmax v5.4s, v5.4s, v16.4s                              // out
+  fmin v5.4s, v5.4s, v17.4s                              // out_0_0
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
   st1 {v0.s}[0], [x11]                                   // out_7_0
   st1 {v7.s}[0], [x17]                                   // out_6_0
-  st1 {v4.s}[0], [x16]                                   // out_5_0
-  st1 {v5.s}[0], [x15]                                   // out_4_0
+  st1 {v3.s}[0], [x16]                                   // out_5_0
+  st1 {v6.s}[0], [x15]                                   // out_4_0
   st1 {v2.s}[0], [x14]                                   // out_3_0
-  st1 {v3.s}[0], [x13]                                   // out_2_0
+  st1 {v4.s}[0], [x13]                                   // out_2_0
   st1 {v1.s}[0], [x12]                                   // out_1_0
-  st1 {v6.s}[0], [x6]                                    // out_0_0
+  st1 {v5.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
@@ -420,17 +404,17 @@ L(if_2_done):
   add x9, x17, #4
   st1 {v7.s}[1], [x9]                                    // out_6_0
   add x9, x16, #4
-  st1 {v4.s}[1], [x9]                                    // out_5_0
+  st1 {v3.s}[1], [x9]                                    // out_5_0
   add x9, x15, #4
-  st1 {v5.s}[1], [x9]                                    // out_4_0
+  st1 {v6.s}[1], [x9]                                    // out_4_0
   add x9, x14, #4
   st1 {v2.s}[1], [x9]                                    // out_3_0
   add x9, x13, #4
-  st1 {v3.s}[1], [x9]                                    // out_2_0
+  st1 {v4.s}[1], [x9]                                    // out_2_0
   add x9, x12, #4
   st1 {v1.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
-  st1 {v6.s}[1], [x9]                                    // out_0_0
+  st1 {v5.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
@@ -440,17 +424,17 @@ L(if_3_done):
   add x9, x17, #8
   st1 {v7.s}[2], [x9]                                    // out_6_0
   add x9, x16, #8
-  st1 {v4.s}[2], [x9]                                    // out_5_0
+  st1 {v3.s}[2], [x9]                                    // out_5_0
   add x9, x15, #8
-  st1 {v5.s}[2], [x9]                                    // out_4_0
+  st1 {v6.s}[2], [x9]                                    // out_4_0
   add x9, x14, #8
   st1 {v2.s}[2], [x9]                                    // out_3_0
   add x9, x13, #8
-  st1 {v3.s}[2], [x9]                                    // out_2_0
+  st1 {v4.s}[2], [x9]                                    // out_2_0
   add x9, x12, #8
   st1 {v1.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
-  st1 {v6.s}[2], [x9]                                    // out_0_0
+  st1 {v5.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
@@ -479,12 +463,7 @@ L(n_done):
   ldr d8, [sp, #8]
   ldr d9, [sp, #16]
   ldr d10, [sp, #24]
-  ldr d11, [sp, #32]
-  ldr d12, [sp, #40]
-  ldr d13, [sp, #48]
-  ldr d14, [sp, #56]
-  ldr d15, [sp, #64]
-  add sp, sp, #80
+  add sp, sp, #32
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -498,18 +477,8 @@ L(n_done):
   .seh_save_freg d9, 16
   ldr d10, [sp, #24]
   .seh_save_freg d10, 24
-  ldr d11, [sp, #32]
-  .seh_save_freg d11, 32
-  ldr d12, [sp, #40]
-  .seh_save_freg d12, 40
-  ldr d13, [sp, #48]
-  .seh_save_freg d13, 48
-  ldr d14, [sp, #56]
-  .seh_save_freg d14, 56
-  ldr d15, [sp, #64]
-  .seh_save_freg d15, 64
-  add sp, sp, #80
-  .seh_stackalloc 80
+  add sp, sp, #32
+  .seh_stackalloc 32
   .seh_endepilogue
   ret
   .seh_endproc

@@ -6,7 +6,7 @@
 //     | 64 x k bits of codes | 16 i32 x sums a block | 16 f32 x scales a block |
 // rhs i4 n4 kr8 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32] (60e1a453e6bde437)
 //     | 16 x k bits of codes | 4 i1 x tops a block | 4 f16 x scales a block | 4 f16 x minimums a block | 4 f32 x bias |
-// tile 8 x 4: needs 30 vector registers on neon_i8mm (16 accumulators + 12 operands + 2 masks), 32 exist
+// tile 8 x 4: needs 30 vector registers on neon_i8mm (8 accumulators + 20 operands + 2 masks), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (85d7b8f90c4e454f)
 // again  tilewright generate
@@ -15,10 +15,10 @@
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  v0 mask
 //  v1 top_mask  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 a_0 ...  v9 a_3 ...  v10 a_2 ...
-//  v11 raw_0 ...  v12 lo_0 ...  v13 tops ...  v14 tops ...  v15 tops  v16 f_6  v17 f_7
-//  v18 negated_half  v19 acc_1_0 ...  v20 acc_0_0 ...  v21 acc_3_0 ...  v22 acc_2_0 ...
-//  v23 acc_1_1 ...  v24 acc_0_1 ...  v25 acc_3_1 ...  v26 acc_2_1 ...  v27 a_1 ...  v28 a_0 ...
-//  v29 a_3 ...  v30 a_2 ...  v31 a_1 ...
+//  v11 raw_0 ...  v12 tops ...  v13 tops ...  v14 tops ...  v16 f_6  v17 f_7  v18 negated_half
+//  v19 acc_1_0 ...  v20 acc_0_0 ...  v21 acc_3_0 ...  v22 acc_2_0 ...  v23 acc_1_1 ...
+//  v24 acc_0_1 ...  v25 acc_3_1 ...  v26 acc_2_1 ...  v27 a_1 ...  v28 a_0 ...  v29 a_3 ...
+//  v30 a_2 ...  v31 a_1 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -48,32 +48,30 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qmi5c32p4x8_8x4_neon_i8mm_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #80
-  .cfi_def_cfa_offset 80
+  sub sp, sp, #64
+  .cfi_def_cfa_offset 64
   str x19, [sp, #0]
-  .cfi_offset x19, -80
+  .cfi_offset x19, -64
   str d8, [sp, #8]
-  .cfi_offset d8, -72
+  .cfi_offset d8, -56
   str d9, [sp, #16]
-  .cfi_offset d9, -64
+  .cfi_offset d9, -48
   str d10, [sp, #24]
-  .cfi_offset d10, -56
+  .cfi_offset d10, -40
   str d11, [sp, #32]
-  .cfi_offset d11, -48
+  .cfi_offset d11, -32
   str d12, [sp, #40]
-  .cfi_offset d12, -40
+  .cfi_offset d12, -24
   str d13, [sp, #48]
-  .cfi_offset d13, -32
+  .cfi_offset d13, -16
   str d14, [sp, #56]
-  .cfi_offset d14, -24
-  str d15, [sp, #64]
-  .cfi_offset d15, -16
+  .cfi_offset d14, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p8x8_qmi5c32p4x8_8x4_neon_i8mm_asm
   hint #34
   .seh_nop
-  sub sp, sp, #80
-  .seh_stackalloc 80
+  sub sp, sp, #64
+  .seh_stackalloc 64
   str x19, [sp, #0]
   .seh_save_reg x19, 0
   str d8, [sp, #8]
@@ -90,8 +88,6 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qmi5c32p4x8_8x4_neon_i8mm_asm:
   .seh_save_freg d13, 48
   str d14, [sp, #56]
   .seh_save_freg d14, 56
-  str d15, [sp, #64]
-  .seh_save_freg d15, 64
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -111,7 +107,7 @@ L(m):
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
-  movi v0.16b, #15                                       // mask
+  movi v0.16b, #1                                        // mask
   movi v1.16b, #16                                       // top_mask
   movi v2.2d, #0                                         // f_0
   movi v3.2d, #0                                         // f_1
@@ -140,78 +136,69 @@ L(k):
   ldp q8, q31, [x11, #128]                               // a_0, a_1
   ldp q10, q9, [x11, #160]                               // a_2, a_3
   ldr q11, [x12, #0]                                     // raw_0
-  and v12.16b, v11.16b, v0.16b                           // lo_0
-  ushr v11.16b, v11.16b, #4                              // hi_0
-  ldr q13, [x12, #64]                                    // tops
-  shl v14.16b, v13.16b, #4                               // tops
-  and v14.16b, v14.16b, v1.16b                           // tops
-  orr v12.16b, v12.16b, v14.16b                          // code_0
-  shl v13.16b, v13.16b, #2                               // tops
+  ldr q12, [x12, #64]                                    // tops
+  shl v13.16b, v12.16b, #2                               // tops
   and v13.16b, v13.16b, v1.16b                           // tops
-  orr v11.16b, v11.16b, v13.16b                          // code_0
-  smmla v20.4s, v28.16b, v12.16b                         // acc_0_0
-  smmla v19.4s, v27.16b, v12.16b                         // acc_1_0
-  smmla v22.4s, v30.16b, v12.16b                         // acc_2_0
-  smmla v21.4s, v29.16b, v12.16b                         // acc_3_0
-  smmla v20.4s, v8.16b, v11.16b                          // acc_0_0
-  smmla v19.4s, v31.16b, v11.16b                         // acc_1_0
-  smmla v22.4s, v10.16b, v11.16b                         // acc_2_0
-  smmla v21.4s, v9.16b, v11.16b                          // acc_3_0
+  sri v13.16b, v11.16b, #4                               // code_0
+  and v12.16b, v12.16b, v0.16b                           // tops
+  sli v11.16b, v12.16b, #4                               // code_0
+  smmla v20.4s, v28.16b, v11.16b                         // acc_0_0
+  smmla v19.4s, v27.16b, v11.16b                         // acc_1_0
+  smmla v22.4s, v30.16b, v11.16b                         // acc_2_0
+  smmla v21.4s, v29.16b, v11.16b                         // acc_3_0
+  smmla v20.4s, v8.16b, v13.16b                          // acc_0_0
+  smmla v19.4s, v31.16b, v13.16b                         // acc_1_0
+  smmla v22.4s, v10.16b, v13.16b                         // acc_2_0
+  smmla v21.4s, v9.16b, v13.16b                          // acc_3_0
   ldp q12, q11, [x12, #16]                               // raw_1, raw_0
-  and v13.16b, v12.16b, v0.16b                           // lo_1
-  ushr v12.16b, v12.16b, #4                              // hi_1
-  ldr q14, [x12, #64]                                    // tops
-  and v15.16b, v14.16b, v1.16b                           // tops
-  orr v13.16b, v13.16b, v15.16b                          // code_1
-  ushr v14.16b, v14.16b, #2                              // tops
+  ldr q13, [x12, #64]                                    // tops
+  ushr v14.16b, v13.16b, #2                              // tops
   and v14.16b, v14.16b, v1.16b                           // tops
-  orr v12.16b, v12.16b, v14.16b                          // code_1
-  smmla v24.4s, v28.16b, v13.16b                         // acc_0_1
-  smmla v23.4s, v27.16b, v13.16b                         // acc_1_1
-  smmla v26.4s, v30.16b, v13.16b                         // acc_2_1
-  smmla v25.4s, v29.16b, v13.16b                         // acc_3_1
-  smmla v24.4s, v8.16b, v12.16b                          // acc_0_1
-  smmla v23.4s, v31.16b, v12.16b                         // acc_1_1
-  smmla v26.4s, v10.16b, v12.16b                         // acc_2_1
-  smmla v25.4s, v9.16b, v12.16b                          // acc_3_1
+  sri v14.16b, v12.16b, #4                               // code_1
+  ushr v13.16b, v13.16b, #4                              // tops
+  and v13.16b, v13.16b, v0.16b                           // tops
+  sli v12.16b, v13.16b, #4                               // code_1
+  smmla v24.4s, v28.16b, v12.16b                         // acc_0_1
+  smmla v23.4s, v27.16b, v12.16b                         // acc_1_1
+  smmla v26.4s, v30.16b, v12.16b                         // acc_2_1
+  smmla v25.4s, v29.16b, v12.16b                         // acc_3_1
+  smmla v24.4s, v8.16b, v14.16b                          // acc_0_1
+  smmla v23.4s, v31.16b, v14.16b                         // acc_1_1
+  smmla v26.4s, v10.16b, v14.16b                         // acc_2_1
+  smmla v25.4s, v9.16b, v14.16b                          // acc_3_1
   ldp q28, q27, [x11, #64]                               // a_0, a_1
   ldp q30, q29, [x11, #96]                               // a_2, a_3
   ldp q8, q31, [x11, #192]                               // a_0, a_1
   ldp q10, q9, [x11, #224]                               // a_2, a_3
-  and v12.16b, v11.16b, v0.16b                           // lo_0
-  ushr v11.16b, v11.16b, #4                              // hi_0
-  ldr q13, [x12, #64]                                    // tops
-  shl v14.16b, v13.16b, #3                               // tops
-  and v14.16b, v14.16b, v1.16b                           // tops
-  orr v12.16b, v12.16b, v14.16b                          // code_0
-  shl v13.16b, v13.16b, #1                               // tops
+  ldr q12, [x12, #64]                                    // tops
+  shl v13.16b, v12.16b, #1                               // tops
   and v13.16b, v13.16b, v1.16b                           // tops
-  orr v11.16b, v11.16b, v13.16b                          // code_0
-  smmla v20.4s, v28.16b, v12.16b                         // acc_0_0
-  smmla v19.4s, v27.16b, v12.16b                         // acc_1_0
-  smmla v22.4s, v30.16b, v12.16b                         // acc_2_0
-  smmla v21.4s, v29.16b, v12.16b                         // acc_3_0
-  smmla v20.4s, v8.16b, v11.16b                          // acc_0_0
-  smmla v19.4s, v31.16b, v11.16b                         // acc_1_0
-  smmla v22.4s, v10.16b, v11.16b                         // acc_2_0
-  smmla v21.4s, v9.16b, v11.16b                          // acc_3_0
-  ldp q12, q11, [x12, #48]                               // raw_1, tops
-  and v13.16b, v12.16b, v0.16b                           // lo_1
-  ushr v12.16b, v12.16b, #4                              // hi_1
-  ushr v14.16b, v11.16b, #1                              // tops
-  and v14.16b, v14.16b, v1.16b                           // tops
-  orr v13.16b, v13.16b, v14.16b                          // code_1
-  ushr v11.16b, v11.16b, #3                              // tops
-  and v11.16b, v11.16b, v1.16b                           // tops
-  orr v11.16b, v12.16b, v11.16b                          // code_1
-  smmla v24.4s, v28.16b, v13.16b                         // acc_0_1
-  smmla v23.4s, v27.16b, v13.16b                         // acc_1_1
-  smmla v26.4s, v30.16b, v13.16b                         // acc_2_1
-  smmla v25.4s, v29.16b, v13.16b                         // acc_3_1
-  smmla v24.4s, v8.16b, v11.16b                          // acc_0_1
-  smmla v23.4s, v31.16b, v11.16b                         // acc_1_1
-  smmla v26.4s, v10.16b, v11.16b                         // acc_2_1
-  smmla v25.4s, v9.16b, v11.16b                          // acc_3_1
+  sri v13.16b, v11.16b, #4                               // code_0
+  ushr v12.16b, v12.16b, #1                              // tops
+  and v12.16b, v12.16b, v0.16b                           // tops
+  sli v11.16b, v12.16b, #4                               // code_0
+  smmla v20.4s, v28.16b, v11.16b                         // acc_0_0
+  smmla v19.4s, v27.16b, v11.16b                         // acc_1_0
+  smmla v22.4s, v30.16b, v11.16b                         // acc_2_0
+  smmla v21.4s, v29.16b, v11.16b                         // acc_3_0
+  smmla v20.4s, v8.16b, v13.16b                          // acc_0_0
+  smmla v19.4s, v31.16b, v13.16b                         // acc_1_0
+  smmla v22.4s, v10.16b, v13.16b                         // acc_2_0
+  smmla v21.4s, v9.16b, v13.16b                          // acc_3_0
+  ldp q11, q12, [x12, #48]                               // raw_1, tops
+  ushr v13.16b, v12.16b, #3                              // tops
+  sri v13.16b, v11.16b, #4                               // code_1
+  ushr v12.16b, v12.16b, #5                              // tops
+  and v12.16b, v12.16b, v0.16b                           // tops
+  sli v11.16b, v12.16b, #4                               // code_1
+  smmla v24.4s, v28.16b, v11.16b                         // acc_0_1
+  smmla v23.4s, v27.16b, v11.16b                         // acc_1_1
+  smmla v26.4s, v30.16b, v11.16b                         // acc_2_1
+  smmla v25.4s, v29.16b, v11.16b                         // acc_3_1
+  smmla v24.4s, v8.16b, v13.16b                          // acc_0_1
+  smmla v23.4s, v31.16b, v13.16b                         // acc_1_1
+  smmla v26.4s, v10.16b, v13.16b                         // acc_2_1
+  smmla v25.4s, v9.16b, v13.16b                          // acc_3_1
   ldr d27, [x12, #80]                                    // scale
   fcvtl v27.4s, v27.4h                                   // scale_0
   zip1 v28.2d, v27.2d, v27.2d                            // scale_columns
@@ -487,8 +474,7 @@ L(n_done):
   ldr d12, [sp, #40]
   ldr d13, [sp, #48]
   ldr d14, [sp, #56]
-  ldr d15, [sp, #64]
-  add sp, sp, #80
+  add sp, sp, #64
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -510,10 +496,8 @@ L(n_done):
   .seh_save_freg d13, 48
   ldr d14, [sp, #56]
   .seh_save_freg d14, 56
-  ldr d15, [sp, #64]
-  .seh_save_freg d15, 64
-  add sp, sp, #80
-  .seh_stackalloc 80
+  add sp, sp, #64
+  .seh_stackalloc 64
   .seh_endepilogue
   ret
   .seh_endproc

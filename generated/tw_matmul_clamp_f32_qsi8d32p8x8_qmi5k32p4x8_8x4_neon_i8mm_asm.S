@@ -6,19 +6,19 @@
 //     | 64 x k bits of codes | 16 i32 x sums a block | 16 f32 x scales a block |
 // rhs i4 n4 kr8 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32] (f9928e2c411f6f8f)
 //     | 4 f16 x scale_steps | 4 f16 x minimum_steps | 16 x k bits of codes | 4 i1 x tops a block | 4 i8 x scales a block | 4 i8 x minimums a block | 4 f32 x bias |
-// tile 8 x 4: needs 32 vector registers on neon_i8mm (16 accumulators + 14 operands + 2 masks), 32 exist
+// tile 8 x 4: needs 32 vector registers on neon_i8mm (8 accumulators + 22 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (b7d9a86ce1f0d5d0)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (a9f673e3b63a8c6d)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left  x14 -
-//  v0 mask  v1 top_mask  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 a_0 ...  v9 a_1 ...
-//  v10 a_2 ...  v11 a_3 ...  v12 raw_0 ...  v13 lo_0 ...  v14 tops ...  v15 tops ...  v16 f_6
-//  v17 f_7  v18 zero_0  v19 zero_0  v20 acc_0_0 ...  v21 acc_1_0 ...  v22 acc_2_0 ...
-//  v23 acc_3_0 ...  v24 acc_0_1 ...  v25 acc_1_1 ...  v26 acc_2_1 ...  v27 acc_3_1 ...  v28 a_0 ...
-//  v29 a_1 ...  v30 a_2 ...  v31 a_3 ...
+//  v0 mask  v1 top_mask  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 a_1 ...  v9 a_0 ...
+//  v10 a_3 ...  v11 a_2 ...  v12 raw_0 ...  v13 tops ...  v14 tops ...  v15 tops ...  v16 f_6
+//  v17 f_7  v18 zero_0  v19 zero_0  v20 acc_1_0 ...  v21 acc_0_0 ...  v22 acc_3_0 ...
+//  v23 acc_2_0 ...  v24 acc_1_1 ...  v25 acc_0_1 ...  v26 acc_3_1 ...  v27 acc_2_1 ...  v28 a_1 ...
+//  v29 a_0 ...  v30 a_3 ...  v31 a_2 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -111,7 +111,7 @@ L(m):
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
-  movi v0.16b, #15                                       // mask
+  movi v0.16b, #1                                        // mask
   movi v1.16b, #16                                       // top_mask
   movi v2.2d, #0                                         // f_0
   movi v3.2d, #0                                         // f_1
@@ -141,101 +141,78 @@ L(block):
   .balign 64
 #endif
 L(k):
-  ldr q20, [x11, #256]                                   // acc_0_0
-  ldr q21, [x11, #272]                                   // acc_1_0
-  ldr q22, [x11, #288]                                   // acc_2_0
-  ldr q23, [x11, #304]                                   // acc_3_0
-  ldr q24, [x11, #256]                                   // acc_0_1
-  ldr q25, [x11, #272]                                   // acc_1_1
-  ldr q26, [x11, #288]                                   // acc_2_1
-  ldr q27, [x11, #304]                                   // acc_3_1
-  ldr q28, [x11, #0]                                     // a_0
-  ldr q29, [x11, #16]                                    // a_1
-  ldr q30, [x11, #32]                                    // a_2
-  ldr q31, [x11, #48]                                    // a_3
-  ldr q8, [x11, #128]                                    // a_0
-  ldr q9, [x11, #144]                                    // a_1
-  ldr q10, [x11, #160]                                   // a_2
-  ldr q11, [x11, #176]                                   // a_3
+  ldp q21, q20, [x11, #256]                              // acc_0_0, acc_1_0
+  ldp q23, q22, [x11, #288]                              // acc_2_0, acc_3_0
+  ldp q25, q24, [x11, #256]                              // acc_0_1, acc_1_1
+  ldp q27, q26, [x11, #288]                              // acc_2_1, acc_3_1
+  ldp q29, q28, [x11, #0]                                // a_0, a_1
+  ldp q31, q30, [x11, #32]                               // a_2, a_3
+  ldp q9, q8, [x11, #128]                                // a_0, a_1
+  ldp q11, q10, [x11, #160]                              // a_2, a_3
   ldr q12, [x12, #0]                                     // raw_0
-  and v13.16b, v12.16b, v0.16b                           // lo_0
-  ushr v12.16b, v12.16b, #4                              // hi_0
+  ldr q13, [x12, #64]                                    // tops
+  shl v14.16b, v13.16b, #2                               // tops
+  and v14.16b, v14.16b, v1.16b                           // tops
+  sri v14.16b, v12.16b, #4                               // code_0
+  and v13.16b, v13.16b, v0.16b                           // tops
+  sli v12.16b, v13.16b, #4                               // code_0
+  smmla v21.4s, v29.16b, v12.16b                         // acc_0_0
+  smmla v20.4s, v28.16b, v12.16b                         // acc_1_0
+  smmla v23.4s, v31.16b, v12.16b                         // acc_2_0
+  smmla v22.4s, v30.16b, v12.16b                         // acc_3_0
+  smmla v21.4s, v9.16b, v14.16b                          // acc_0_0
+  smmla v20.4s, v8.16b, v14.16b                          // acc_1_0
+  smmla v23.4s, v11.16b, v14.16b                         // acc_2_0
+  smmla v22.4s, v10.16b, v14.16b                         // acc_3_0
+  ldp q13, q12, [x12, #16]                               // raw_1, raw_0
   ldr q14, [x12, #64]                                    // tops
-  shl v15.16b, v14.16b, #4                               // tops
+  ushr v15.16b, v14.16b, #2                              // tops
   and v15.16b, v15.16b, v1.16b                           // tops
-  orr v13.16b, v13.16b, v15.16b                          // code_0
-  shl v14.16b, v14.16b, #2                               // tops
+  sri v15.16b, v13.16b, #4                               // code_1
+  ushr v14.16b, v14.16b, #4                              // tops
+  and v14.16b, v14.16b, v0.16b                           // tops
+  sli v13.16b, v14.16b, #4                               // code_1
+  smmla v25.4s, v29.16b, v13.16b                         // acc_0_1
+  smmla v24.4s, v28.16b, v13.16b                         // acc_1_1
+  smmla v27.4s, v31.16b, v13.16b                         // acc_2_1
+  smmla v26.4s, v30.16b, v13.16b                         // acc_3_1
+  smmla v25.4s, v9.16b, v15.16b                          // acc_0_1
+  smmla v24.4s, v8.16b, v15.16b                          // acc_1_1
+  smmla v27.4s, v11.16b, v15.16b                         // acc_2_1
+  smmla v26.4s, v10.16b, v15.16b                         // acc_3_1
+  ldp q29, q28, [x11, #64]                               // a_0, a_1
+  ldp q31, q30, [x11, #96]                               // a_2, a_3
+  ldp q9, q8, [x11, #192]                                // a_0, a_1
+  ldp q11, q10, [x11, #224]                              // a_2, a_3
+  ldr q13, [x12, #64]                                    // tops
+  shl v14.16b, v13.16b, #1                               // tops
   and v14.16b, v14.16b, v1.16b                           // tops
-  orr v12.16b, v12.16b, v14.16b                          // code_0
-  smmla v20.4s, v28.16b, v13.16b                         // acc_0_0
-  smmla v21.4s, v29.16b, v13.16b                         // acc_1_0
-  smmla v22.4s, v30.16b, v13.16b                         // acc_2_0
-  smmla v23.4s, v31.16b, v13.16b                         // acc_3_0
-  smmla v20.4s, v8.16b, v12.16b                          // acc_0_0
-  smmla v21.4s, v9.16b, v12.16b                          // acc_1_0
-  smmla v22.4s, v10.16b, v12.16b                         // acc_2_0
-  smmla v23.4s, v11.16b, v12.16b                         // acc_3_0
-  ldr q12, [x12, #16]                                    // raw_1
-  and v13.16b, v12.16b, v0.16b                           // lo_1
-  ushr v12.16b, v12.16b, #4                              // hi_1
-  ldr q14, [x12, #64]                                    // tops
-  and v15.16b, v14.16b, v1.16b                           // tops
-  orr v13.16b, v13.16b, v15.16b                          // code_1
-  ushr v14.16b, v14.16b, #2                              // tops
-  and v14.16b, v14.16b, v1.16b                           // tops
-  orr v12.16b, v12.16b, v14.16b                          // code_1
-  smmla v24.4s, v28.16b, v13.16b                         // acc_0_1
-  smmla v25.4s, v29.16b, v13.16b                         // acc_1_1
-  smmla v26.4s, v30.16b, v13.16b                         // acc_2_1
-  smmla v27.4s, v31.16b, v13.16b                         // acc_3_1
-  smmla v24.4s, v8.16b, v12.16b                          // acc_0_1
-  smmla v25.4s, v9.16b, v12.16b                          // acc_1_1
-  smmla v26.4s, v10.16b, v12.16b                         // acc_2_1
-  smmla v27.4s, v11.16b, v12.16b                         // acc_3_1
-  ldr q28, [x11, #64]                                    // a_0
-  ldr q29, [x11, #80]                                    // a_1
-  ldr q30, [x11, #96]                                    // a_2
-  ldr q31, [x11, #112]                                   // a_3
-  ldr q8, [x11, #192]                                    // a_0
-  ldr q9, [x11, #208]                                    // a_1
-  ldr q10, [x11, #224]                                   // a_2
-  ldr q11, [x11, #240]                                   // a_3
-  ldr q12, [x12, #32]                                    // raw_0
-  and v13.16b, v12.16b, v0.16b                           // lo_0
-  ushr v12.16b, v12.16b, #4                              // hi_0
-  ldr q14, [x12, #64]                                    // tops
-  shl v15.16b, v14.16b, #3                               // tops
-  and v15.16b, v15.16b, v1.16b                           // tops
-  orr v13.16b, v13.16b, v15.16b                          // code_0
-  shl v14.16b, v14.16b, #1                               // tops
-  and v14.16b, v14.16b, v1.16b                           // tops
-  orr v12.16b, v12.16b, v14.16b                          // code_0
-  smmla v20.4s, v28.16b, v13.16b                         // acc_0_0
-  smmla v21.4s, v29.16b, v13.16b                         // acc_1_0
-  smmla v22.4s, v30.16b, v13.16b                         // acc_2_0
-  smmla v23.4s, v31.16b, v13.16b                         // acc_3_0
-  smmla v20.4s, v8.16b, v12.16b                          // acc_0_0
-  smmla v21.4s, v9.16b, v12.16b                          // acc_1_0
-  smmla v22.4s, v10.16b, v12.16b                         // acc_2_0
-  smmla v23.4s, v11.16b, v12.16b                         // acc_3_0
-  ldr q12, [x12, #48]                                    // raw_1
-  and v13.16b, v12.16b, v0.16b                           // lo_1
-  ushr v12.16b, v12.16b, #4                              // hi_1
-  ldr q14, [x12, #64]                                    // tops
-  ushr v15.16b, v14.16b, #1                              // tops
-  and v15.16b, v15.16b, v1.16b                           // tops
-  orr v13.16b, v13.16b, v15.16b                          // code_1
-  ushr v14.16b, v14.16b, #3                              // tops
-  and v14.16b, v14.16b, v1.16b                           // tops
-  orr v12.16b, v12.16b, v14.16b                          // code_1
-  smmla v24.4s, v28.16b, v13.16b                         // acc_0_1
-  smmla v25.4s, v29.16b, v13.16b                         // acc_1_1
-  smmla v26.4s, v30.16b, v13.16b                         // acc_2_1
-  smmla v27.4s, v31.16b, v13.16b                         // acc_3_1
-  smmla v24.4s, v8.16b, v12.16b                          // acc_0_1
-  smmla v25.4s, v9.16b, v12.16b                          // acc_1_1
-  smmla v26.4s, v10.16b, v12.16b                         // acc_2_1
-  smmla v27.4s, v11.16b, v12.16b                         // acc_3_1
+  sri v14.16b, v12.16b, #4                               // code_0
+  ushr v13.16b, v13.16b, #1                              // tops
+  and v13.16b, v13.16b, v0.16b                           // tops
+  sli v12.16b, v13.16b, #4                               // code_0
+  smmla v21.4s, v29.16b, v12.16b                         // acc_0_0
+  smmla v20.4s, v28.16b, v12.16b                         // acc_1_0
+  smmla v23.4s, v31.16b, v12.16b                         // acc_2_0
+  smmla v22.4s, v30.16b, v12.16b                         // acc_3_0
+  smmla v21.4s, v9.16b, v14.16b                          // acc_0_0
+  smmla v20.4s, v8.16b, v14.16b                          // acc_1_0
+  smmla v23.4s, v11.16b, v14.16b                         // acc_2_0
+  smmla v22.4s, v10.16b, v14.16b                         // acc_3_0
+  ldp q12, q13, [x12, #48]                               // raw_1, tops
+  ushr v14.16b, v13.16b, #3                              // tops
+  sri v14.16b, v12.16b, #4                               // code_1
+  ushr v13.16b, v13.16b, #5                              // tops
+  and v13.16b, v13.16b, v0.16b                           // tops
+  sli v12.16b, v13.16b, #4                               // code_1
+  smmla v25.4s, v29.16b, v12.16b                         // acc_0_1
+  smmla v24.4s, v28.16b, v12.16b                         // acc_1_1
+  smmla v27.4s, v31.16b, v12.16b                         // acc_2_1
+  smmla v26.4s, v30.16b, v12.16b                         // acc_3_1
+  smmla v25.4s, v9.16b, v14.16b                          // acc_0_1
+  smmla v24.4s, v8.16b, v14.16b                          // acc_1_1
+  smmla v27.4s, v11.16b, v14.16b                         // acc_2_1
+  smmla v26.4s, v10.16b, v14.16b                         // acc_3_1
   ldr s28, [x12, #80]                                    // scale
   sshll v28.8h, v28.8b, #0                               // scale_0
   sshll v28.4s, v28.4h, #0
@@ -253,54 +230,50 @@ L(k):
   fmla v28.4s, v8.4s, v19.4s                             // middle
   zip1 v31.2d, v28.2d, v28.2d                            // scale_columns
   zip2 v28.2d, v28.2d, v28.2d                            // scale_columns
-  scvtf v20.4s, v20.4s                                   // real
-  scvtf v24.4s, v24.4s                                   // real
   scvtf v21.4s, v21.4s                                   // real
   scvtf v25.4s, v25.4s                                   // real
-  scvtf v22.4s, v22.4s                                   // real
-  scvtf v26.4s, v26.4s                                   // real
+  scvtf v20.4s, v20.4s                                   // real
+  scvtf v24.4s, v24.4s                                   // real
   scvtf v23.4s, v23.4s                                   // real
   scvtf v27.4s, v27.4s                                   // real
-  ldr q8, [x11, #256]                                    // sums_of_codes
-  sshr v8.4s, v8.4s, #3                                  // sum_of_codes
-  scvtf v8.4s, v8.4s                                     // sums_of_codes
-  ldr q9, [x11, #272]                                    // sums_of_codes
+  scvtf v22.4s, v22.4s                                   // real
+  scvtf v26.4s, v26.4s                                   // real
+  ldp q9, q8, [x11, #256]                                // sums_of_codes, sums_of_codes
   sshr v9.4s, v9.4s, #3                                  // sum_of_codes
   scvtf v9.4s, v9.4s                                     // sums_of_codes
-  ldr q10, [x11, #288]                                   // sums_of_codes
-  sshr v10.4s, v10.4s, #3                                // sum_of_codes
-  scvtf v10.4s, v10.4s                                   // sums_of_codes
-  ldr q11, [x11, #304]                                   // sums_of_codes
+  sshr v8.4s, v8.4s, #3                                  // sum_of_codes
+  scvtf v8.4s, v8.4s                                     // sums_of_codes
+  ldp q11, q10, [x11, #288]                              // sums_of_codes, sums_of_codes
   sshr v11.4s, v11.4s, #3                                // sum_of_codes
   scvtf v11.4s, v11.4s                                   // sums_of_codes
-  ldr q12, [x11, #320]                                   // scale_rows
-  ldr q13, [x11, #336]                                   // scale_rows
-  ldr q14, [x11, #352]                                   // scale_rows
-  ldr q15, [x11, #368]                                   // scale_rows
+  sshr v10.4s, v10.4s, #3                                // sum_of_codes
+  scvtf v10.4s, v10.4s                                   // sums_of_codes
+  ldp q13, q12, [x11, #320]                              // scale_rows, scale_rows
+  ldp q15, q14, [x11, #352]                              // scale_rows, scale_rows
+  fmul v21.4s, v21.4s, v29.4s                            // real
+  fmla v21.4s, v9.4s, v31.4s                             // real
+  fmla v2.4s, v21.4s, v13.4s                             // f_0
+  fmul v21.4s, v25.4s, v30.4s                            // real
+  fmla v21.4s, v9.4s, v28.4s                             // real
+  fmla v3.4s, v21.4s, v13.4s                             // f_1
   fmul v20.4s, v20.4s, v29.4s                            // real
   fmla v20.4s, v8.4s, v31.4s                             // real
-  fmla v2.4s, v20.4s, v12.4s                             // f_0
+  fmla v4.4s, v20.4s, v12.4s                             // f_2
   fmul v20.4s, v24.4s, v30.4s                            // real
   fmla v20.4s, v8.4s, v28.4s                             // real
-  fmla v3.4s, v20.4s, v12.4s                             // f_1
-  fmul v20.4s, v21.4s, v29.4s                            // real
-  fmla v20.4s, v9.4s, v31.4s                             // real
-  fmla v4.4s, v20.4s, v13.4s                             // f_2
-  fmul v20.4s, v25.4s, v30.4s                            // real
-  fmla v20.4s, v9.4s, v28.4s                             // real
-  fmla v5.4s, v20.4s, v13.4s                             // f_3
-  fmul v20.4s, v22.4s, v29.4s                            // real
-  fmla v20.4s, v10.4s, v31.4s                            // real
-  fmla v6.4s, v20.4s, v14.4s                             // f_4
-  fmul v20.4s, v26.4s, v30.4s                            // real
-  fmla v20.4s, v10.4s, v28.4s                            // real
-  fmla v7.4s, v20.4s, v14.4s                             // f_5
+  fmla v5.4s, v20.4s, v12.4s                             // f_3
   fmul v20.4s, v23.4s, v29.4s                            // real
   fmla v20.4s, v11.4s, v31.4s                            // real
-  fmla v16.4s, v20.4s, v15.4s                            // f_6
+  fmla v6.4s, v20.4s, v15.4s                             // f_4
   fmul v20.4s, v27.4s, v30.4s                            // real
   fmla v20.4s, v11.4s, v28.4s                            // real
-  fmla v17.4s, v20.4s, v15.4s                            // f_7
+  fmla v7.4s, v20.4s, v15.4s                             // f_5
+  fmul v20.4s, v22.4s, v29.4s                            // real
+  fmla v20.4s, v10.4s, v31.4s                            // real
+  fmla v16.4s, v20.4s, v14.4s                            // f_6
+  fmul v20.4s, v26.4s, v30.4s                            // real
+  fmla v20.4s, v10.4s, v28.4s                            // real
+  fmla v17.4s, v20.4s, v14.4s                            // f_7
   add x11, x11, #384
   add x12, x12, #88
   subs x13, x13, #1                                      // next k

@@ -6,7 +6,7 @@
 //     | 64 x k bits of codes | 16 i32 x sums a block | 16 f32 x scales a block |
 // rhs i4 n4 kr8 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32] (101e1596383ffc36)
 //     | 16 x k bits of codes | 4 i1 x tops a block | 4 f16 x scales a block | 4 f32 x bias |
-// tile 8 x 4: needs 30 vector registers on neon_i8mm (16 accumulators + 12 operands + 2 masks), 32 exist
+// tile 8 x 4: needs 29 vector registers on neon_i8mm (16 accumulators + 11 operands + 2 masks), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
 // again  tilewright generate
@@ -15,10 +15,9 @@
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  v0 mask
 //  v1 top_mask  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 a_3  v9 a_2  v10 raw_0 ...
-//  v11 lo_0 ...  v12 tops ...  v13 tops  v14 tops  v16 f_6  v17 f_7  v18 acc_1_0 ...
-//  v19 acc_0_0 ...  v20 acc_3_0 ...  v21 acc_2_0 ...  v22 acc_1_1 ...  v23 acc_0_1 ...
-//  v24 acc_3_1 ...  v25 acc_2_1 ...  v26 a_1 ...  v27 a_0 ...  v28 a_3 ...  v29 a_2 ...
-//  v30 a_1 ...  v31 a_0 ...
+//  v11 tops ...  v12 tops ...  v13 tops ...  v16 f_6  v17 f_7  v18 acc_1_0 ...  v19 acc_0_0 ...
+//  v20 acc_3_0 ...  v21 acc_2_0 ...  v22 acc_1_1 ...  v23 acc_0_1 ...  v24 acc_3_1 ...
+//  v25 acc_2_1 ...  v26 a_1 ...  v27 a_0 ...  v28 a_3 ...  v29 a_2 ...  v30 a_1 ...  v31 a_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -64,8 +63,6 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qsi5c32p4x8_8x4_neon_i8mm_asm:
   .cfi_offset d12, -24
   str d13, [sp, #48]
   .cfi_offset d13, -16
-  str d14, [sp, #56]
-  .cfi_offset d14, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p8x8_qsi5c32p4x8_8x4_neon_i8mm_asm
   hint #34
@@ -86,8 +83,6 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qsi5c32p4x8_8x4_neon_i8mm_asm:
   .seh_save_freg d12, 40
   str d13, [sp, #48]
   .seh_save_freg d13, 48
-  str d14, [sp, #56]
-  .seh_save_freg d14, 56
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -107,7 +102,7 @@ L(m):
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
-  movi v0.16b, #15                                       // mask
+  movi v0.16b, #1                                        // mask
   movi v1.16b, #16                                       // top_mask
   movi v2.2d, #0                                         // f_0
   movi v3.2d, #0                                         // f_1
@@ -134,78 +129,69 @@ L(k):
   ldp q31, q30, [x11, #128]                              // a_0, a_1
   ldp q9, q8, [x11, #160]                                // a_2, a_3
   ldr q10, [x12, #0]                                     // raw_0
-  and v11.16b, v10.16b, v0.16b                           // lo_0
-  ushr v10.16b, v10.16b, #4                              // hi_0
-  ldr q12, [x12, #64]                                    // tops
-  shl v13.16b, v12.16b, #4                               // tops
-  and v13.16b, v13.16b, v1.16b                           // tops
-  orr v11.16b, v11.16b, v13.16b                          // code_0
-  shl v12.16b, v12.16b, #2                               // tops
+  ldr q11, [x12, #64]                                    // tops
+  shl v12.16b, v11.16b, #2                               // tops
   and v12.16b, v12.16b, v1.16b                           // tops
-  orr v10.16b, v10.16b, v12.16b                          // code_0
-  smmla v19.4s, v27.16b, v11.16b                         // acc_0_0
-  smmla v18.4s, v26.16b, v11.16b                         // acc_1_0
-  smmla v21.4s, v29.16b, v11.16b                         // acc_2_0
-  smmla v20.4s, v28.16b, v11.16b                         // acc_3_0
-  smmla v19.4s, v31.16b, v10.16b                         // acc_0_0
-  smmla v18.4s, v30.16b, v10.16b                         // acc_1_0
-  smmla v21.4s, v9.16b, v10.16b                          // acc_2_0
-  smmla v20.4s, v8.16b, v10.16b                          // acc_3_0
+  sri v12.16b, v10.16b, #4                               // code_0
+  and v11.16b, v11.16b, v0.16b                           // tops
+  sli v10.16b, v11.16b, #4                               // code_0
+  smmla v19.4s, v27.16b, v10.16b                         // acc_0_0
+  smmla v18.4s, v26.16b, v10.16b                         // acc_1_0
+  smmla v21.4s, v29.16b, v10.16b                         // acc_2_0
+  smmla v20.4s, v28.16b, v10.16b                         // acc_3_0
+  smmla v19.4s, v31.16b, v12.16b                         // acc_0_0
+  smmla v18.4s, v30.16b, v12.16b                         // acc_1_0
+  smmla v21.4s, v9.16b, v12.16b                          // acc_2_0
+  smmla v20.4s, v8.16b, v12.16b                          // acc_3_0
   ldp q11, q10, [x12, #16]                               // raw_1, raw_0
-  and v12.16b, v11.16b, v0.16b                           // lo_1
-  ushr v11.16b, v11.16b, #4                              // hi_1
-  ldr q13, [x12, #64]                                    // tops
-  and v14.16b, v13.16b, v1.16b                           // tops
-  orr v12.16b, v12.16b, v14.16b                          // code_1
-  ushr v13.16b, v13.16b, #2                              // tops
+  ldr q12, [x12, #64]                                    // tops
+  ushr v13.16b, v12.16b, #2                              // tops
   and v13.16b, v13.16b, v1.16b                           // tops
-  orr v11.16b, v11.16b, v13.16b                          // code_1
-  smmla v23.4s, v27.16b, v12.16b                         // acc_0_1
-  smmla v22.4s, v26.16b, v12.16b                         // acc_1_1
-  smmla v25.4s, v29.16b, v12.16b                         // acc_2_1
-  smmla v24.4s, v28.16b, v12.16b                         // acc_3_1
-  smmla v23.4s, v31.16b, v11.16b                         // acc_0_1
-  smmla v22.4s, v30.16b, v11.16b                         // acc_1_1
-  smmla v25.4s, v9.16b, v11.16b                          // acc_2_1
-  smmla v24.4s, v8.16b, v11.16b                          // acc_3_1
+  sri v13.16b, v11.16b, #4                               // code_1
+  ushr v12.16b, v12.16b, #4                              // tops
+  and v12.16b, v12.16b, v0.16b                           // tops
+  sli v11.16b, v12.16b, #4                               // code_1
+  smmla v23.4s, v27.16b, v11.16b                         // acc_0_1
+  smmla v22.4s, v26.16b, v11.16b                         // acc_1_1
+  smmla v25.4s, v29.16b, v11.16b                         // acc_2_1
+  smmla v24.4s, v28.16b, v11.16b                         // acc_3_1
+  smmla v23.4s, v31.16b, v13.16b                         // acc_0_1
+  smmla v22.4s, v30.16b, v13.16b                         // acc_1_1
+  smmla v25.4s, v9.16b, v13.16b                          // acc_2_1
+  smmla v24.4s, v8.16b, v13.16b                          // acc_3_1
   ldp q27, q26, [x11, #64]                               // a_0, a_1
   ldp q29, q28, [x11, #96]                               // a_2, a_3
   ldp q31, q30, [x11, #192]                              // a_0, a_1
   ldp q9, q8, [x11, #224]                                // a_2, a_3
-  and v11.16b, v10.16b, v0.16b                           // lo_0
-  ushr v10.16b, v10.16b, #4                              // hi_0
-  ldr q12, [x12, #64]                                    // tops
-  shl v13.16b, v12.16b, #3                               // tops
-  and v13.16b, v13.16b, v1.16b                           // tops
-  orr v11.16b, v11.16b, v13.16b                          // code_0
-  shl v12.16b, v12.16b, #1                               // tops
+  ldr q11, [x12, #64]                                    // tops
+  shl v12.16b, v11.16b, #1                               // tops
   and v12.16b, v12.16b, v1.16b                           // tops
-  orr v10.16b, v10.16b, v12.16b                          // code_0
-  smmla v19.4s, v27.16b, v11.16b                         // acc_0_0
-  smmla v18.4s, v26.16b, v11.16b                         // acc_1_0
-  smmla v21.4s, v29.16b, v11.16b                         // acc_2_0
-  smmla v20.4s, v28.16b, v11.16b                         // acc_3_0
-  smmla v19.4s, v31.16b, v10.16b                         // acc_0_0
-  smmla v18.4s, v30.16b, v10.16b                         // acc_1_0
-  smmla v21.4s, v9.16b, v10.16b                          // acc_2_0
-  smmla v20.4s, v8.16b, v10.16b                          // acc_3_0
-  ldp q11, q10, [x12, #48]                               // raw_1, tops
-  and v12.16b, v11.16b, v0.16b                           // lo_1
-  ushr v11.16b, v11.16b, #4                              // hi_1
-  ushr v13.16b, v10.16b, #1                              // tops
-  and v13.16b, v13.16b, v1.16b                           // tops
-  orr v12.16b, v12.16b, v13.16b                          // code_1
-  ushr v10.16b, v10.16b, #3                              // tops
-  and v10.16b, v10.16b, v1.16b                           // tops
-  orr v10.16b, v11.16b, v10.16b                          // code_1
-  smmla v23.4s, v27.16b, v12.16b                         // acc_0_1
-  smmla v22.4s, v26.16b, v12.16b                         // acc_1_1
-  smmla v25.4s, v29.16b, v12.16b                         // acc_2_1
-  smmla v24.4s, v28.16b, v12.16b                         // acc_3_1
-  smmla v23.4s, v31.16b, v10.16b                         // acc_0_1
-  smmla v22.4s, v30.16b, v10.16b                         // acc_1_1
-  smmla v25.4s, v9.16b, v10.16b                          // acc_2_1
-  smmla v24.4s, v8.16b, v10.16b                          // acc_3_1
+  sri v12.16b, v10.16b, #4                               // code_0
+  ushr v11.16b, v11.16b, #1                              // tops
+  and v11.16b, v11.16b, v0.16b                           // tops
+  sli v10.16b, v11.16b, #4                               // code_0
+  smmla v19.4s, v27.16b, v10.16b                         // acc_0_0
+  smmla v18.4s, v26.16b, v10.16b                         // acc_1_0
+  smmla v21.4s, v29.16b, v10.16b                         // acc_2_0
+  smmla v20.4s, v28.16b, v10.16b                         // acc_3_0
+  smmla v19.4s, v31.16b, v12.16b                         // acc_0_0
+  smmla v18.4s, v30.16b, v12.16b                         // acc_1_0
+  smmla v21.4s, v9.16b, v12.16b                          // acc_2_0
+  smmla v20.4s, v8.16b, v12.16b                          // acc_3_0
+  ldp q10, q11, [x12, #48]                               // raw_1, tops
+  ushr v12.16b, v11.16b, #3                              // tops
+  sri v12.16b, v10.16b, #4                               // code_1
+  ushr v11.16b, v11.16b, #5                              // tops
+  and v11.16b, v11.16b, v0.16b                           // tops
+  sli v10.16b, v11.16b, #4                               // code_1
+  smmla v23.4s, v27.16b, v10.16b                         // acc_0_1
+  smmla v22.4s, v26.16b, v10.16b                         // acc_1_1
+  smmla v25.4s, v29.16b, v10.16b                         // acc_2_1
+  smmla v24.4s, v28.16b, v10.16b                         // acc_3_1
+  smmla v23.4s, v31.16b, v12.16b                         // acc_0_1
+  smmla v22.4s, v30.16b, v12.16b                         // acc_1_1
+  smmla v25.4s, v9.16b, v12.16b                          // acc_2_1
+  smmla v24.4s, v8.16b, v12.16b                          // acc_3_1
   ldr d26, [x12, #80]                                    // scale
   fcvtl v26.4s, v26.4h                                   // scale_0
   zip1 v27.2d, v26.2d, v26.2d                            // scale_columns
@@ -456,7 +442,6 @@ L(n_done):
   ldr d11, [sp, #32]
   ldr d12, [sp, #40]
   ldr d13, [sp, #48]
-  ldr d14, [sp, #56]
   add sp, sp, #64
   .cfi_def_cfa_offset 0
   ret
@@ -477,8 +462,6 @@ L(n_done):
   .seh_save_freg d12, 40
   ldr d13, [sp, #48]
   .seh_save_freg d13, 48
-  ldr d14, [sp, #56]
-  .seh_save_freg d14, 56
   add sp, sp, #64
   .seh_stackalloc 64
   .seh_endepilogue

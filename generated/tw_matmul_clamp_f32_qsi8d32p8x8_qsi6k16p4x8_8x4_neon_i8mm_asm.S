@@ -6,18 +6,18 @@
 //     | 64 x k bits of codes | 16 i32 x sums a block | 16 f32 x scales a block |
 // rhs i4 n4 kr8 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32] (b24ca12cabdb94d7)
 //     | 4 f16 x scale_steps | 16 x k bits of codes | 4 i2 x tops a block | 4 i8 x scales a block | 4 f32 x bias |
-// tile 8 x 4: needs 31 vector registers on neon_i8mm (16 accumulators + 13 operands + 2 masks), 32 exist
+// tile 8 x 4: needs 30 vector registers on neon_i8mm (16 accumulators + 12 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (56287954ce76d704)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (59ceca0f8b0a18f4)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left
 //  v0 a_0 ...  v1 a_1 ...  v2 a_2 ...  v3 a_3 ...  v4 a_0 ...  v5 a_1 ...  v6 a_2 ...  v7 a_3 ...
-//  v8 acc_0_1 ...  v9 acc_1_1  v10 acc_2_1  v11 acc_3_1  v12 lo_0 ...  v13 tops ...  v14 tops
-//  v16 mask  v17 top_mask  v18 f_0  v19 f_1  v20 f_2  v21 f_3  v22 f_4  v23 f_5  v24 f_6  v25 f_7
-//  v26 zero_0  v27 acc_1_0 ...  v28 acc_0_0 ...  v29 acc_3_0 ...  v30 acc_2_0 ...  v31 raw_0 ...
+//  v8 acc_0_1 ...  v9 acc_1_1  v10 acc_2_1  v11 acc_3_1  v12 tops  v13 tops ...  v16 mask
+//  v17 top_mask  v18 f_0  v19 f_1  v20 f_2  v21 f_3  v22 f_4  v23 f_5  v24 f_6  v25 f_7  v26 zero_0
+//  v27 acc_1_0 ...  v28 acc_0_0 ...  v29 acc_3_0 ...  v30 acc_2_0 ...  v31 raw_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -63,8 +63,6 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qsi6k16p4x8_8x4_neon_i8mm_asm:
   .cfi_offset d12, -24
   str d13, [sp, #48]
   .cfi_offset d13, -16
-  str d14, [sp, #56]
-  .cfi_offset d14, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p8x8_qsi6k16p4x8_8x4_neon_i8mm_asm
   hint #34
@@ -85,8 +83,6 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qsi6k16p4x8_8x4_neon_i8mm_asm:
   .seh_save_freg d12, 40
   str d13, [sp, #48]
   .seh_save_freg d13, 48
-  str d14, [sp, #56]
-  .seh_save_freg d14, 56
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -106,7 +102,7 @@ L(m):
   add x9, x9, #15
   mov x10, #-16                                          // k_padded
   and x10, x10, x9
-  movi v16.16b, #15                                      // mask
+  movi v16.16b, #3                                       // mask
   movi v17.16b, #48                                      // top_mask
   movi v18.2d, #0                                        // f_0
   movi v19.2d, #0                                        // f_1
@@ -138,39 +134,34 @@ L(k):
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x11], #64       // a_0, a_1, a_2, a_3, lhs_panel
   ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x11], #64     // acc_0_1, acc_1_1, acc_2_1, acc_3_1, lhs_panel
   ldr q31, [x12, #0]                                     // raw_0
-  and v12.16b, v31.16b, v16.16b                          // lo_0
-  ushr v31.16b, v31.16b, #4                              // hi_0
-  ldr q13, [x12, #32]                                    // tops
-  shl v14.16b, v13.16b, #4                               // tops
-  and v14.16b, v14.16b, v17.16b                          // tops
-  orr v12.16b, v12.16b, v14.16b                          // code_0
-  shl v13.16b, v13.16b, #2                               // tops
+  ldr q12, [x12, #32]                                    // tops
+  shl v13.16b, v12.16b, #2                               // tops
   and v13.16b, v13.16b, v17.16b                          // tops
-  orr v31.16b, v31.16b, v13.16b                          // code_0
-  smmla v28.4s, v0.16b, v12.16b                          // acc_0_0
-  smmla v27.4s, v1.16b, v12.16b                          // acc_1_0
-  smmla v30.4s, v2.16b, v12.16b                          // acc_2_0
-  smmla v29.4s, v3.16b, v12.16b                          // acc_3_0
-  smmla v28.4s, v4.16b, v31.16b                          // acc_0_0
-  smmla v27.4s, v5.16b, v31.16b                          // acc_1_0
-  smmla v30.4s, v6.16b, v31.16b                          // acc_2_0
-  smmla v29.4s, v7.16b, v31.16b                          // acc_3_0
-  ldp q12, q31, [x12, #16]                               // raw_1, tops
-  and v13.16b, v12.16b, v16.16b                          // lo_1
-  ushr v12.16b, v12.16b, #4                              // hi_1
-  and v14.16b, v31.16b, v17.16b                          // tops
-  orr v13.16b, v13.16b, v14.16b                          // code_1
-  ushr v31.16b, v31.16b, #2                              // tops
-  and v31.16b, v31.16b, v17.16b                          // tops
-  orr v31.16b, v12.16b, v31.16b                          // code_1
-  smmla v8.4s, v0.16b, v13.16b                           // acc_0_1
-  smmla v9.4s, v1.16b, v13.16b                           // acc_1_1
-  smmla v10.4s, v2.16b, v13.16b                          // acc_2_1
-  smmla v11.4s, v3.16b, v13.16b                          // acc_3_1
-  smmla v8.4s, v4.16b, v31.16b                           // acc_0_1
-  smmla v9.4s, v5.16b, v31.16b                           // acc_1_1
-  smmla v10.4s, v6.16b, v31.16b                          // acc_2_1
-  smmla v11.4s, v7.16b, v31.16b                          // acc_3_1
+  sri v13.16b, v31.16b, #4                               // code_0
+  and v12.16b, v12.16b, v16.16b                          // tops
+  sli v31.16b, v12.16b, #4                               // code_0
+  smmla v28.4s, v0.16b, v31.16b                          // acc_0_0
+  smmla v27.4s, v1.16b, v31.16b                          // acc_1_0
+  smmla v30.4s, v2.16b, v31.16b                          // acc_2_0
+  smmla v29.4s, v3.16b, v31.16b                          // acc_3_0
+  smmla v28.4s, v4.16b, v13.16b                          // acc_0_0
+  smmla v27.4s, v5.16b, v13.16b                          // acc_1_0
+  smmla v30.4s, v6.16b, v13.16b                          // acc_2_0
+  smmla v29.4s, v7.16b, v13.16b                          // acc_3_0
+  ldp q31, q12, [x12, #16]                               // raw_1, tops
+  ushr v13.16b, v12.16b, #2                              // tops
+  sri v13.16b, v31.16b, #4                               // code_1
+  ushr v12.16b, v12.16b, #4                              // tops
+  and v12.16b, v12.16b, v16.16b                          // tops
+  sli v31.16b, v12.16b, #4                               // code_1
+  smmla v8.4s, v0.16b, v31.16b                           // acc_0_1
+  smmla v9.4s, v1.16b, v31.16b                           // acc_1_1
+  smmla v10.4s, v2.16b, v31.16b                          // acc_2_1
+  smmla v11.4s, v3.16b, v31.16b                          // acc_3_1
+  smmla v8.4s, v4.16b, v13.16b                           // acc_0_1
+  smmla v9.4s, v5.16b, v13.16b                           // acc_1_1
+  smmla v10.4s, v6.16b, v13.16b                          // acc_2_1
+  smmla v11.4s, v7.16b, v13.16b                          // acc_3_1
   ldr s0, [x12, #48]                                     // scale
   sshll v0.8h, v0.8b, #0                                 // scale_0
   sshll v0.4s, v0.4h, #0
@@ -425,7 +416,6 @@ L(n_done):
   ldr d11, [sp, #32]
   ldr d12, [sp, #40]
   ldr d13, [sp, #48]
-  ldr d14, [sp, #56]
   add sp, sp, #64
   .cfi_def_cfa_offset 0
   ret
@@ -446,8 +436,6 @@ L(n_done):
   .seh_save_freg d12, 40
   ldr d13, [sp, #48]
   .seh_save_freg d13, 48
-  ldr d14, [sp, #56]
-  .seh_save_freg d14, 56
   add sp, sp, #64
   .seh_stackalloc 64
   .seh_endepilogue

@@ -54,7 +54,7 @@ void check_blocks(const Layout& layout) {
 void check_data(const Layout& layout) {
   const bool rhs = layout.side == Side::rhs;
   const int data = field_index(layout, FieldKind::data);
-  const bool no_sums = field_index(layout, FieldKind::minimums) >= 0 ||
+  const bool no_sums = field_index(layout, FieldKind::minimums) >= 0 || layout.super_block != 0 ||
                        field_index(layout, FieldKind::tops) >= 0 || layout.table != nullptr ||
                        field_index(layout, FieldKind::offsets) >= 0 ||
                        layout.fields.back().kind == FieldKind::data || has_fields_apart(layout);

@@ -113,6 +113,13 @@ void look_up(const Step& s, uint8_t* to) {
   }
 }
 
+void look_up_or_zero(const Step& s, uint8_t* to) {
+  for (size_t i = 0; i < s.to.bytes; ++i) {
+    const uint8_t number = s.arg[1].at[i];
+    to[i] = number < 16 ? s.arg[0].at[i / 16 * 16 + number] : uint8_t{0};
+  }
+}
+
 void look_up_lanes(const Step& s, uint8_t* to) {
   for (size_t i = 0; i < s.to.bytes; ++i) {
     const size_t number = below_16(s.arg[4].at[i]);

@@ -39,10 +39,15 @@ Decoder::Decoder(const Variant& v)
 void Decoder::prepare(const Tile1& t) {
   if (bits_ == 8) return;
   if (table_ != nullptr) prepare_table(t);
+  const uint32_t tops = 0x01010101U * ((1U << top_bits_) - 1);
+  if (inserts(t)) {
+    mask_ = splat32(t.b, tops, "mask", Role::mask);
+    top_mask_ = splat32(t.b, tops << bits_, "top_mask", Role::mask);
+    return;
+  }
   const uint32_t low = 0x01010101U * ((1U << bits_) - 1);
   mask_ = splat32(t.b, signed_ ? ~low : low, "mask", Role::mask);
-  const uint32_t top = ((1U << top_bits_) - 1) << bits_;
-  if (top_bits_ != 0) top_mask_ = splat32(t.b, 0x01010101U * top, "top_mask", Role::mask);
+  if (top_bits_ != 0) top_mask_ = splat32(t.b, tops << bits_, "top_mask", Role::mask);
 }
 
 /// Put together from constants: so a kernel needs no memory but its operands. Given ones are i32,
@@ -83,6 +88,12 @@ Value Decoder::look_up(const Tile1& t, Value code, int64_t vector) const {
 std::vector<Value> Decoder::load(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
                                  int64_t k, int64_t vectors_in_panel) const {
   Packed packed = load_packed(t, rhs, vector, k, vectors_in_panel);
+  if (inserts(t)) {
+    std::vector<Value> all(static_cast<size_t>(operands()));
+    // The first one takes the place of what it is loaded from.
+    for (size_t i = all.size(); i-- > 0;) all[i] = inserted(t, packed, static_cast<int64_t>(i));
+    return all;
+  }
   std::vector<Value> codes = (*this)(t, packed.raw, vector);
   for (size_t i = 0; i < codes.size(); ++i) {
     codes[i] = finished(t, packed, static_cast<int64_t>(i), codes[i]);
@@ -98,6 +109,7 @@ Decoder::Packed Decoder::load_packed(const Tile1& t, const std::vector<Value>& r
 }
 
 Value Decoder::operand(const Tile1& t, Packed& packed, int64_t i) const {
+  if (inserts(t)) return inserted(t, packed, i);
   return finished(t, packed, i, low_code(t, packed.raw, packed.vector, static_cast<int>(i)));
 }
 
@@ -133,19 +145,23 @@ Decoder::TopsAt Decoder::tops_at(const Tile1& t, int64_t vector, int64_t k,
   return {number, digit * top_bits_};
 }
 
-/// Moved to above the bits of a code. Not kept for the groups that follow: registers are scarce
-/// where loads are not.
+/// The vector of them. Not kept for the groups that follow: registers are scarce where loads are
+/// not.
+Value Decoder::load_tops(const Tile1& t, const TopsAt& at, Value cursor, TopsAt& loaded) const {
+  if (loaded.tops != no_value && loaded.vector == at.vector) return loaded.tops;
+  const Length offset =
+      block_field(*t.rhs.layout, FieldKind::tops) + t.b.isa().vector_bytes * at.vector;
+  prefetch_beside(t, cursor, offset);
+  loaded = at;
+  loaded.tops = t.b.op(OpCode::load, {cursor}, {.offset = offset}, "tops", Role::operand);
+  return loaded.tops;
+}
+
+/// Moved to above the bits of a code.
 Value Decoder::top_of(const Tile1& t, const TopsAt& at, Value cursor, TopsAt& loaded) const {
-  if (loaded.tops == no_value || loaded.vector != at.vector) {
-    const Length offset =
-        block_field(*t.rhs.layout, FieldKind::tops) + t.b.isa().vector_bytes * at.vector;
-    prefetch_beside(t, cursor, offset);
-    loaded = at;
-    loaded.tops = t.b.op(OpCode::load, {cursor}, {.offset = offset}, "tops", Role::operand);
-  }
   const int64_t left = bits_ - at.bit;
   const int lane = t.b.isa().has(OpCode::shl, 8) && t.b.isa().has(OpCode::shr, 8) ? 8 : 32;
-  Value moved = loaded.tops;
+  Value moved = load_tops(t, at, cursor, loaded);
   if (left != 0) {
     moved = t.b.op(left > 0 ? OpCode::shl : OpCode::shr, {moved},
                    {.bits = lane, .imm = std::abs(left)}, "tops", Role::operand);
@@ -344,8 +360,9 @@ std::vector<Value> Multiplier::row_scales(const Tile1& t, const std::vector<Plac
   return all;
 }
 
-std::vector<Value> Multiplier::column_zeros(const Tile1& t, const std::vector<Value>& zeros) {
-  return column_scales(t, zeros);
+std::vector<Value> Multiplier::zero_factors(const Tile1& t, float by) {
+  const Value factor = splat32(t.b, std::bit_cast<uint32_t>(by), "negated_half");
+  return std::vector<Value>(static_cast<size_t>(t.vectors()), factor);
 }
 
 std::vector<Value> Multiplier::negated_sums(const Tile1& t, const std::vector<Place>& rows) {
@@ -416,20 +433,6 @@ std::pair<Value, Value> raw_reals(const Tile1& t, Value high, Value low, Value b
 Value raw_negated_sum(const Tile1& t, Value start, Value base) {
   return base == no_value ? t.b.op(OpCode::cvt_i32_f32, {start}, {}, "sums_of_codes", Role::operand)
                           : t.b.op(OpCode::fsub, {start, base}, {}, "sums_of_codes", Role::operand);
-}
-
-void raw_zeros(const Tile1& t, int64_t columns, std::vector<Value>& zeros) {
-  const Value eighth = splat32(t.b, 0x3e000000U, "eighth");
-  const auto count = static_cast<size_t>(columns);
-  for (size_t i = 0; i < zeros.size(); ++i) {
-    if (i >= count) {
-      zeros[i] = zeros[i - count];
-    } else if (i % 2 == 0) {
-      zeros[i] = t.b.op(OpCode::fadd, {zeros[i], zeros[i]}, {}, "zeros", Role::operand);
-    } else {
-      zeros[i] = t.b.op(OpCode::fmul, {zeros[i], eighth}, {}, "zeros", Role::operand);
-    }
-  }
 }
 
 std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals, size_t every) {

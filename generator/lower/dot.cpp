@@ -192,6 +192,7 @@ class ColumnDot : public Multiplier {
         vectors_(ratio(v.tile.n, (v.isa->vector_bytes * 2).divided(v.rhs.order.kr))),
         sets_(v.knobs.accumulators),
         raw_(has_raw_blocks(v)),
+        factors_(crossed()),
         base_bits_(base_of_sums(v)),
         copies_(v.rhs.block == 0 ? 0 : field_of(v.lhs, FieldKind::sums).repeat / segment_lanes) {
     if (crossed() && vectors_ % 2 != 0) {
@@ -204,6 +205,7 @@ class ColumnDot : public Multiplier {
   void prepare(const Tile1& t) override {
     mask_ = splat32(t.b, 0x0f0f0f0fU, "mask", Role::mask);
     if (base_bits_ != 0) base_ = splat32(t.b, base_bits_, "base", Role::mask);
+    if (raw_) factors_.prepare(t);
   }
 
   std::vector<Value> start(const Tile1& t, const std::vector<Start>& starts) override {
@@ -298,10 +300,8 @@ class ColumnDot : public Multiplier {
     return all;
   }
 
-  std::vector<Value> column_zeros(const Tile1& t, const std::vector<Value>& zeros) override {
-    std::vector<Value> all = column_scales(t, zeros);
-    if (raw_) raw_zeros(t, t.vectors(), all);
-    return all;
+  std::vector<Value> zero_factors(const Tile1& t, float by) override {
+    return raw_ ? factors_(t, by) : Multiplier::zero_factors(t, by);
   }
 
   std::vector<Value> negated_sums(const Tile1& t, const std::vector<Place>& rows) override {
@@ -347,6 +347,7 @@ class ColumnDot : public Multiplier {
 
   int64_t rows_, kr_, vectors_, sets_;
   bool raw_;
+  RawFactors factors_;
   uint32_t base_bits_;
   int64_t copies_;  ///< of a row's start as a vector; 0: it is one number
   Value mask_ = no_value;

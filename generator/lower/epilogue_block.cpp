@@ -14,6 +14,7 @@
 //   f += sum_a * offset + float(sum a q) * (scale_a * scale_w)
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "lower/splat.h"
@@ -62,7 +63,51 @@ std::vector<Value> moved_beyond(const Tile1& t, std::vector<Value> cursors, Valu
   return cursors;
 }
 
+/// Which of 16 bytes stand on top of the lanes of a vector, for vectors of four each: so a look-up
+/// and a conversion that divides make f32 of numbers of 8 bits. None where an ISA cannot.
+static std::vector<Value> number_places(const Tile1& t) {
+  const Isa& isa = t.b.isa();
+  const bool can = isa.has(OpCode::look_up_or_zero) && isa.has(OpCode::cvt_fixed_f32);
+  if (!can || isa.vector_bytes != Length{16} || t.vectors() == 1) return {};
+  const auto all_lanes = [&](int64_t place) {
+    constexpr uint32_t nowhere = 0x00ffffff;
+    return splat32(t.b, nowhere | static_cast<uint32_t>(place) << 24, "place");
+  };
+  const auto join = [&](Value a, Value b) {
+    return t.b.op(OpCode::zip_lo, {a, b}, {.bits = 32}, "places", Role::mask);
+  };
+  std::vector<Value> places;
+  for (int64_t v = 0; v < std::min<int64_t>(segment_lanes, t.rhs.rows); ++v) {
+    const int64_t first = v * segment_lanes;
+    places.push_back(join(join(all_lanes(first), all_lanes(first + 2)),
+                          join(all_lanes(first + 1), all_lanes(first + 3))));
+  }
+  return places;
+}
+
+/// Bytes of all the tile's columns as f32, 16 of which are loaded together.
+static std::vector<Value> number_columns(const Tile1& t, const std::vector<Value>& rhs,
+                                         FieldKind kind) {
+  const std::vector<Value> cursors = field_cursors(*t.rhs.layout, rhs);
+  std::vector<Value> vectors;
+  Value bytes = no_value;
+  for (int64_t j = 0; j < t.vectors(); ++j) {
+    const int64_t in_panel = j % t.rhs.rows;
+    if (in_panel % segment_lanes == 0) {
+      const Length at = block_field(*t.rhs.layout, kind) + segment_lanes * in_panel;
+      bytes = t.b.op(OpCode::load, {cursors[static_cast<size_t>(j / t.rhs.rows)]}, {.offset = at},
+                     "numbers", Role::operand);
+    }
+    const Value place = t.places[static_cast<size_t>(in_panel % segment_lanes)];
+    const Value top = t.b.op(OpCode::look_up_or_zero, {bytes, place}, {}, "number", Role::operand);
+    vectors.push_back(t.b.op(OpCode::cvt_fixed_f32, {top}, {.imm = 24}, "number", Role::operand));
+  }
+  return vectors;
+}
+
 std::vector<Value> block_columns(const Tile1& t, const std::vector<Value>& rhs, FieldKind kind) {
+  const bool are_numbers = field_of(*t.rhs.layout, kind).type == ElementType::i8;
+  if (are_numbers && !t.places.empty()) return number_columns(t, rhs, kind);
   std::vector<Value> vectors;
   for (int64_t j = 0; j < t.vectors(); ++j) vectors.push_back(column_scale(t, rhs, j, kind));
   return vectors;
@@ -95,12 +140,25 @@ struct Steps {
   std::vector<Value> scales, minimums;
 };
 
-/// From cursors at a super-block's first block, before which they stand.
-Steps load_steps(const Tile1& t, const std::vector<Value>& rhs) {
-  Steps steps{block_columns(t, rhs, FieldKind::scale_steps), {}};
-  if (field_index(*t.rhs.layout, FieldKind::minimum_steps) >= 0) {
-    steps.minimums = block_columns(t, rhs, FieldKind::minimum_steps);
+/// Zero points, or what minimums are multiples of, times what the multiplier wants.
+std::vector<Value> times_factors(const Tile1& t, Multiplier& multiplier,
+                                 std::vector<Value> vectors) {
+  const std::vector<Value> factors = multiplier.zero_factors(t, 1);
+  for (size_t j = 0; j < vectors.size(); ++j) {
+    vectors[j] = factors[j] == no_value
+                     ? t.b.op(OpCode::fadd, {vectors[j], vectors[j]}, {}, "zeros", Role::operand)
+                     : t.b.op(OpCode::fmul, {vectors[j], factors[j]}, {}, "zeros", Role::operand);
   }
+  return vectors;
+}
+
+/// From cursors at a super-block's first block, before which they stand. Those of minimums times
+/// what the multiplier wants.
+Steps load_steps(const Tile1& t, Multiplier& multiplier, const std::vector<Value>& rhs) {
+  Steps steps{block_columns(t, rhs, FieldKind::scale_steps), {}};
+  if (field_index(*t.rhs.layout, FieldKind::minimum_steps) < 0) return steps;
+  steps.minimums = block_columns(t, rhs, FieldKind::minimum_steps);
+  if (has_raw_blocks(t.v)) steps.minimums = times_factors(t, multiplier, steps.minimums);
   return steps;
 }
 
@@ -150,18 +208,22 @@ std::vector<Value> scales_of_block(const Tile1& t, const std::vector<Value>& rhs
   return scales;
 }
 
-/// Minus what the middle code is worth, of all the tile's columns.
-std::vector<Value> negated_middles(const Tile1& t, const std::vector<Value>& rhs,
-                                   const std::vector<Value>& scales, const Steps& steps) {
-  const auto lowest = -static_cast<float>(middle_code(*t.v.family.rhs));
-  const Value negated_half = splat32(t.b, std::bit_cast<uint32_t>(lowest), "negated_half");
+/// Minus what the middle code is worth, of all the tile's columns, times what the multiplier wants.
+std::vector<Value> negated_middles(const Tile1& t, Multiplier& multiplier,
+                                   const std::vector<Value>& rhs, const std::vector<Value>& scales,
+                                   const Steps& steps) {
+  const auto half_codes = static_cast<float>(middle_code(*t.v.family.rhs));
+  const bool are_plain = steps.minimums.empty() && !has_raw_blocks(t.v);
+  const std::vector<Value> codes = multiplier.zero_factors(t, -half_codes);
+  const std::vector<Value> units = are_plain                ? std::vector<Value>{}
+                                   : steps.minimums.empty() ? multiplier.zero_factors(t, -1)
+                                                            : steps.minimums;
   std::vector<Value> middles = block_columns(t, rhs, FieldKind::minimums);
   for (size_t j = 0; j < middles.size(); ++j) {
-    const Value half = t.b.op(OpCode::fmul, {scales[j], negated_half}, {}, "half", Role::operand);
-    middles[j] = steps.minimums.empty()
-                     ? t.b.op(OpCode::fsub, {half, middles[j]}, {}, "middle", Role::operand)
-                     : t.b.op(OpCode::fma, {middles[j], steps.minimums[j], half}, {}, "middle",
-                              Role::operand);
+    const Value half = t.b.op(OpCode::fmul, {scales[j], codes[j]}, {}, "half", Role::operand);
+    middles[j] =
+        are_plain ? t.b.op(OpCode::fsub, {half, middles[j]}, {}, "middle", Role::operand)
+                  : t.b.op(OpCode::fma, {middles[j], units[j], half}, {}, "middle", Role::operand);
   }
   return middles;
 }
@@ -174,7 +236,7 @@ std::vector<Value> add_block_above_minimums(const Tile1& t, Multiplier& multipli
   const std::vector<Value> scales = scales_of_block(t, at.rhs, steps);
   const std::vector<Value> columns = multiplier.column_scales(t, scales);
   const std::vector<Value> middles =
-      multiplier.column_zeros(t, negated_middles(t, at.rhs, scales, steps));
+      multiplier.column_scales(t, negated_middles(t, multiplier, at.rhs, scales, steps));
   const std::vector<Value> reals = multiplier.reals(t, acc);
   const std::vector<Value> negated =
       multiplier.negated_sums(t, all_in_block(t, sums, FieldKind::sums));
@@ -261,8 +323,9 @@ std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const KStat
   std::vector<Value> reals = multiplier.reals(t, acc);
   std::vector<Value> totals = at.carried;
   if (field_index(*t.rhs.layout, FieldKind::zero_points) >= 0) {
-    const std::vector<Value> zeros =
-        multiplier.column_zeros(t, block_columns(t, at.rhs, FieldKind::zero_points));
+    std::vector<Value> of_columns = block_columns(t, at.rhs, FieldKind::zero_points);
+    if (has_raw_blocks(t.v)) of_columns = times_factors(t, multiplier, std::move(of_columns));
+    const std::vector<Value> zeros = multiplier.column_scales(t, of_columns);
     const std::vector<Value> rows =
         multiplier.negated_sums(t, all_in_block(t, sums, FieldKind::sums));
     for (size_t i = 0; i < reals.size(); ++i) {
@@ -289,7 +352,7 @@ std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const KStat
 class BlockAdder {
  public:
   BlockAdder(const Tile1& t, Multiplier& multiplier)
-      : t_(t),
+      : t_(with_places(t)),
         multiplier_(multiplier),
         beyond_(beyond_codes(t, t.rhs, FieldKind::scales)),
         rows_beyond_(t.lhs.sub == no_value ? no_value : beyond_codes(t, t.lhs, FieldKind::scales)),
@@ -347,7 +410,7 @@ class BlockAdder {
     const int64_t blocks = t_.v.rhs.super_block / t_.v.rhs.block;
     return block_loop(t_, count_super_blocks(t_), state, [&](KState& block) {
       for (Value& cursor : block.rhs) cursor = t_.b.add(cursor, steps_bytes(t_.v.rhs));
-      const Steps steps = load_steps(t_, moved_beyond(t_, block.rhs, steps_beyond_));
+      const Steps steps = load_steps(t_, multiplier_, moved_beyond(t_, block.rhs, steps_beyond_));
       KState end = short_blocks(t_.b.constant(blocks), block, steps);
       block.lhs = std::move(end.lhs);
       block.rhs = std::move(end.rhs);
@@ -362,7 +425,12 @@ class BlockAdder {
     return add_block(t_, multiplier_, at, sums, acc, steps);
   }
 
-  const Tile1& t_;
+  static Tile1 with_places(Tile1 t) {
+    if (t.v.rhs.super_block != 0) t.places = number_places(t);
+    return t;
+  }
+
+  Tile1 t_;
   Multiplier& multiplier_;
   Value beyond_, rows_beyond_, steps_beyond_;
 };

@@ -39,6 +39,7 @@ class Mmla : public Multiplier {
       mask_ = splat32(t.b, 0x0f0f0f0fU, "mask", Role::mask);
     }
     if (base_bits_ != 0) base_ = splat32(t.b, base_bits_, "base", Role::mask);
+    if (raw_) factors_.prepare(t);
   }
 
   std::vector<Value> start(const Tile1& t, const std::vector<Start>& starts) override {
@@ -124,10 +125,8 @@ class Mmla : public Multiplier {
     return all;
   }
 
-  std::vector<Value> column_zeros(const Tile1& t, const std::vector<Value>& zeros) override {
-    std::vector<Value> all = column_scales(t, zeros);
-    if (raw_) raw_zeros(t, halves_, all);
-    return all;
+  std::vector<Value> zero_factors(const Tile1& t, float by) override {
+    return raw_ ? factors_(t, by) : Multiplier::zero_factors(t, by);
   }
 
   std::vector<Value> negated_sums(const Tile1& t, const std::vector<Place>& rows) override {
@@ -264,6 +263,7 @@ class Mmla : public Multiplier {
   Decoder decoder_;
   Value mask_ = no_value;
   Value base_ = no_value;
+  RawFactors factors_{true};
 };
 
 }  // namespace

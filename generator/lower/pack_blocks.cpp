@@ -1,4 +1,5 @@
 // RHS of 4 or 8 bits with a scale per block, from rows of k values (n x k).
+#include "lower/pack_pieces.h"
 #include "lower/pack_rhs.h"
 #include "lower/pack_steps.h"
 #include "lower/pack_tops.h"
@@ -7,47 +8,8 @@
 namespace tw {
 namespace {
 
-constexpr int64_t run_bytes = 16;    // a segment
-constexpr int64_t run_values = 256;  // of k that are packed at a time
-
-/// Values of k that are unrolled: a short block, a part of a long one, a super-block.
-int64_t piece_of(const Layout& layout) {
-  if (layout.super_block != 0) return layout.super_block;
-  return has_long_blocks(layout) ? long_block_step : layout.block;
-}
-
-/// How the pieces of a row lie in a source.
-struct SourceBlocks {
-  int64_t bytes = 0;        ///< from piece to piece
-  int64_t minimums = 0;     ///< from a piece's start to its minimum, if it has one
-  bool has_scales = false;  ///< a block begins with its scale
-};
-
-SourceBlocks blocks_of(const Layout& layout, const Source& source) {
-  if (block_of(source) == 0) return {piece_of(layout) / byte_codes(layout), 0, false};
-  const Part& block = std::get<Part>(source.axes.members.front());
-  const bool minimums = find_field(block, FieldKind::minimums) != nullptr;
-  return {block_bytes(source), minimums ? start(block, FieldKind::minimums, 0).fixed / 8 : 0, true};
-}
-
-/// Blocks whose scales are gathered at a time.
-int64_t run_blocks(const Layout& layout) {
-  return has_long_blocks(layout) ? 1 : run_values / piece_of(layout);
-}
-
 int64_t offset_of(const Layout& layout, FieldKind kind) {
   return field_offset(layout, static_cast<size_t>(field_index(layout, kind)), 0).fixed;
-}
-
-int64_t packed_piece_bytes(const Layout& layout) {
-  if (layout.super_block != 0) return super_block_bytes(layout).fixed;
-  if (!has_long_blocks(layout)) return block_bytes(layout).fixed;
-  return data_bytes(layout, long_block_step).fixed;
-}
-
-/// The way from 16 bytes of every column.
-std::optional<Relayout> way_of(const Layout& layout, const Source& source, const Isa& isa) {
-  return find_relayout(layout, source, isa, run_bytes);
 }
 
 /// Whether any bit differs from what operands want; of rows the caller may say so.
@@ -80,7 +42,7 @@ class BlocksPacker {
         sums_(sums_of(b, layout, by_columns() ? pairs() : layout.order.kr / 4)),
         offset_(sums_ && layout.order.low_unsigned ? sums_->offset(b.constant(piece_of(layout)))
                                                    : no_value),
-        way_(way_of(layout, source, b.isa()).value()),
+        way_(way_of_pieces(layout, source, b.isa()).value()),
         masks_(relayout_masks(b, way_)),
         tops_(top_bits(layout) != 0 ? std::optional<TopsPacker>(std::in_place, b, layout, source)
                                     : std::nullopt),
@@ -178,7 +140,8 @@ class BlocksPacker {
     const PackedStore store{b_, sums_ ? &*sums_ : nullptr, flip_, stream_};
     std::vector<Value> carried = sums_ ? sums_->start() : std::vector<Value>();
     const auto find = [&](Coordinates at) {
-      const int64_t bit = place(source_axes_, FieldKind::data, {0, at.k, 0}, {run_values, {}, 0});
+      const int64_t bit =
+          place(source_axes_, FieldKind::data, {0, at.k, 0}, {pack_run_values, {}, 0});
       return std::pair(rows[static_cast<size_t>(at.n)], bit / 8);
     };
     relayout(b_, way_, masks_, {static_cast<int64_t>(rows.size()), piece_of(layout_)}, find,
@@ -288,17 +251,19 @@ class BlockPanelPacker {
         layout_(layout),
         whole_source_(source),
         source_(blocks_of(layout, source)),
-        blocks_(b, layout, source),
-        nothing_(no_codes(b, layout, source)),
+        moved_(moved_from(layout, source)),
+        row_bytes_(blocks_of(layout, moved_).bytes),
+        blocks_(b, layout, moved_),
+        nothing_(no_codes(b, layout, moved_)),
         stride_(b.arg(ArgField::pack_source_stride)),
         panel_(b.constant(layout.panel.fixed)),
         scale_bits_(bits(field_of(layout, FieldKind::scales).type)),
         has_minimums_(field_index(layout, FieldKind::minimums) >= 0),
         repeats_(layout.edge == Edge::last),
         gathered_bytes_(run_blocks(layout) * layout.panel.fixed * scale_bits_ / 8),
-        copy_(b.scratch(layout.panel.fixed * (run_pieces() * source_.bytes + 4) +
+        copy_(b.scratch(layout.panel.fixed * (run_pieces() * row_bytes_ + 4) +
                         gathered_bytes_ * (has_minimums_ ? 2 : 1))),
-        scales_(b.add(copy_, run_pieces() * layout.panel.fixed * source_.bytes, "scales")),
+        scales_(b.add(copy_, run_pieces() * layout.panel.fixed * row_bytes_, "scales")),
         sums_(b.add(scales_, gathered_bytes_, "block_sums")) {}
 
   [[nodiscard]] bool streams() const {
@@ -332,7 +297,9 @@ class BlockPanelPacker {
   }
 
  private:
-  [[nodiscard]] int64_t run_pieces() const { return run_values / piece_of(layout_); }
+  [[nodiscard]] int64_t run_pieces() const { return pack_run_values / piece_of(layout_); }
+
+  [[nodiscard]] bool joins() const { return joins_codes(whole_source_, layout_); }
 
   /// The rows of a panel.
   struct Way {
@@ -375,16 +342,25 @@ class BlockPanelPacker {
       if (gathers && has_minimums_) {
         gather(b_.add(now[4], source_.minimums), way, count, b_.add(scales_, gathered_bytes_));
       }
-      const Value row_bytes = times(b_, count, source_.bytes, "row_bytes");
-      b_.branch(way.missing, Compare::not_equal, zero, [&] { copy(now[1], way.rows, row_bytes); });
+      const Value row_bytes = times(b_, count, row_bytes_, "row_bytes");
       PackRun run;
-      run.source = choose(b_, {way.missing, copy_, now[1]}, "from");
-      run.stride = choose(b_, {way.missing, row_bytes, stride_}, "stride");
+      if (joins()) {
+        copy(now[1], way.rows, row_bytes);
+        run.source = copy_;
+        run.stride = row_bytes;
+      } else {
+        b_.branch(way.missing, Compare::not_equal, zero,
+                  [&] { copy(now[1], way.rows, row_bytes); });
+        run.source = choose(b_, {way.missing, copy_, now[1]}, "from");
+        run.stride = choose(b_, {way.missing, row_bytes, stride_}, "stride");
+      }
       run.steps = count;
       run.ahead = plus(b_, {run.source, choose(b_, {way.next, now[2], zero}, "distance")}, "ahead");
       run.packed = now[3];
       run.sums = sums;
       run.scales = scales_;
+      run.numbers = joins() ? now[1] : run.source;
+      run.numbers_stride = joins() ? stride_ : run.stride;
       if (is_super) put_numbers(run, way.rows);
       pack_run(b_, run, streams(), no_value,
                [&](const PackRun& it, bool stream) { blocks_.pack(it, stream); });
@@ -412,11 +388,11 @@ class BlockPanelPacker {
         clear(end - block_field_bytes(layout_).fixed, block_field_bytes(layout_));
       }
     });
-    b_.loop("column", rows, {number(b_, 0, "column"), run.source},
+    b_.loop("column", rows, {number(b_, 0, "column"), run.numbers},
             [&](const std::vector<Value>& at) {
               put_super_block_numbers(b_, layout_, whole_source_, at[1], run.packed, at[0]);
               return std::vector<Value>{b_.add(at[0], 1, "column"),
-                                        plus(b_, {at[1], run.stride}, "from")};
+                                        plus(b_, {at[1], run.numbers_stride}, "from")};
             });
   }
 
@@ -440,13 +416,17 @@ class BlockPanelPacker {
     });
   }
 
-  /// Blocks of the columns that exist.
+  /// Blocks of the columns that exist, or their codes.
   void copy(Value source, Value rows, Value row_bytes) const {
     if (!repeats_) {
       b_.op(OpCode::fill_bytes, {copy_, nothing_, times(b_, row_bytes, layout_.panel.fixed)});
     }
     for_rows("copy", rows, stride_, {source, copy_}, [&](const std::vector<Value>& at) {
-      b_.op(OpCode::copy_bytes, {at[1], at[0], row_bytes});
+      if (joins()) {
+        CodeJoiner(b_, layout_, whole_source_).vectors(at[0], at[1]);
+      } else {
+        b_.op(OpCode::copy_bytes, {at[1], at[0], row_bytes});
+      }
       return plus(b_, {at[1], row_bytes});
     });
   }
@@ -469,6 +449,8 @@ class BlockPanelPacker {
   const Layout& layout_;
   const Source& whole_source_;
   SourceBlocks source_;
+  Source moved_;
+  int64_t row_bytes_;  ///< of a piece of a row, where it is copied to
   BlocksPacker blocks_;
   Value nothing_, stride_, panel_;
   int scale_bits_;
@@ -482,7 +464,8 @@ class BlockPanelPacker {
 }  // namespace
 
 bool can_pack_blocks(const Layout& layout, const Source& source, const Isa& isa) {
-  const auto way = way_of(layout, source, isa);
+  if (joins_codes(source, layout) && !CodeJoiner::possible(source, isa)) return false;
+  const auto way = way_of_pieces(layout, moved_from(layout, source), isa);
   const Length scales = lanes_bytes(isa, field_of(layout, FieldKind::scales).type);
   const bool moves_scales = layout.super_block != 0 ||
                             (isa.has(OpCode::load, 0, scales) && isa.has(OpCode::store, 0, scales));

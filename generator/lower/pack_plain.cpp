@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "lower/pack_join.h"
 #include "lower/pack_place.h"
 #include "lower/pack_rhs.h"
 #include "lower/pack_steps.h"
@@ -157,6 +158,7 @@ class PlainPacker {
       const auto alone = [&] {
         const Row one = row(at[0]);
         if (converts(source_, layout_)) return convert(one, count);
+        if (joins_codes(source_, layout_)) return join_row(one, places, first_k);
         finish(one, move_row(one, places, count));
       };
       const Axis& nibble = to_.axes.back();
@@ -206,6 +208,28 @@ class PlainPacker {
     });
   }
 
+  /// A super-block of codes, which are put together here.
+  void join_row(const Row& row, const PanelPlaces& places, Value first_k) const {
+    const Value from = super_block_of(row, first_k);
+    CodeJoiner(b_, layout_, source_).each(from, [&](Value k, Value byte) {
+      b_.op(OpCode::store_scalar, {at(row.to, near_to_, k).bytes, byte}, {.bits = 8});
+    });
+    keep_numbers(row, places, first_k);
+  }
+
+  /// Where a super-block begins in the source.
+  [[nodiscard]] Value super_block_of(const Row& row, Value first_k) const {
+    Path start = path_of(source_.axes, FieldKind::scale_steps);
+    start.base = 0;
+    return moved(b_.arg(ArgField::pack_source), start, row.column, first_k, "numbers_from").bytes;
+  }
+
+  void keep_numbers(const Row& row, const PanelPlaces& places, Value first_k) const {
+    const Value from = super_block_of(row, first_k);
+    const Value to = block(places, first_k, FieldKind::data);
+    put_super_block_numbers(b_, layout_, source_, from, to, row.number);
+  }
+
   void move_tops(const PanelPlaces& places, const Row& row, Value first_k) const {
     const Length behind = path_of(axes(layout_), FieldKind::tops).base.divided(8);
     const Value from = block_field(FieldKind::tops, row.column, first_k, "tops_from");
@@ -215,14 +239,7 @@ class PlainPacker {
   }
 
   void keep_sum(const PanelPlaces& places, const Row& row, Value first_k, Value sum) const {
-    if (is_super()) {
-      Path start = path_of(source_.axes, FieldKind::scale_steps);
-      start.base = 0;
-      const Value from =
-          moved(b_.arg(ArgField::pack_source), start, row.column, first_k, "numbers_from").bytes;
-      const Value to = block(places, first_k, FieldKind::data);
-      return put_super_block_numbers(b_, layout_, source_, from, to, row.number);
-    }
+    if (is_super()) return keep_numbers(row, places, first_k);
     Value at = no_value;
     if (places.sums != no_value) at = plus(b_, {places.sums, times(b_, row.number, 4)}, "at");
     if (layout_.block == 0) return add_sum(at, sum);

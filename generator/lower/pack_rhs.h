@@ -36,11 +36,13 @@ struct PackRun {
   Value source;  ///< the first row's
   Value stride;  ///< from row to row
   Value steps;
-  Value ahead;                    ///< n x k: where what follows is; k x n: how far ahead it is
-  Value packed;                   ///< where they go; vectors are aligned there to be streamed
-  Value sums;                     ///< likewise, or none; they are added to what is there
-  Value panel_stride = no_value;  ///< k x n: from panel to panel
-  Value scales = no_value;        ///< of blocks: as they are packed, block by block
+  Value ahead;                      ///< n x k: where what follows is; k x n: how far ahead it is
+  Value packed;                     ///< where they go; vectors are aligned there to be streamed
+  Value sums;                       ///< likewise, or none; they are added to what is there
+  Value panel_stride = no_value;    ///< k x n: from panel to panel
+  Value scales = no_value;          ///< of blocks: as they are packed, block by block
+  Value numbers = no_value;         ///< of super-blocks: where the first row's numbers are ...
+  Value numbers_stride = no_value;  ///< ... from row to row
 };
 
 /// Calls body(k, copied) for so many whole steps of `step` values from `first_k` on, if there are

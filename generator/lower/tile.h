@@ -52,6 +52,8 @@ struct Tile1 {
   Value blocks = no_value;        ///< in k; none: there are no long ones
   Ahead* ahead = nullptr;         ///< k_loop() leaves where it got to; null: no far prefetches
   LinesAhead* beside = nullptr;   ///< of the hot loop at hand; null: not beside loads
+  std::vector<Value> places =
+      {};  ///< number_places() of the columns' bytes; none: those are widened
 
   [[nodiscard]] Length lanes() const { return b.isa().vector_bytes.divided(4); }
   /// Vectors of f32 outputs in one row of the tile.
@@ -152,6 +154,10 @@ class Decoder {
  private:
   [[nodiscard]] TopsAt tops_at(const Tile1& t, int64_t vector, int64_t k,
                                int64_t vectors_in_panel) const;
+  [[nodiscard]] bool inserts(const Tile1& t) const;
+  [[nodiscard]] Value inserted(const Tile1& t, Packed& packed, int64_t i) const;
+  [[nodiscard]] Value load_tops(const Tile1& t, const TopsAt& at, Value cursor,
+                                TopsAt& loaded) const;
   [[nodiscard]] Value top_of(const Tile1& t, const TopsAt& at, Value cursor, TopsAt& loaded) const;
   [[nodiscard]] std::vector<Value> high_nibbles(const Tile1& t, Value raw, int64_t vector) const;
   [[nodiscard]] Value finished(const Tile1& t, Packed& packed, int64_t i, Value code) const;
@@ -229,8 +235,9 @@ class Multiplier : public Accumulation {
   virtual std::vector<Value> row_scales(const Tile1& t, const std::vector<Place>& rows);
   /// ... and, where columns have zero points, those, from vectors of outputs, and what they are
   /// multiplied by to be added before: minus the sums of codes of the rows' blocks, from where
-  /// those are (as for start()). The products count; a power of two may go to either factor ...
-  virtual std::vector<Value> column_zeros(const Tile1& t, const std::vector<Value>& zeros);
+  /// those are (as for start()). The products count; a power of two may go to either factor: the
+  /// caller multiplies zero points in vectors of outputs by `by` times that (no_value: by 2) ...
+  virtual std::vector<Value> zero_factors(const Tile1& t, float by);
   virtual std::vector<Value> negated_sums(const Tile1& t, const std::vector<Place>& rows);
   /// ... and all blocks' scaled sums, row-major.
   virtual Rows arrange(const Tile1& t, const std::vector<Value>& totals);
@@ -249,9 +256,20 @@ uint32_t base_of_sums(const Variant& v);
 std::pair<Value, Value> raw_reals(const Tile1& t, Value high, Value low, Value base);
 /// Minus the sum of codes as f32, 8 times, from vectors that accumulators start from ...
 Value raw_negated_sum(const Tile1& t, Value start, Value base);
-/// ... and the columns' zero points for those, of the first `columns` vectors, which rows repeat:
-/// twice those of high and an eighth of those of low sums in turn.
-void raw_zeros(const Tile1& t, int64_t columns, std::vector<Value>& zeros);
+/// ... and Multiplier::zero_factors() for those: 2 for high and an eighth for low sums.
+class RawFactors {
+ public:
+  /// `halves`: vectors of outputs have columns of high sums in their lower half, of low ones in
+  /// the upper; else they are of either in turn.
+  explicit RawFactors(bool halves) : halves_(halves) {}
+  /// Makes what every block needs, before any loop over k.
+  void prepare(const Tile1& t);
+  [[nodiscard]] std::vector<Value> operator()(const Tile1& t, float by) const;
+
+ private:
+  bool halves_;
+  std::map<float, Value> made_;  ///< of halves
+};
 /// Whether all codes are multiplied as high nibbles, so that sums are 16 times too large ...
 bool has_high_nibbles(const Variant& v);
 /// ... which their floats are not ...

@@ -67,7 +67,7 @@ static const CodeTable given{"given", {-2, -1, 0, 1}, 1, true};
 const std::vector<Format>& formats() {
   static const std::vector<Format> table = {
       // name, element, scales, zero point, quantized on the fly, block, minimums, super-block,
-      // top bits, table, type of scales
+      // top bits, table, type of scales, bytes of
       {"qai8dx", ElementType::i8, Granularity::row, true, true, 0},
       {"qai8", ElementType::i8, Granularity::tensor, true, false, 0},
       {"qsi8d32", ElementType::i8, Granularity::block, false, true, 32},
@@ -85,6 +85,8 @@ const std::vector<Format>& formats() {
       {"qmi5c32", ElementType::i4, Granularity::block, false, false, 32, true, 0, 1},
       {"qmi5k32", ElementType::i4, Granularity::block, false, false, 32, true, 256, 1},
       {"qsi6k16", ElementType::i4, Granularity::block, false, false, 16, false, 256, 2},
+      {"qsi8k16", ElementType::i8, Granularity::block, false, false, 16, false, 256, 0, nullptr,
+       ElementType::f16, "qsi6k16"},
       {"qmi2k16", ElementType::i2, Granularity::block, false, false, 16, true, 256},
       {"qsi3k16", ElementType::i2, Granularity::block, false, false, 16, false, 256, 1},
       {"qnl4c32", ElementType::i4, Granularity::block, false, false, 32, false, 0, 0, &iq4},
@@ -106,6 +108,13 @@ int code_bits(const Format& format) {
   return bits(format.element) + format.top_bits;
 }
 
+const Format* as_bytes(const Format& format) {
+  for (const Format& other : formats()) {
+    if (other.bytes_of == format.name) return &other;
+  }
+  return nullptr;
+}
+
 int unsigned_offset(const CodeTable& table) {
   int offset = 1;
   while (offset < -*std::min_element(table.values.begin(), table.values.end())) offset *= 2;
@@ -113,7 +122,8 @@ int unsigned_offset(const CodeTable& table) {
 }
 
 bool keeps_block_sums(const Format& format) {
-  return !format.has_minimums && format.top_bits == 0 && format.table == nullptr;
+  return !format.has_minimums && format.super_block == 0 && format.top_bits == 0 &&
+         format.table == nullptr;
 }
 
 int middle_code(const Format& format) {

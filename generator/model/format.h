@@ -44,11 +44,15 @@ struct Format {
   int top_bits = 0;
   const CodeTable* table = nullptr;           ///< null: codes are numbers
   ElementType scale_type = ElementType::f16;  ///< of blocks, unless a spec says another
+  /// The format whose codes these are as whole bytes, kernels of whose families may take them so.
+  std::string_view bytes_of = {};
 };
 
 /// Whether kernels for such weights are told what codes stand for.
 bool takes_table(const Format& format);
 int code_bits(const Format& format);
+/// That whose codes are those of `format` as whole bytes; null: there is none.
+const Format* as_bytes(const Format& format);
 /// Whether columns have the sum over blocks of scale * (sum of the block's codes) beside them.
 bool keeps_block_sums(const Format& format);
 /// The code from which sums count: of codes around zero what zero is stored as, half of all there

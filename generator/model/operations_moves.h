@@ -37,6 +37,8 @@ OP(table_values, "v -> v", "i", table_values, .immediate = {"the quarter", Last:
 OP(nibble_halves, "v -> v", "i", nibble_halves, .immediate = {"the quarter", Last::number, 3})
 /* per segment: the byte of a that each byte of b is the number of */
 OP(look_up, "v below_16 -> v", "", VECTOR(look_up(s, to)), .whole = Whole::segment)
+/* the same; 0 for numbers from 16 on (AArch64 tbl) */
+OP(look_up_or_zero, "v v -> v", "", VECTOR(look_up_or_zero(s, to)), .whole = Whole::segment)
 /* per 32-bit lane: likewise, of the 16 bytes that a, b, c and d have there */
 OP(look_up_lanes, "i32 i32 i32 i32 below_16 -> v", "", VECTOR(look_up_lanes(s, to)))
 /* per 32-bit lane: the lane of a that the low bits of b's are the number of */

@@ -21,15 +21,25 @@ struct Kept {
   ElementType type;
   int top_bits;
   int64_t block;  ///< 0: there are none
-  bool minimums;
+  bool minimums, steps;
   const CodeTable* table;
 };
 
+bool has(const Source& source, FieldKind kind) {
+  return find_field(source.axes, kind) != nullptr;
+}
+
+/// Whether bytes, in super-blocks, are a source's codes and their tops.
+bool are_joined(const Source& source, const Kept& kept) {
+  return kept.type == ElementType::i8 && kept.top_bits == 0 && kept.steps &&
+         has(source, FieldKind::scale_steps) && top_bits(source) != 0;
+}
+
 /// Whether a source's are the same.
 bool has_codes(const Source& source, const Kept& kept) {
-  const bool has_minimums = find_field(source.axes, FieldKind::minimums) != nullptr;
-  if (data_of(source).type != kept.type || has_minimums != kept.minimums) return false;
-  if (top_bits(source) != kept.top_bits || source.table != kept.table) return false;
+  if (has(source, FieldKind::minimums) != kept.minimums || source.table != kept.table) return false;
+  const bool same = data_of(source).type == kept.type && top_bits(source) == kept.top_bits;
+  if (!same && !are_joined(source, kept)) return false;
   // Scales of blocks that are elsewhere are rows of k / block values beside rows of k values.
   const int64_t own = block_of(source);
   return own != 0 ? own == kept.block : kept.block == 0 || !rows_are_k(source);
@@ -178,8 +188,9 @@ std::vector<std::string> source_names(const Format& format) {
   for (const Source& source : sources()) {
     if (source.zero_codes && !(format.has_zero_point && format.block != 0)) continue;
     const bool converts = is_float(format) && has_values(source);
-    const Kept kept{format.element, format.top_bits, std::max(format.super_block, format.block),
-                    format.has_minimums, format.table};
+    const Kept kept{
+        format.element,      format.top_bits,         std::max(format.super_block, format.block),
+        format.has_minimums, format.super_block != 0, format.table};
     if (!converts && !has_codes(source, kept)) continue;
     const std::string name(source.name);
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
@@ -193,7 +204,8 @@ const Source* find_source(std::string_view name, const Layout& layout) {
   for (const Source& source : sources()) {
     if (source.name != name || (source.zero_codes && offsets)) continue;
     const bool minimums = field_index(layout, FieldKind::minimums) >= 0;
-    const Kept kept{layout.element, top_bits(layout), whole_block(layout), minimums, layout.table};
+    const Kept kept{layout.element, top_bits(layout),        whole_block(layout),
+                    minimums,       layout.super_block != 0, layout.table};
     if (has_codes(source, kept)) {
       const FieldKind scale = float_scale(layout);
       const bool fits = block_of(source) == 0 ||
@@ -217,7 +229,11 @@ int top_bits(const Source& source) {
 }
 
 bool converts(const Source& source, const Layout& layout) {
-  return data_of(source).type != layout.element;
+  return is_float(layout.element) && data_of(source).type != layout.element;
+}
+
+bool joins_codes(const Source& source, const Layout& layout) {
+  return top_bits(source) != 0 && top_bits(layout) == 0;
 }
 
 bool rows_are_k(const Source& source) {

@@ -34,6 +34,8 @@ const Source& rows_of(ElementType type);
 int top_bits(const Source& source);
 /// Whether its values become floats of another type on their way into the layout.
 bool converts(const Source& source, const Layout& layout);
+/// Whether its codes, whose upper bits stand elsewhere, are whole in the layout.
+bool joins_codes(const Source& source, const Layout& layout);
 
 /// Whether a row holds one value of k of each column, not one column.
 bool rows_are_k(const Source& source);

@@ -300,6 +300,17 @@ void check_prefetch(const KnobChoice& choice, Technique technique) {
       name(technique)));
 }
 
+/// `codes: bytes`: the family's weights, each code of which is a byte.
+Family read_codes(const YamlNode& entry, const Family& family) {
+  const YamlNode* codes = entry.find("codes");
+  if (codes == nullptr) return family;
+  if (codes->text() != "bytes") codes->fail(unknown_text("packing", codes->text(), {"bytes"}));
+  Family weights = family;
+  weights.rhs = as_bytes(*family.rhs);
+  if (weights.rhs != nullptr) return weights;
+  codes->fail(fmt::format("codes of {} are not packed as bytes", family.rhs->name));
+}
+
 /// `dst:` what outputs are, `accumulate:` whether they are added to what dst holds; a family each;
 /// left out: as the spec says.
 std::vector<Family> read_outputs(const YamlNode& entry, const Family& family,
@@ -463,17 +474,19 @@ ElementType read_scales(const YamlNode& node) {
 
 void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
                  std::vector<Variant>& variants) {
-  entry.expect_keys({"isa", "technique", "dst", "accumulate", "layout", "blocks", "panels", "tile",
-                     "knobs", "print", "spills"});
+  entry.expect_keys({"isa", "technique", "dst", "accumulate", "layout", "codes", "blocks", "panels",
+                     "tile", "knobs", "print", "spills"});
   const YamlNode& technique_node = entry.at("technique");
   const Technique technique = read_technique(technique_node);
   const std::vector<Shape> shapes = read_shapes(entry);
   const std::vector<KnobChoice> choices = read_knobs(entry, isas);
+  const Family weights = read_codes(entry, family);
   for (const YamlNode* isa_node : alternatives(entry.at("isa"))) {
     const Isa& isa = isas.get(isa_node->text(), isa_node->where());
-    const std::vector<Family> families = read_outputs(entry, family, *isa_node, isa);
+    std::vector<Family> families = read_outputs(entry, family, *isa_node, isa);
+    for (Family& each : families) each.rhs = weights.rhs;
     for (const Shape& shape : shapes) {
-      const LayoutPair layouts = layouts_of(family, technique, technique_node, isa, shape);
+      const LayoutPair layouts = layouts_of(weights, technique, technique_node, isa, shape);
       check_tile(*shape.m, shape.tile.m, layouts.lhs.panel, "lhs");
       check_tile(*shape.n, shape.tile.n, layouts.rhs.panel, "rhs");
       for (KnobChoice choice : choices) {

@@ -24,7 +24,8 @@ std::vector<KnownFamily> known_families() {
   for (const Format& lhs : formats()) {
     for (const Format& rhs : formats()) {
       if (!can_multiply(lhs, rhs) || is_static(lhs) || takes_table(rhs))
-        continue;  // outputs are f32
+        continue;                           // outputs are f32
+      if (!rhs.bytes_of.empty()) continue;  // of another one's families
       Family family;
       family.lhs = &lhs;
       family.rhs = &rhs;

@@ -112,10 +112,23 @@ static const tw_field* float_scales(const tw_axes* axes) {
   return axes->scale_steps.type != TW_TYPE_NONE ? &axes->scale_steps : &axes->scales;
 }
 
+/* Whether packers put the rows' codes and what stands above those together. */
+static bool is_joined(const tw_plan* plan, const tw_source* row) {
+  if (row->axes.tops.type == TW_TYPE_NONE || plan->rhs->axes->tops.type != TW_TYPE_NONE) {
+    return false;
+  }
+  for (size_t i = 0; i < plan->registry.packer_count; ++i) {
+    const tw_packer* packer = &plan->registry.packers[i];
+    if (packer->layout->id == plan->rhs->id && strcmp(packer->source, row->name) == 0) return true;
+  }
+  return false;
+}
+
 /* Whether the rows hold what the layout keeps, bit by bit. */
 static tw_status check_kept(const tw_plan* plan, const tw_source* row) {
   const tw_layout* layout = plan->rhs;
-  if (row->axes.data.type != layout->axes->data.type) {
+  const bool joined = is_joined(plan, row);
+  if (!joined && row->axes.data.type != layout->axes->data.type) {
     return tw_fail(TW_UNSUPPORTED,
                    "tw_unpack_rhs: target.order is %s, values of %s; layout %s keeps %s, and what "
                    "was converted does not come back bit by bit",
@@ -125,7 +138,7 @@ static tw_status check_kept(const tw_plan* plan, const tw_source* row) {
   const size_t tops = tw_type_bits(row->axes.tops.type);
   const size_t kept_tops = tw_type_bits(layout->axes->tops.type);
   const size_t bits = tw_type_bits(row->axes.data.type);
-  if (tops != kept_tops) {
+  if (!joined && tops != kept_tops) {
     return tw_fail(TW_UNSUPPORTED,
                    "tw_unpack_rhs: target.order is %s, whose codes have %zu bits; those of layout "
                    "%s have %zu",
@@ -145,6 +158,12 @@ static tw_status check_kept(const tw_plan* plan, const tw_source* row) {
                    "%s",
                    row->name, codes != NULL ? codes->name : "numbers", layout->text,
                    kept_codes != NULL ? kept_codes->name : "numbers");
+  }
+  if (row->block == 0 && layout->axes->scale_steps.type != TW_TYPE_NONE) {
+    return tw_fail(TW_UNSUPPORTED,
+                   "tw_unpack_rhs: target.order is %s, beside whose codes stand scales; those of "
+                   "layout %s are in steps",
+                   row->name, layout->text);
   }
   const tw_field *scales = float_scales(layout->axes), *its = float_scales(&row->axes);
   if (row->block != 0 &&
@@ -258,21 +277,22 @@ static void unpack_rows(const tw_plan* plan, const void* packed, const tw_rhs_ta
                         const tw_source* row, const coordinates* n) {
   const int64_t row_bits = (int64_t)target->stride * 8;
   const bool is_offset = row->axes.data.offset == 0 && target->unsigned_nibbles;
-  const values from = packed_values(plan, &plan->rhs->axes->data);
-  const values to = {&row->axes.data,
-                     row->axes.rows,
-                     row_bits,
-                     1,
-                     row->axes.data.offset + (is_offset ? 8 : 0),
-                     0,
-                     0};
+  const tw_axes *kept = plan->rhs->axes, *its = &row->axes;
+  const unsigned low_bits = (unsigned)tw_type_bits(its->data.type);
+  const bool joined = is_joined(plan, row);
+  /* Of all their bits the middle number stands for code 0. */
+  const int middle = joined ? 1 << (low_bits + tw_type_bits(its->tops.type) - 1) : 0;
+  const values from = packed_values(plan, &kept->data);
+  const values to = {
+      &its->data, its->rows, row_bits, 1, joined ? middle : its->data.offset + (is_offset ? 8 : 0),
+      0,          0};
   const coordinates each = {TW_DIM_K, 0, 1, plan->k};
   move_values(&from, packed, &to, target->data, n, &each);
   if (row->block == 0) return;
-  const tw_axes *kept = plan->rhs->axes, *its = &row->axes;
   const rows r = {plan, packed, row, target->data, row_bits};
   const int scale_offset = its->scales.offset, minimum_offset = its->minimums.offset;
-  unpack_inside(&r, &kept->tops, &its->tops, 0, 0, n);
+  const tw_field* tops = joined ? &kept->data : &kept->tops;
+  unpack_inside(&r, tops, &its->tops, middle, joined ? low_bits : 0, n);
   unpack_inside(&r, &kept->scales, &its->scales, scale_offset, 0, n);
   unpack_inside(&r, &kept->minimums, &its->minimums, minimum_offset, 0, n);
   unpack_inside(&r, &kept->scale_steps, &its->scale_steps, 0, 0, n);

@@ -193,6 +193,10 @@ std::vector<Ground> grounds(const Isa& isa) {
   }
   const Ground codes_by_halves{&isa, Technique::outer, "f16", "qsi4c32", LayoutStyle::kleidiai};
   if (possible(codes_by_halves)) all.push_back(codes_by_halves);
+  for (const Technique technique : {Technique::dot, Technique::mmla}) {
+    const Ground bytes{&isa, technique, "qsi8d32", "qsi8k16"};
+    if (possible(bytes)) all.push_back(bytes);
+  }
   return all;
 }
 

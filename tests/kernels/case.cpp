@@ -134,10 +134,11 @@ std::string scale_type(const tw_layout& rhs) {
 Scaling scaling_of(const tw_kernel& kernel) {
   const tw_axes* axes = kernel.rhs->axes;
   const LayoutText rhs = read_layout(kernel.rhs->text);
+  const bool joined = rhs.super_block != 0 && rhs.bits == 8;  // of Q6_K
   return {rhs.block,
           scales_of(read_layout(kernel.lhs->text)).per_block,
           scale_type(*kernel.rhs),
-          static_cast<int>(kernel.rhs->data_bits + rhs.top_bits),
+          joined ? 6 : static_cast<int>(kernel.rhs->data_bits + rhs.top_bits),
           has_offsets(rhs) || (axes != nullptr && axes->zero_points.type != TW_TYPE_NONE),
           axes != nullptr && axes->minimums.type != TW_TYPE_NONE,
           code_values(rhs.table),

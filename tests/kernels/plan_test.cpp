@@ -46,6 +46,40 @@ TEST_P(StreamingPlan, TakesItForOneRowOnly) {
   tw_plan_destroy(plan);
 }
 
+/// Bits of the codes, and cycles of one row, of a plan for Q6_K on dot products of 128 bits; of
+/// one kernel, if a name is given.
+std::pair<size_t, double> plan_of_q6_k(tw_device device, const char* kernel) {
+  auto matmul = tilewright::sized<tw_matmul>();
+  matmul.family = "matmul_clamp_f32_qsi8d32p_qsi6k16p";
+  matmul.n = matmul.k = 4096;
+  matmul.block = 256;
+  matmul.scales = TW_SCALES_F16;
+  matmul.kernel = kernel;
+  tw_plan* plan = nullptr;
+  EXPECT_EQ(tw_device_limit(&device, "neon_dotprod"), TW_OK);
+  EXPECT_EQ(tw_plan_create(&device, &matmul, &plan), TW_OK) << tw_error_message();
+  if (plan == nullptr) return {};
+  const std::pair found(tw_plan_rhs_layout(plan)->data_bits, tw_plan_cycles(plan, 1));
+  tw_plan_destroy(plan);
+  return found;
+}
+
+// Two pipes for vectors unpack 6 bits slower than memory gives bytes: so one row reads those.
+TEST(BytesOfCodes, ArePlannedWhereUnpackingTakesLonger) {
+  auto device = tilewright::sized<tw_device>();
+  ASSERT_EQ(tw_device_detect(&device), TW_OK);
+  const char* const packed = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p8x4_1x16_neon_dotprod_asm";
+  const tw_kernel* kernel = tw_find_kernel(packed);
+  const bool runs =
+      kernel != nullptr && kernel->run != nullptr && (kernel->features & ~device.features) == 0;
+  if (!runs) GTEST_SKIP() << "no such kernel runs here";
+  const auto [bits, cycles] = plan_of_q6_k(device, nullptr);
+  EXPECT_EQ(bits, 8U);
+  const auto [packed_bits, packed_cycles] = plan_of_q6_k(device, packed);
+  EXPECT_EQ(packed_bits, 4U);
+  EXPECT_GT(packed_cycles, cycles);
+}
+
 // No plan says what codes stand for.
 TEST(GivenTables, PlansTakeNone) {
   auto device = tilewright::sized<tw_device>();

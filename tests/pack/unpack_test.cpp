@@ -48,10 +48,12 @@ bool keeps(const tw_layout& layout, tw_rhs_order order) {
   if (const GgmlType* type = find_ggml(orders[order].name)) {
     const tw_scales scales = type->scale_type[0] == 'e' ? TW_SCALES_E8M0 : TW_SCALES_F16;
     const std::string table = axes.codes != nullptr ? axes.codes->name : "";
+    const int bits = static_cast<int>(layout.data_bits);
+    const bool apart = tops == type->top_bits && bits == type->low_bits;
+    const bool joined = tops == 0 && bits == 8 && std::string(type->name) == "q6_k";
     return layout.block == type->values && layout.block_scales == scales && table == type->table &&
            axes.zero_points.type == TW_TYPE_NONE && steps == type->steps() &&
-           minimums == type->minimums && tops == type->top_bits &&
-           static_cast<int>(layout.data_bits) == type->low_bits;
+           minimums == type->minimums && (apart || joined);
   }
   if (order == TW_NBITS) return false;  // a test of its own
   if (steps || minimums || tops != 0 || axes.codes != nullptr) return false;

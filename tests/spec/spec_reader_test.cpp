@@ -210,8 +210,8 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
       "s.yaml:2:15: unknown format 'qai8d'; did you mean 'qai8dx'? known formats: qai8dx, qai8, "
       "qsi8d32, qsi2cx, qsu2cx, qsi4cx, qsi8cx, qsi4c32, qsi8c32, qai4c32, qai8c32, qmi4c32, "
       "qmi4k32, "
-      "qsi5c32, qmi5c32, qmi5k32, qsi6k16, qmi2k16, qsi3k16, qnl4c32, qnl4k32, qmx4c32, f32, f16, "
-      "bf16");
+      "qsi5c32, qmi5c32, qmi5k32, qsi6k16, qsi8k16, qmi2k16, qsi3k16, qnl4c32, qnl4k32, qmx4c32, "
+      "f32, f16, bf16");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4cx, from: [nxk, "
                   "kx]}\ndst: f32\n"),
             "s.yaml:3:35: unknown source 'kx'; did you mean 'kxn'? known sources: nxk, kxn");
@@ -367,9 +367,10 @@ TEST_F(SpecReader, RefusesASpecWithoutKernels) {
 }
 
 TEST_F(SpecReader, RefusesWrongKeysAndTypes) {
-  EXPECT_EQ(kernel_error("isa: wide, tecnique: dot"),
-            "s.yaml:6:17: unknown key 'tecnique'; did you mean 'technique'? known keys: isa, "
-            "technique, dst, accumulate, layout, blocks, panels, tile, knobs, print, spills");
+  EXPECT_EQ(
+      kernel_error("isa: wide, tecnique: dot"),
+      "s.yaml:6:17: unknown key 'tecnique'; did you mean 'technique'? known keys: isa, "
+      "technique, dst, accumulate, layout, codes, blocks, panels, tile, knobs, print, spills");
   EXPECT_EQ(kernel_error("isa: wide, isa: wide"), "s.yaml:6:17: duplicate key 'isa'; first at 6:6");
   EXPECT_EQ(kernel_error("isa: wide, technique: dot"),
             "s.yaml:6:5: key 'tile' is missing in 'kernels'");
@@ -396,6 +397,21 @@ TEST_F(SpecReader, RefusesPrefetchesBesideLoadsThatAreNotOfCodes) {
             "  - {isa: wide, technique: fma, tile: {m: 1, n: 16}, knobs: {prefetch: beside}}\n"),
       "s.yaml:6:72: prefetch 'beside' is for techniques dot and mmla, not fma; near and far "
       "are legal");
+}
+
+TEST_F(SpecReader, TakesCodesAsBytes) {
+  const auto of = [](const std::string& weights, const std::string& codes) {
+    return "family: matmul_clamp_f32_qsi8d32p_" + weights +
+           "p\nlhs: {format: qsi8d32, from: f32}\nrhs: {format: " + weights +
+           ", from: " + (weights == "qsi6k16" ? "q6_k" : "q5_k") + "}\ndst: f32\nkernels:\n" +
+           "  - {isa: wide, technique: dot, codes: " + codes + ", tile: {m: 1, n: 16}}\n";
+  };
+  EXPECT_EQ(error(of("qsi6k16", "bytes")),
+            "s.yaml:6:28: format qsi8k16 is not possible on wide: it has no instruction that makes "
+            "32 bits of bytes");
+  EXPECT_EQ(error(of("qsi6k16", "byte")),
+            "s.yaml:6:40: unknown packing 'byte'; did you mean 'bytes'? known packings: bytes");
+  EXPECT_EQ(error(of("qmi5k32", "bytes")), "s.yaml:6:40: codes of qmi5k32 are not packed as bytes");
 }
 
 TEST_F(SpecReader, RefusesUnknownNames) {

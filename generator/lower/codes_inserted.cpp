@@ -1,0 +1,41 @@
+// Codes and their tops, put together by shifts that keep what is there.
+#include <fmt/format.h>
+
+#include "lower/tile.h"
+
+namespace tw {
+
+bool Decoder::inserts(const Tile1& t) const {
+  const auto has = [&](OpCode code) { return t.b.isa().has(code, 8); };
+  return top_bits_ != 0 && has(OpCode::shl_insert) && has(OpCode::shr_insert) && has(OpCode::shl) &&
+         has(OpCode::shr);
+}
+
+/// A code with its tops, of which the last one's are moved to their place, and the rest of it to
+/// below them; other codes' tops are inserted above them. What shifts leave above the tops is 0 or
+/// is cleared, so that no code is.
+Value Decoder::inserted(const Tile1& t, Packed& packed, int64_t i) const {
+  const auto shift = [&](OpCode code, Value from, int64_t by) {
+    if (by == 0) return from;
+    return t.b.op(code, {from}, {.bits = 8, .imm = by}, "tops", Role::operand);
+  };
+  const int64_t k = packed.k + i * t.rhs.layout->order.distance;
+  const TopsAt at = tops_at(t, packed.vector, k, packed.vectors_in_panel);
+  const bool is_last = i + 1 == operands();
+  const int64_t to = is_last ? bits_ : 0;
+  Value tops = load_tops(t, at, packed.cursor, packed.tops);
+  tops =
+      at.bit < to ? shift(OpCode::shl, tops, to - at.bit) : shift(OpCode::shr, tops, at.bit - to);
+  if (at.bit + top_bits_ != 8 || at.bit < to) {
+    tops = t.b.op(OpCode::and_, {tops, is_last ? top_mask_ : mask_}, {}, "tops", Role::operand);
+  }
+  const std::string name = fmt::format("code_{}", packed.vector);
+  if (is_last) {
+    return t.b.op(OpCode::shr_insert, {tops, packed.raw}, {.bits = 8, .imm = 8 - bits_}, name,
+                  Role::operand);
+  }
+  const Value code = shift(OpCode::shr, packed.raw, i * bits_);
+  return t.b.op(OpCode::shl_insert, {code, tops}, {.bits = 8, .imm = bits_}, name, Role::operand);
+}
+
+}  // namespace tw
