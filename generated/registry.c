@@ -27,18 +27,18 @@
 // from   specs/matmul_clamp_f32_qai8dxp_qsu2cxp.yaml (003110b0239400bb)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6ac87e42c8de77c2)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (b12eb39c0fabcc2e)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (14ab7fc834aa7089)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (53c9347db5d82eb8)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (85d7b8f90c4e454f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (b7d9a86ce1f0d5d0)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml (c14f82272deeb702)
-// from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (732eb37b7cbb3f40)
-// from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (7bc6e76755b77ae2)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (d9048f4c7343cafa)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (1a9c2cf0648d2396)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (2ddf422c3f91a519)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (19b5ff1123c8d40a)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (c90681671189ed51)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (b79b901fbee96f00)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml (8e8284efef385d16)
+// from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (c8fe82986dd2e56e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (5a46dffa46733383)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (d11061491cc1ee57)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (265e5b8a1bb010f3)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (56287954ce76d704)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (d5796480068a1701)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (3b64c0a01303b986)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (ceb66777b57f4ca1)
 // from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (fa99ef9255ef7f34)
@@ -2036,6 +2036,22 @@ static const tw_axis axes_352[] = {
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
 static const tw_axis axes_353[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 6400}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {0, 384}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
+};
+static const tw_axis axes_354[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 6400}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {0, 384}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_355[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 6400}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_356[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4736, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {576, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
@@ -2043,16 +2059,16 @@ static const tw_axis axes_353[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_354[] = {
+static const tw_axis axes_357[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4736, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {576, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_355[] = {
+static const tw_axis axes_358[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4736, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_356[] = {
+static const tw_axis axes_359[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {18944, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2304, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
@@ -2060,16 +2076,16 @@ static const tw_axis axes_356[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_357[] = {
+static const tw_axis axes_360[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {18944, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2304, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_358[] = {
+static const tw_axis axes_361[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {18944, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_359[] = {
+static const tw_axis axes_362[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {37888, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {4608, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
@@ -2077,16 +2093,16 @@ static const tw_axis axes_359[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_360[] = {
+static const tw_axis axes_363[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {37888, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {4608, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_361[] = {
+static const tw_axis axes_364[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {37888, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_362[] = {
+static const tw_axis axes_365[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {9472, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1152, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {128, 0}},
@@ -2094,16 +2110,16 @@ static const tw_axis axes_362[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_N, {2, 0}, {4, 0}, {-4, 0}},
 };
-static const tw_axis axes_363[] = {
+static const tw_axis axes_366[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {9472, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1152, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_364[] = {
+static const tw_axis axes_367[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {9472, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_365[] = {
+static const tw_axis axes_368[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4736, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {576, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {128, 0}},
@@ -2111,61 +2127,95 @@ static const tw_axis axes_365[] = {
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_N, {2, 0}, {2, 0}, {-4, 0}},
 };
-static const tw_axis axes_366[] = {
+static const tw_axis axes_369[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 9472}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {0, 1152}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {0, 128}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+    {TW_DIM_K, {2, 0}, {2, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {1, 0}, {4, 0}},
+};
+static const tw_axis axes_370[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 9472}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {0, 1152}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_371[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 9472}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_372[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_367[] = {
+static const tw_axis axes_373[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_368[] = {
+static const tw_axis axes_374[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {3072, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_369[] = {
+static const tw_axis axes_375[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {3072, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_370[] = {
+static const tw_axis axes_376[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {6144, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_371[] = {
+static const tw_axis axes_377[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {6144, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_372[] = {
+static const tw_axis axes_378[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1536, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_373[] = {
+static const tw_axis axes_379[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1536, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_374[] = {
+static const tw_axis axes_380[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1536, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_375[] = {
+static const tw_axis axes_381[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
 };
-static const tw_axis axes_376[] = {
+static const tw_axis axes_382[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 1536}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {0, 256}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_383[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 1536}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_384[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 1536}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_385[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
@@ -2173,23 +2223,23 @@ static const tw_axis axes_376[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_377[] = {
+static const tw_axis axes_386[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_378[] = {
+static const tw_axis axes_387[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_379[] = {
+static const tw_axis axes_388[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_380[] = {
+static const tw_axis axes_389[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
@@ -2197,23 +2247,23 @@ static const tw_axis axes_380[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_381[] = {
+static const tw_axis axes_390[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_382[] = {
+static const tw_axis axes_391[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_383[] = {
+static const tw_axis axes_392[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_384[] = {
+static const tw_axis axes_393[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
@@ -2221,23 +2271,23 @@ static const tw_axis axes_384[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_385[] = {
+static const tw_axis axes_394[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_386[] = {
+static const tw_axis axes_395[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_387[] = {
+static const tw_axis axes_396[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_388[] = {
+static const tw_axis axes_397[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
@@ -2245,23 +2295,23 @@ static const tw_axis axes_388[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_389[] = {
+static const tw_axis axes_398[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_390[] = {
+static const tw_axis axes_399[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_391[] = {
+static const tw_axis axes_400[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_392[] = {
+static const tw_axis axes_401[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
@@ -2269,7 +2319,7 @@ static const tw_axis axes_392[] = {
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_393[] = {
+static const tw_axis axes_402[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
@@ -2277,61 +2327,96 @@ static const tw_axis axes_393[] = {
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
 };
-static const tw_axis axes_394[] = {
+static const tw_axis axes_403[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 11520}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {0, 1408}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {0, 256}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_404[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 11520}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {0, 1408}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_405[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 11520}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {0, 1408}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_406[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 11520}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_407[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {544, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_395[] = {
+static const tw_axis axes_408[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {544, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_396[] = {
+static const tw_axis axes_409[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_397[] = {
+static const tw_axis axes_410[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_398[] = {
+static const tw_axis axes_411[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2048, 0}},
     {TW_DIM_N, {64, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_399[] = {
+static const tw_axis axes_412[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_N, {64, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_400[] = {
+static const tw_axis axes_413[] = {
     {TW_DIM_N, {64, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_401[] = {
+static const tw_axis axes_414[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_402[] = {
+static const tw_axis axes_415[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_403[] = {
+static const tw_axis axes_416[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {544, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_404[] = {
+static const tw_axis axes_417[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 1088}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {0, 128}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+    {TW_DIM_K, {2, 0}, {2, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {1, 0}, {4, 0}},
+};
+static const tw_axis axes_418[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 1088}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_419[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4416, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {544, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
@@ -2339,16 +2424,16 @@ static const tw_axis axes_404[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_405[] = {
+static const tw_axis axes_420[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4416, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {544, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_406[] = {
+static const tw_axis axes_421[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_407[] = {
+static const tw_axis axes_422[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {17664, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
@@ -2356,16 +2441,16 @@ static const tw_axis axes_407[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_408[] = {
+static const tw_axis axes_423[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {17664, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_409[] = {
+static const tw_axis axes_424[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {17664, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_410[] = {
+static const tw_axis axes_425[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {35328, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
@@ -2373,16 +2458,16 @@ static const tw_axis axes_410[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_411[] = {
+static const tw_axis axes_426[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {35328, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_412[] = {
+static const tw_axis axes_427[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {35328, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_413[] = {
+static const tw_axis axes_428[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8832, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
@@ -2390,16 +2475,16 @@ static const tw_axis axes_413[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_414[] = {
+static const tw_axis axes_429[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8832, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_415[] = {
+static const tw_axis axes_430[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8832, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_416[] = {
+static const tw_axis axes_431[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4416, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {544, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
@@ -2407,14 +2492,31 @@ static const tw_axis axes_416[] = {
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_417[] = {
+static const tw_axis axes_432[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 8832}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {0, 1088}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {0, 128}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+    {TW_DIM_K, {2, 0}, {2, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {1, 0}, {4, 0}},
+};
+static const tw_axis axes_433[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 8832}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {0, 1088}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_434[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 8832}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_435[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {3648, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {224, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_418[] = {
+static const tw_axis axes_436[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {3648, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {224, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {32, 0}},
@@ -2422,23 +2524,23 @@ static const tw_axis axes_418[] = {
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_419[] = {
+static const tw_axis axes_437[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {3648, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {224, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_420[] = {
+static const tw_axis axes_438[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {3648, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_421[] = {
+static const tw_axis axes_439[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {14592, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {896, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_422[] = {
+static const tw_axis axes_440[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {14592, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {896, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
@@ -2446,23 +2548,23 @@ static const tw_axis axes_422[] = {
     {TW_DIM_N, {2, 0}, {8, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_423[] = {
+static const tw_axis axes_441[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {14592, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {896, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_424[] = {
+static const tw_axis axes_442[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {14592, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_425[] = {
+static const tw_axis axes_443[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {29184, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1792, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_426[] = {
+static const tw_axis axes_444[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {29184, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1792, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
@@ -2470,23 +2572,23 @@ static const tw_axis axes_426[] = {
     {TW_DIM_N, {2, 0}, {16, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_427[] = {
+static const tw_axis axes_445[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {29184, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1792, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_428[] = {
+static const tw_axis axes_446[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {29184, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_429[] = {
+static const tw_axis axes_447[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {7296, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {448, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_430[] = {
+static const tw_axis axes_448[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {7296, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {448, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
@@ -2494,212 +2596,253 @@ static const tw_axis axes_430[] = {
     {TW_DIM_N, {2, 0}, {4, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_431[] = {
+static const tw_axis axes_449[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {7296, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {448, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_432[] = {
+static const tw_axis axes_450[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {7296, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_433[] = {
+static const tw_axis axes_451[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 7296}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {0, 448}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
+};
+static const tw_axis axes_452[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 7296}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {0, 448}},
+    {TW_DIM_N, {0, 4}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {0, 4}, {4, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_453[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 7296}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {0, 448}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_454[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 7296}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_455[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2048}},
     {TW_DIM_K, {4, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 16}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {4, 0}},
 };
-static const tw_axis axes_434[] = {
+static const tw_axis axes_456[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {0, 4096}},
     {TW_DIM_K, {8, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 16}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {4, 0}},
 };
-static const tw_axis axes_435[] = {
+static const tw_axis axes_457[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8192}},
     {TW_DIM_K, {16, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 16}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {4, 0}},
 };
-static const tw_axis axes_436[] = {
+static const tw_axis axes_458[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16384}},
     {TW_DIM_K, {32, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 16}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {4, 0}},
 };
-static const tw_axis axes_437[] = {
+static const tw_axis axes_459[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 576}},
     {TW_DIM_K, {4, 0}, {4, 0}, {0, 128}},
     {TW_DIM_N, {0, 4}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_438[] = {
+static const tw_axis axes_460[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 576}},
     {TW_DIM_N, {0, 4}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_439[] = {
+static const tw_axis axes_461[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 576}},
     {TW_DIM_K, {2, 0}, {8, 0}, {0, 256}},
     {TW_DIM_N, {0, 4}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_440[] = {
-    {TW_DIM_K, {0, 0}, {16, 0}, {384, 0}},
-    {TW_DIM_K, {2, 0}, {4, 0}, {128, 0}},
-    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
-};
-static const tw_axis axes_441[] = {
-    {TW_DIM_K, {0, 0}, {16, 0}, {384, 0}},
-    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
-};
-static const tw_axis axes_442[] = {
-    {TW_DIM_K, {0, 0}, {16, 0}, {1536, 0}},
-    {TW_DIM_K, {2, 0}, {4, 0}, {512, 0}},
-    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
-};
-static const tw_axis axes_443[] = {
-    {TW_DIM_K, {0, 0}, {16, 0}, {1536, 0}},
-    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
-};
-static const tw_axis axes_444[] = {
-    {TW_DIM_K, {0, 0}, {16, 0}, {3072, 0}},
-    {TW_DIM_K, {2, 0}, {4, 0}, {1024, 0}},
-    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
-};
-static const tw_axis axes_445[] = {
-    {TW_DIM_K, {0, 0}, {16, 0}, {3072, 0}},
-    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
-};
-static const tw_axis axes_446[] = {
-    {TW_DIM_K, {0, 0}, {16, 0}, {768, 0}},
-    {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
-    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_N, {2, 0}, {4, 0}, {-4, 0}},
-};
-static const tw_axis axes_447[] = {
-    {TW_DIM_K, {0, 0}, {16, 0}, {768, 0}},
-    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
-};
-static const tw_axis axes_448[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
-    {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
-    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_449[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
-    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
-};
-static const tw_axis axes_450[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
-    {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
-};
-static const tw_axis axes_451[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
-    {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
-    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_452[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
-    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
-};
-static const tw_axis axes_453[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
-    {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
-};
-static const tw_axis axes_454[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
-    {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
-    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_455[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
-    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
-};
-static const tw_axis axes_456[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
-    {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
-};
-static const tw_axis axes_457[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
-    {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
-    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_458[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
-    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
-};
-static const tw_axis axes_459[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
-    {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
-};
-static const tw_axis axes_460[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
-    {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
-    {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
-    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_461[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
-    {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
-    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
-    {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
-};
 static const tw_axis axes_462[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
-    {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
+    {TW_DIM_K, {0, 0}, {16, 0}, {384, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
 static const tw_axis axes_463[] = {
+    {TW_DIM_K, {0, 0}, {16, 0}, {384, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_464[] = {
+    {TW_DIM_K, {0, 0}, {16, 0}, {1536, 0}},
+    {TW_DIM_K, {2, 0}, {4, 0}, {512, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
+};
+static const tw_axis axes_465[] = {
+    {TW_DIM_K, {0, 0}, {16, 0}, {1536, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_466[] = {
+    {TW_DIM_K, {0, 0}, {16, 0}, {3072, 0}},
+    {TW_DIM_K, {2, 0}, {4, 0}, {1024, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
+};
+static const tw_axis axes_467[] = {
+    {TW_DIM_K, {0, 0}, {16, 0}, {3072, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_468[] = {
+    {TW_DIM_K, {0, 0}, {16, 0}, {768, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {4, 0}, {-4, 0}},
+};
+static const tw_axis axes_469[] = {
+    {TW_DIM_K, {0, 0}, {16, 0}, {768, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_470[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_471[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_472[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_473[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_474[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_475[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_476[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_477[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_478[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_479[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_480[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_481[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_482[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_483[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
+    {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
+};
+static const tw_axis axes_484[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 1408}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {0, 256}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_485[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 1408}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_486[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 1408}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_487[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
+    {TW_DIM_K, {2, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
+};
+static const tw_axis axes_488[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_464[] = {
+static const tw_axis axes_489[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_465[] = {
+static const tw_axis axes_490[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_466[] = {
+static const tw_axis axes_491[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {512, 0}},
@@ -2707,23 +2850,23 @@ static const tw_axis axes_466[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_467[] = {
+static const tw_axis axes_492[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_468[] = {
+static const tw_axis axes_493[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_469[] = {
+static const tw_axis axes_494[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_470[] = {
+static const tw_axis axes_495[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {1024, 0}},
@@ -2731,23 +2874,23 @@ static const tw_axis axes_470[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_471[] = {
+static const tw_axis axes_496[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_472[] = {
+static const tw_axis axes_497[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_473[] = {
+static const tw_axis axes_498[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_474[] = {
+static const tw_axis axes_499[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {256, 0}},
@@ -2755,30 +2898,30 @@ static const tw_axis axes_474[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_475[] = {
+static const tw_axis axes_500[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_476[] = {
+static const tw_axis axes_501[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_477[] = {
+static const tw_axis axes_502[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_478[] = {
+static const tw_axis axes_503[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_479[] = {
+static const tw_axis axes_504[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
@@ -2786,532 +2929,556 @@ static const tw_axis axes_479[] = {
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {2, 0}},
 };
-static const tw_axis axes_480[] = {
+static const tw_axis axes_505[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 13440}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {0, 832}},
+    {TW_DIM_K, {2, 0}, {4, 0}, {0, 256}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
+};
+static const tw_axis axes_506[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 13440}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {0, 832}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
+};
+static const tw_axis axes_507[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 13440}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {0, 832}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_508[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 13440}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_509[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_481[] = {
+static const tw_axis axes_510[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_482[] = {
+static const tw_axis axes_511[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_483[] = {
+static const tw_axis axes_512[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_484[] = {
+static const tw_axis axes_513[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_485[] = {
+static const tw_axis axes_514[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_486[] = {
+static const tw_axis axes_515[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_487[] = {
+static const tw_axis axes_516[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_488[] = {
+static const tw_axis axes_517[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_489[] = {
+static const tw_axis axes_518[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_K, {8, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_490[] = {
+static const tw_axis axes_519[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_491[] = {
+static const tw_axis axes_520[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_K, {4, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 8}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_492[] = {
+static const tw_axis axes_521[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1152, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_493[] = {
+static const tw_axis axes_522[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_494[] = {
+static const tw_axis axes_523[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_495[] = {
+static const tw_axis axes_524[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2176, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_496[] = {
+static const tw_axis axes_525[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_497[] = {
+static const tw_axis axes_526[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_498[] = {
+static const tw_axis axes_527[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4224, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_499[] = {
+static const tw_axis axes_528[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_500[] = {
+static const tw_axis axes_529[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_501[] = {
+static const tw_axis axes_530[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8320, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_502[] = {
+static const tw_axis axes_531[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4608, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_503[] = {
+static const tw_axis axes_532[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8448, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_504[] = {
+static const tw_axis axes_533[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8448, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_505[] = {
+static const tw_axis axes_534[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8704, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_506[] = {
+static const tw_axis axes_535[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16640, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_507[] = {
+static const tw_axis axes_536[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16640, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_508[] = {
+static const tw_axis axes_537[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16896, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_509[] = {
+static const tw_axis axes_538[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33024, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_510[] = {
+static const tw_axis axes_539[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33024, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_511[] = {
+static const tw_axis axes_540[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33280, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_512[] = {
+static const tw_axis axes_541[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {9216, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_513[] = {
+static const tw_axis axes_542[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {16896, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_514[] = {
+static const tw_axis axes_543[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {16896, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_515[] = {
+static const tw_axis axes_544[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {17408, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_516[] = {
+static const tw_axis axes_545[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33280, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_517[] = {
+static const tw_axis axes_546[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33280, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_518[] = {
+static const tw_axis axes_547[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33792, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_519[] = {
+static const tw_axis axes_548[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66048, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_520[] = {
+static const tw_axis axes_549[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66048, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_521[] = {
+static const tw_axis axes_550[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66560, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_522[] = {
+static const tw_axis axes_551[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2304, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_523[] = {
+static const tw_axis axes_552[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4224, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_524[] = {
+static const tw_axis axes_553[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4224, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_525[] = {
+static const tw_axis axes_554[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4352, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_526[] = {
+static const tw_axis axes_555[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8320, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_527[] = {
+static const tw_axis axes_556[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8320, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_528[] = {
+static const tw_axis axes_557[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8448, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_529[] = {
+static const tw_axis axes_558[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16512, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_530[] = {
+static const tw_axis axes_559[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16512, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_531[] = {
+static const tw_axis axes_560[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16640, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_532[] = {
+static const tw_axis axes_561[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_K, {8, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_533[] = {
+static const tw_axis axes_562[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_K, {16, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_534[] = {
+static const tw_axis axes_563[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_K, {32, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_535[] = {
+static const tw_axis axes_564[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2304}},
     {TW_DIM_K, {8, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_536[] = {
+static const tw_axis axes_565[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2304}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_537[] = {
+static const tw_axis axes_566[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
     {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_538[] = {
+static const tw_axis axes_567[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_539[] = {
+static const tw_axis axes_568[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
     {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_540[] = {
+static const tw_axis axes_569[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_541[] = {
+static const tw_axis axes_570[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
     {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_542[] = {
+static const tw_axis axes_571[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_543[] = {
+static const tw_axis axes_572[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8448}},
     {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_544[] = {
+static const tw_axis axes_573[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8448}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_545[] = {
+static const tw_axis axes_574[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16512}},
     {TW_DIM_K, {64, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_546[] = {
+static const tw_axis axes_575[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16512}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_547[] = {
+static const tw_axis axes_576[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16640}},
     {TW_DIM_K, {64, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_548[] = {
+static const tw_axis axes_577[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16640}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_549[] = {
+static const tw_axis axes_578[] = {
     {TW_DIM_K, {0, 0}, {1, 0}, {2, 0}},
 };
-static const tw_axis axes_550[] = {
+static const tw_axis axes_579[] = {
     {TW_DIM_K, {0, 0}, {1, 0}, {4, 0}},
 };
-static const tw_axis axes_551[] = {
+static const tw_axis axes_580[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {2, 0}},
 };
-static const tw_axis axes_552[] = {
+static const tw_axis axes_581[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {4, 0}},
 };
-static const tw_axis axes_553[] = {
+static const tw_axis axes_582[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_554[] = {
+static const tw_axis axes_583[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_555[] = {
+static const tw_axis axes_584[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_556[] = {
+static const tw_axis axes_585[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_557[] = {
+static const tw_axis axes_586[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
 };
-static const tw_axis axes_558[] = {
+static const tw_axis axes_587[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_559[] = {
+static const tw_axis axes_588[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
 };
-static const tw_axis axes_560[] = {
+static const tw_axis axes_589[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_561[] = {
+static const tw_axis axes_590[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {64, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_562[] = {
+static const tw_axis axes_591[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {36, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_563[] = {
+static const tw_axis axes_592[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
 };
-static const tw_axis axes_564[] = {
+static const tw_axis axes_593[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {2, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_565[] = {
+static const tw_axis axes_594[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_566[] = {
+static const tw_axis axes_595[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
 };
-static const tw_axis axes_567[] = {
+static const tw_axis axes_596[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
 };
-static const tw_axis axes_568[] = {
+static const tw_axis axes_597[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_569[] = {
+static const tw_axis axes_598[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
 };
-static const tw_axis axes_570[] = {
+static const tw_axis axes_599[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
 };
-static const tw_axis axes_571[] = {
+static const tw_axis axes_600[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_572[] = {
+static const tw_axis axes_601[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1, 0}},
 };
-static const tw_axis axes_573[] = {
+static const tw_axis axes_602[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {64, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_574[] = {
+static const tw_axis axes_603[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {36, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_575[] = {
+static const tw_axis axes_604[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
 };
-static const tw_axis axes_576[] = {
+static const tw_axis axes_605[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {2, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_577[] = {
+static const tw_axis axes_606[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {512, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {64, 0}, {4, 0}},
 };
-static const tw_axis axes_578[] = {
+static const tw_axis axes_607[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
 };
-static const tw_axis axes_579[] = {
+static const tw_axis axes_608[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {8, 0}},
 };
-static const tw_axis axes_580[] = {
+static const tw_axis axes_609[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
 };
-static const tw_axis axes_581[] = {
+static const tw_axis axes_610[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {136, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_582[] = {
+static const tw_axis axes_611[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {136, 0}},
 };
-static const tw_axis axes_583[] = {
+static const tw_axis axes_612[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {128, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_584[] = {
+static const tw_axis axes_613[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_585[] = {
+static const tw_axis axes_614[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
 };
-static const tw_axis axes_586[] = {
+static const tw_axis axes_615[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2, 0}},
 };
-static const tw_axis axes_587[] = {
+static const tw_axis axes_616[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
 };
-static const tw_axis axes_588[] = {
+static const tw_axis axes_617[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {8, 0}},
 };
-static const tw_axis axes_589[] = {
+static const tw_axis axes_618[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
 };
-static const tw_axis axes_590[] = {
+static const tw_axis axes_619[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
 };
-static const tw_axis axes_591[] = {
+static const tw_axis axes_620[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1, 0}},
 };
-static const tw_axis axes_592[] = {
+static const tw_axis axes_621[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {4, 0}},
     {TW_DIM_K, {8, 0}, {16, 0}, {8, 0}},
 };
-static const tw_axis axes_593[] = {
+static const tw_axis axes_622[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
 };
-static const tw_axis axes_594[] = {
+static const tw_axis axes_623[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
     {TW_DIM_K, {4, 0}, {16, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {2, 0}},
@@ -18685,7 +18852,68 @@ static const tw_layout layout_465 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_466_axes = {
+static const tw_layout layout_466 = {
+    .id = UINT64_C(0xa16bdf9fff881b7d),
+    .text = "lhs i8 m4svl kr4 k%16 b16 [data/b|sums:i32*-1/b|scales:f32/b]",
+    .panel = 0,
+    .panel_scalable = 4,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 1,
+    .sum_factor = -1,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_467_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S2, {0, 256}, axes_353, 5, 1, 2, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {0, 512}, axes_354, 3, 1, 0, NULL, 0},
+    {TW_S8, {0, 576}, axes_354, 3, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_355, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 128}, axes_355, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_467 = {
+    .id = UINT64_C(0xf02d942580ebe4ce),
+    .text = "rhs i2 n8svl kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 2,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 36,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_467_axes,
+    .type = TW_S2,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_468_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_48, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18700,86 +18928,10 @@ static const tw_axes layout_466_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_466 = {
+static const tw_layout layout_468 = {
     .id = UINT64_C(0x3c395eba52a29e92),
     .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
     .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 4,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_466_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_467_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_66, 5, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_67, 2, 1, 0, NULL, 0},
-    {TW_F16, {2304, 0}, axes_67, 2, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_467 = {
-    .id = UINT64_C(0x7ea8fda4edf7edcd),
-    .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
-    .panel = 16,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 4,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_467_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_468_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_82, 5, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_83, 2, 1, 0, NULL, 0},
-    {TW_F16, {4608, 0}, axes_83, 2, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_468 = {
-    .id = UINT64_C(0x95ae4ab2293e08f7),
-    .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
-    .panel = 32,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
@@ -18800,12 +18952,12 @@ static const tw_layout layout_468 = {
 };
 
 static const tw_axes layout_469_axes = {
-    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {4, 0}, axes_98, 5, 1, 0, axes_99, 1},
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_66, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {1024, 0}, axes_100, 2, 1, 0, NULL, 0},
-    {TW_F16, {1152, 0}, axes_100, 2, 1, 0, NULL, 0},
-    {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_67, 2, 1, 0, NULL, 0},
+    {TW_F16, {2304, 0}, axes_67, 2, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18815,9 +18967,9 @@ static const tw_axes layout_469_axes = {
     NULL,
 };
 static const tw_layout layout_469 = {
-    .id = UINT64_C(0x3977ad44ef61557e),
-    .text = "rhs i4 n8 kr4 pair=column us k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
-    .panel = 8,
+    .id = UINT64_C(0x7ea8fda4edf7edcd),
+    .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
+    .panel = 16,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
@@ -18838,12 +18990,12 @@ static const tw_layout layout_469 = {
 };
 
 static const tw_axes layout_470_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {4, 0}, axes_257, 5, 1, 0, axes_256, 1},
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_82, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {512, 0}, axes_49, 2, 1, 0, NULL, 0},
-    {TW_F16, {576, 0}, axes_49, 2, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_83, 2, 1, 0, NULL, 0},
+    {TW_F16, {4608, 0}, axes_83, 2, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18853,9 +19005,9 @@ static const tw_axes layout_470_axes = {
     NULL,
 };
 static const tw_layout layout_470 = {
-    .id = UINT64_C(0xe7278d0b21286216),
-    .text = "rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
-    .panel = 4,
+    .id = UINT64_C(0x95ae4ab2293e08f7),
+    .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
+    .panel = 32,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
@@ -18876,30 +19028,30 @@ static const tw_layout layout_470 = {
 };
 
 static const tw_axes layout_471_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_353, 6, 1, 8, NULL, 0},
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_98, 5, 1, 0, axes_99, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {640, 0}, axes_354, 3, 1, 0, NULL, 0},
-    {TW_S8, {672, 0}, axes_354, 3, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_100, 2, 1, 0, NULL, 0},
+    {TW_F16, {1152, 0}, axes_100, 2, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_355, 2, 1, 0, NULL, 0},
-    {TW_F16, {64, 0}, axes_355, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
 static const tw_layout layout_471 = {
-    .id = UINT64_C(0xac14834343bce786),
-    .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
-    .panel = 4,
+    .id = UINT64_C(0x3977ad44ef61557e),
+    .text = "rhs i4 n8 kr4 pair=column us k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
+    .panel = 8,
     .panel_scalable = 0,
     .k_multiple = 32,
-    .block = 256,
+    .block = 32,
     .data_bits = 4,
     .per_row_bytes = 4,
-    .per_row_block_bytes = 20,
+    .per_row_block_bytes = 4,
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
@@ -18914,30 +19066,30 @@ static const tw_layout layout_471 = {
 };
 
 static const tw_axes layout_472_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {512, 0}, axes_356, 6, 1, 8, NULL, 0},
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_257, 5, 1, 0, axes_256, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {2560, 0}, axes_357, 3, 1, 0, NULL, 0},
-    {TW_S8, {2688, 0}, axes_357, 3, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_F16, {512, 0}, axes_49, 2, 1, 0, NULL, 0},
+    {TW_F16, {576, 0}, axes_49, 2, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_358, 2, 1, 0, NULL, 0},
-    {TW_F16, {256, 0}, axes_358, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
 static const tw_layout layout_472 = {
-    .id = UINT64_C(0xd520c5aec96313b7),
-    .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
-    .panel = 16,
+    .id = UINT64_C(0xe7278d0b21286216),
+    .text = "rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
+    .panel = 4,
     .panel_scalable = 0,
     .k_multiple = 32,
-    .block = 256,
+    .block = 32,
     .data_bits = 4,
     .per_row_bytes = 4,
-    .per_row_block_bytes = 20,
+    .per_row_block_bytes = 4,
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
@@ -18951,73 +19103,58 @@ static const tw_layout layout_472 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_473_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {1024, 0}, axes_359, 6, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {5120, 0}, axes_360, 3, 1, 0, NULL, 0},
-    {TW_S8, {5376, 0}, axes_360, 3, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_361, 2, 1, 0, NULL, 0},
-    {TW_F16, {512, 0}, axes_361, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
 static const tw_layout layout_473 = {
-    .id = UINT64_C(0xa653ec0deba29df1),
-    .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
-    .panel = 32,
-    .panel_scalable = 0,
+    .id = UINT64_C(0x97a528a1e02e3dbd),
+    .text = "lhs i8 m4svl kr4 k%32 b32 [data/b|sums:i32*-1/b|scales:f32/b]",
+    .panel = 0,
+    .panel_scalable = 4,
     .k_multiple = 32,
-    .block = 256,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 20,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
     .exact_k = 0,
     .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 1,
+    .sum_factor = -1,
     .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_473_axes,
-    .type = TW_S4,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
     .scales_apart = 0,
 };
 
 static const tw_axes layout_474_axes = {
-    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {260, 0}, axes_362, 6, 1, 0, axes_99, 1},
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 0}, axes_266, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {1280, 0}, axes_363, 3, 1, 0, NULL, 0},
-    {TW_S8, {1344, 0}, axes_363, 3, 1, 0, NULL, 0},
-    {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
+    {TW_F16, {0, 1024}, axes_324, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 1152}, axes_324, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_364, 2, 1, 0, NULL, 0},
-    {TW_F16, {128, 0}, axes_364, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
 static const tw_layout layout_474 = {
-    .id = UINT64_C(0xc3198706e3804e32),
-    .text = "rhs i4 n8 kr4 pair=column us k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
-    .panel = 8,
-    .panel_scalable = 0,
+    .id = UINT64_C(0xcb8facd6b0c01a3a),
+    .text = "rhs i4 n8svl kr4 pair=next uu k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
     .k_multiple = 32,
-    .block = 256,
+    .block = 32,
     .data_bits = 4,
     .per_row_bytes = 4,
-    .per_row_block_bytes = 20,
+    .per_row_block_bytes = 4,
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
-    .streaming = 0,
+    .streaming = 1,
     .sum_factor = 0,
     .sum_base = 0,
     .sum_copies = 0,
@@ -19029,22 +19166,22 @@ static const tw_layout layout_474 = {
 
 static const tw_axes layout_475_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {132, 0}, axes_365, 6, 1, 0, axes_256, 1},
+    {TW_S4, {128, 0}, axes_356, 6, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {640, 0}, axes_354, 3, 1, 0, NULL, 0},
-    {TW_S8, {672, 0}, axes_354, 3, 1, 0, NULL, 0},
+    {TW_S8, {640, 0}, axes_357, 3, 1, 0, NULL, 0},
+    {TW_S8, {672, 0}, axes_357, 3, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_355, 2, 1, 0, NULL, 0},
-    {TW_F16, {64, 0}, axes_355, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_358, 2, 1, 0, NULL, 0},
+    {TW_F16, {64, 0}, axes_358, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
 static const tw_layout layout_475 = {
-    .id = UINT64_C(0x116ca3a8d8a7725a),
-    .text = "rhs i4 n4 kr8 pair=column us k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .id = UINT64_C(0xac14834343bce786),
+    .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
     .panel = 4,
     .panel_scalable = 0,
     .k_multiple = 32,
@@ -19066,11 +19203,201 @@ static const tw_layout layout_475 = {
 };
 
 static const tw_axes layout_476_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {512, 0}, axes_359, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {2560, 0}, axes_360, 3, 1, 0, NULL, 0},
+    {TW_S8, {2688, 0}, axes_360, 3, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_361, 2, 1, 0, NULL, 0},
+    {TW_F16, {256, 0}, axes_361, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_476 = {
+    .id = UINT64_C(0xd520c5aec96313b7),
+    .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 20,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_476_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_477_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {1024, 0}, axes_362, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {5120, 0}, axes_363, 3, 1, 0, NULL, 0},
+    {TW_S8, {5376, 0}, axes_363, 3, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_364, 2, 1, 0, NULL, 0},
+    {TW_F16, {512, 0}, axes_364, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_477 = {
+    .id = UINT64_C(0xa653ec0deba29df1),
+    .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 20,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_477_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_478_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {260, 0}, axes_365, 6, 1, 0, axes_99, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {1280, 0}, axes_366, 3, 1, 0, NULL, 0},
+    {TW_S8, {1344, 0}, axes_366, 3, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_367, 2, 1, 0, NULL, 0},
+    {TW_F16, {128, 0}, axes_367, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_478 = {
+    .id = UINT64_C(0xc3198706e3804e32),
+    .text = "rhs i4 n8 kr4 pair=column us k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 20,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_478_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_479_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {132, 0}, axes_368, 6, 1, 0, axes_256, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {640, 0}, axes_357, 3, 1, 0, NULL, 0},
+    {TW_S8, {672, 0}, axes_357, 3, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_358, 2, 1, 0, NULL, 0},
+    {TW_F16, {64, 0}, axes_358, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_479 = {
+    .id = UINT64_C(0x116ca3a8d8a7725a),
+    .text = "rhs i4 n4 kr8 pair=column us k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 20,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_479_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_480_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 256}, axes_369, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {0, 1280}, axes_370, 3, 1, 0, NULL, 0},
+    {TW_S8, {0, 1344}, axes_370, 3, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_371, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 128}, axes_371, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_480 = {
+    .id = UINT64_C(0xd6e762d860cf9bbe),
+    .text = "rhs i4 n8svl kr4 pair=next uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 20,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_480_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_481_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_50, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_366, 4, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_367, 2, 1, 0, NULL, 0},
-    {TW_F16, {704, 0}, axes_367, 2, 1, 0, NULL, 0},
+    {TW_S1, {512, 0}, axes_372, 4, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_373, 2, 1, 0, NULL, 0},
+    {TW_F16, {704, 0}, axes_373, 2, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19080,7 +19407,7 @@ static const tw_axes layout_476_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_476 = {
+static const tw_layout layout_481 = {
     .id = UINT64_C(0xf75fed88fd0859c3),
     .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32]",
     .panel = 4,
@@ -19098,17 +19425,17 @@ static const tw_layout layout_476 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_476_axes,
+    .axes = &layout_481_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_477_axes = {
+static const tw_axes layout_482_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_68, 5, 1, 8, NULL, 0},
-    {TW_S1, {2048, 0}, axes_368, 4, 1, 0, NULL, 0},
-    {TW_F16, {2560, 0}, axes_369, 2, 1, 0, NULL, 0},
-    {TW_F16, {2816, 0}, axes_369, 2, 1, 0, NULL, 0},
+    {TW_S1, {2048, 0}, axes_374, 4, 1, 0, NULL, 0},
+    {TW_F16, {2560, 0}, axes_375, 2, 1, 0, NULL, 0},
+    {TW_F16, {2816, 0}, axes_375, 2, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19118,7 +19445,7 @@ static const tw_axes layout_477_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_477 = {
+static const tw_layout layout_482 = {
     .id = UINT64_C(0x257f83c884c36394),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32]",
     .panel = 16,
@@ -19136,17 +19463,17 @@ static const tw_layout layout_477 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_477_axes,
+    .axes = &layout_482_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_478_axes = {
+static const tw_axes layout_483_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_84, 5, 1, 8, NULL, 0},
-    {TW_S1, {4096, 0}, axes_370, 4, 1, 0, NULL, 0},
-    {TW_F16, {5120, 0}, axes_371, 2, 1, 0, NULL, 0},
-    {TW_F16, {5632, 0}, axes_371, 2, 1, 0, NULL, 0},
+    {TW_S1, {4096, 0}, axes_376, 4, 1, 0, NULL, 0},
+    {TW_F16, {5120, 0}, axes_377, 2, 1, 0, NULL, 0},
+    {TW_F16, {5632, 0}, axes_377, 2, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19156,7 +19483,7 @@ static const tw_axes layout_478_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_478 = {
+static const tw_layout layout_483 = {
     .id = UINT64_C(0xa960677db8d3f722),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32]",
     .panel = 32,
@@ -19174,17 +19501,17 @@ static const tw_layout layout_478 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_478_axes,
+    .axes = &layout_483_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_479_axes = {
+static const tw_axes layout_484_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_372, 5, 1, 8, NULL, 0},
-    {TW_S1, {1024, 0}, axes_373, 4, 1, 0, NULL, 0},
-    {TW_F16, {1280, 0}, axes_374, 2, 1, 0, NULL, 0},
-    {TW_F16, {1408, 0}, axes_374, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_378, 5, 1, 8, NULL, 0},
+    {TW_S1, {1024, 0}, axes_379, 4, 1, 0, NULL, 0},
+    {TW_F16, {1280, 0}, axes_380, 2, 1, 0, NULL, 0},
+    {TW_F16, {1408, 0}, axes_380, 2, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19194,7 +19521,7 @@ static const tw_axes layout_479_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_479 = {
+static const tw_layout layout_484 = {
     .id = UINT64_C(0x9d7aa1c00a3bbb6f),
     .text = "rhs i4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32]",
     .panel = 8,
@@ -19212,17 +19539,17 @@ static const tw_layout layout_479 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_479_axes,
+    .axes = &layout_484_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_480_axes = {
+static const tw_axes layout_485_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_325, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_375, 5, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_367, 2, 1, 0, NULL, 0},
-    {TW_F16, {704, 0}, axes_367, 2, 1, 0, NULL, 0},
+    {TW_S1, {512, 0}, axes_381, 5, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_373, 2, 1, 0, NULL, 0},
+    {TW_F16, {704, 0}, axes_373, 2, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19232,7 +19559,7 @@ static const tw_axes layout_480_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_480 = {
+static const tw_layout layout_485 = {
     .id = UINT64_C(0x60e1a453e6bde437),
     .text = "rhs i4 n4 kr8 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32]",
     .panel = 4,
@@ -19250,12 +19577,12 @@ static const tw_layout layout_480 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_480_axes,
+    .axes = &layout_485_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_481 = {
+static const tw_layout layout_486 = {
     .id = UINT64_C(0xa513424c1c587db3),
     .text = "lhs i8 m8 kr8 k%32 b32 [data/b|sums:i32*-8x2/b|scales:f32x2/b]",
     .panel = 8,
@@ -19278,22 +19605,60 @@ static const tw_layout layout_481 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_482_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_376, 6, 1, 8, NULL, 0},
-    {TW_S1, {640, 0}, axes_377, 5, 1, 0, NULL, 0},
-    {TW_S8, {768, 0}, axes_378, 3, 1, 0, NULL, 0},
-    {TW_S8, {800, 0}, axes_378, 3, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
+static const tw_axes layout_487_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 0}, axes_382, 5, 1, 8, NULL, 0},
+    {TW_S1, {0, 1024}, axes_383, 4, 1, 0, NULL, 0},
+    {TW_F16, {0, 1280}, axes_384, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 1408}, axes_384, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_379, 2, 1, 0, NULL, 0},
-    {TW_F16, {64, 0}, axes_379, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_482 = {
+static const tw_layout layout_487 = {
+    .id = UINT64_C(0x92093dad64302b48),
+    .text = "rhs i4 n8svl kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_487_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_488_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {128, 0}, axes_385, 6, 1, 8, NULL, 0},
+    {TW_S1, {640, 0}, axes_386, 5, 1, 0, NULL, 0},
+    {TW_S8, {768, 0}, axes_387, 3, 1, 0, NULL, 0},
+    {TW_S8, {800, 0}, axes_387, 3, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_388, 2, 1, 0, NULL, 0},
+    {TW_F16, {64, 0}, axes_388, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_488 = {
     .id = UINT64_C(0xfe66fd6bef31333b),
     .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
     .panel = 4,
@@ -19311,27 +19676,27 @@ static const tw_layout layout_482 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_482_axes,
+    .axes = &layout_488_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_483_axes = {
+static const tw_axes layout_489_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {256, 0}, axes_380, 6, 1, 8, NULL, 0},
-    {TW_S1, {1280, 0}, axes_381, 5, 1, 0, NULL, 0},
-    {TW_S8, {1536, 0}, axes_382, 3, 1, 0, NULL, 0},
-    {TW_S8, {1600, 0}, axes_382, 3, 1, 0, NULL, 0},
+    {TW_S4, {256, 0}, axes_389, 6, 1, 8, NULL, 0},
+    {TW_S1, {1280, 0}, axes_390, 5, 1, 0, NULL, 0},
+    {TW_S8, {1536, 0}, axes_391, 3, 1, 0, NULL, 0},
+    {TW_S8, {1600, 0}, axes_391, 3, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_383, 2, 1, 0, NULL, 0},
-    {TW_F16, {128, 0}, axes_383, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_392, 2, 1, 0, NULL, 0},
+    {TW_F16, {128, 0}, axes_392, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_483 = {
+static const tw_layout layout_489 = {
     .id = UINT64_C(0x2998d144c4d057b7),
     .text = "rhs i4 n8 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
     .panel = 8,
@@ -19349,27 +19714,27 @@ static const tw_layout layout_483 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_483_axes,
+    .axes = &layout_489_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_484_axes = {
+static const tw_axes layout_490_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {512, 0}, axes_384, 6, 1, 8, NULL, 0},
-    {TW_S1, {2560, 0}, axes_385, 5, 1, 0, NULL, 0},
-    {TW_S8, {3072, 0}, axes_386, 3, 1, 0, NULL, 0},
-    {TW_S8, {3200, 0}, axes_386, 3, 1, 0, NULL, 0},
+    {TW_S4, {512, 0}, axes_393, 6, 1, 8, NULL, 0},
+    {TW_S1, {2560, 0}, axes_394, 5, 1, 0, NULL, 0},
+    {TW_S8, {3072, 0}, axes_395, 3, 1, 0, NULL, 0},
+    {TW_S8, {3200, 0}, axes_395, 3, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_387, 2, 1, 0, NULL, 0},
-    {TW_F16, {256, 0}, axes_387, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_396, 2, 1, 0, NULL, 0},
+    {TW_F16, {256, 0}, axes_396, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_484 = {
+static const tw_layout layout_490 = {
     .id = UINT64_C(0x0ada6be4eaf7286e),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
     .panel = 16,
@@ -19387,27 +19752,27 @@ static const tw_layout layout_484 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_484_axes,
+    .axes = &layout_490_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_485_axes = {
+static const tw_axes layout_491_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {1024, 0}, axes_388, 6, 1, 8, NULL, 0},
-    {TW_S1, {5120, 0}, axes_389, 5, 1, 0, NULL, 0},
-    {TW_S8, {6144, 0}, axes_390, 3, 1, 0, NULL, 0},
-    {TW_S8, {6400, 0}, axes_390, 3, 1, 0, NULL, 0},
+    {TW_S4, {1024, 0}, axes_397, 6, 1, 8, NULL, 0},
+    {TW_S1, {5120, 0}, axes_398, 5, 1, 0, NULL, 0},
+    {TW_S8, {6144, 0}, axes_399, 3, 1, 0, NULL, 0},
+    {TW_S8, {6400, 0}, axes_399, 3, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_391, 2, 1, 0, NULL, 0},
-    {TW_F16, {512, 0}, axes_391, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_400, 2, 1, 0, NULL, 0},
+    {TW_F16, {512, 0}, axes_400, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_485 = {
+static const tw_layout layout_491 = {
     .id = UINT64_C(0x3f452508f9cb7adc),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
     .panel = 32,
@@ -19425,27 +19790,27 @@ static const tw_layout layout_485 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_485_axes,
+    .axes = &layout_491_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_486_axes = {
+static const tw_axes layout_492_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_392, 6, 1, 8, NULL, 0},
-    {TW_S1, {640, 0}, axes_393, 6, 1, 0, NULL, 0},
-    {TW_S8, {768, 0}, axes_378, 3, 1, 0, NULL, 0},
-    {TW_S8, {800, 0}, axes_378, 3, 1, 0, NULL, 0},
+    {TW_S4, {128, 0}, axes_401, 6, 1, 8, NULL, 0},
+    {TW_S1, {640, 0}, axes_402, 6, 1, 0, NULL, 0},
+    {TW_S8, {768, 0}, axes_387, 3, 1, 0, NULL, 0},
+    {TW_S8, {800, 0}, axes_387, 3, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_379, 2, 1, 0, NULL, 0},
-    {TW_F16, {64, 0}, axes_379, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_388, 2, 1, 0, NULL, 0},
+    {TW_F16, {64, 0}, axes_388, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_486 = {
+static const tw_layout layout_492 = {
     .id = UINT64_C(0xf9928e2c411f6f8f),
     .text = "rhs i4 n4 kr8 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
     .panel = 4,
@@ -19463,12 +19828,50 @@ static const tw_layout layout_486 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_486_axes,
+    .axes = &layout_492_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_487 = {
+static const tw_axes layout_493_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 256}, axes_403, 6, 1, 8, NULL, 0},
+    {TW_S1, {0, 1280}, axes_404, 5, 1, 0, NULL, 0},
+    {TW_S8, {0, 1536}, axes_405, 3, 1, 0, NULL, 0},
+    {TW_S8, {0, 1600}, axes_405, 3, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_406, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 128}, axes_406, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_493 = {
+    .id = UINT64_C(0xf275a9d6b1c4fa22),
+    .text = "rhs i4 n8svl kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 52,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_493_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_layout layout_494 = {
     .id = UINT64_C(0x4077f3fdb721daa7),
     .text = "lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b]",
     .panel = 1,
@@ -19491,11 +19894,11 @@ static const tw_layout layout_487 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_488_axes = {
+static const tw_axes layout_495_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_394, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_407, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_E8M0, {512, 0}, axes_395, 2, 1, 0, NULL, 0},
+    {TW_E8M0, {512, 0}, axes_408, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19506,7 +19909,7 @@ static const tw_axes layout_488_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     &codes_e2m1,
 };
-static const tw_layout layout_488 = {
+static const tw_layout layout_495 = {
     .id = UINT64_C(0x9324572856b36ef4),
     .text = "rhs i4=e2m1 n4 kr4 pair=depth16 uu k%32 b32 [data/b|scales:e8m0/b|bias:f32]",
     .panel = 4,
@@ -19524,16 +19927,16 @@ static const tw_layout layout_488 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_488_axes,
+    .axes = &layout_495_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_489_axes = {
+static const tw_axes layout_496_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_396, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_409, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_E8M0, {2048, 0}, axes_397, 2, 1, 0, NULL, 0},
+    {TW_E8M0, {2048, 0}, axes_410, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19544,7 +19947,7 @@ static const tw_axes layout_489_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     &codes_e2m1,
 };
-static const tw_layout layout_489 = {
+static const tw_layout layout_496 = {
     .id = UINT64_C(0x491d344d7f2580a3),
     .text = "rhs i4=e2m1 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:e8m0/b|bias:f32]",
     .panel = 16,
@@ -19562,12 +19965,12 @@ static const tw_layout layout_489 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_489_axes,
+    .axes = &layout_496_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_490 = {
+static const tw_layout layout_497 = {
     .id = UINT64_C(0x597e3722806436ba),
     .text = "lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b]",
     .panel = 2,
@@ -19590,7 +19993,7 @@ static const tw_layout layout_490 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_491 = {
+static const tw_layout layout_498 = {
     .id = UINT64_C(0x0244868812cc46dc),
     .text = "lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b]",
     .panel = 4,
@@ -19613,13 +20016,13 @@ static const tw_layout layout_491 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_492_axes = {
+static const tw_axes layout_499_axes = {
     {TW_DIM_N, {0, 0}, {64, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_398, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_411, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_E8M0, {8192, 0}, axes_399, 2, 1, 0, NULL, 0},
+    {TW_E8M0, {8192, 0}, axes_412, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-2048, 0}, axes_400, 1, 1, 0, NULL, 0},
+    {TW_F32, {-2048, 0}, axes_413, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19628,7 +20031,7 @@ static const tw_axes layout_492_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     &codes_e2m1,
 };
-static const tw_layout layout_492 = {
+static const tw_layout layout_499 = {
     .id = UINT64_C(0x833b033644e54420),
     .text = "rhs i4=e2m1 n64 kr4 pair=depth16 uu k%32 b32 [data/b|scales:e8m0/b|bias:f32]",
     .panel = 64,
@@ -19646,12 +20049,12 @@ static const tw_layout layout_492 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_492_axes,
+    .axes = &layout_499_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_493 = {
+static const tw_layout layout_500 = {
     .id = UINT64_C(0xd13fd369bd525758),
     .text = "lhs i8 m1 kr4 k%32 b32 [data/b|scales:f32/b]",
     .panel = 1,
@@ -19674,11 +20077,11 @@ static const tw_layout layout_493 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_494_axes = {
+static const tw_axes layout_501_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_401, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_414, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_E8M0, {1024, 0}, axes_402, 2, 1, 0, NULL, 0},
+    {TW_E8M0, {1024, 0}, axes_415, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19689,7 +20092,7 @@ static const tw_axes layout_494_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     &codes_e2m1,
 };
-static const tw_layout layout_494 = {
+static const tw_layout layout_501 = {
     .id = UINT64_C(0xfaae8110c8472f18),
     .text = "rhs i4=e2m1 n8 kr4 pair=depth16 uu k%32 b32 [data/b|scales:e8m0/b|bias:f32]",
     .panel = 8,
@@ -19707,12 +20110,12 @@ static const tw_layout layout_494 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_494_axes,
+    .axes = &layout_501_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_495 = {
+static const tw_layout layout_502 = {
     .id = UINT64_C(0xab4238c21b4c9fa5),
     .text = "lhs i8 m4 kr4 k%32 b32 [data/b|scales:f32/b]",
     .panel = 4,
@@ -19735,7 +20138,7 @@ static const tw_layout layout_495 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_496 = {
+static const tw_layout layout_503 = {
     .id = UINT64_C(0x5103ca4845a0de6c),
     .text = "lhs i8 m1 kr8 k%32 b32 [data/b|scales:f32/b]",
     .panel = 1,
@@ -19758,11 +20161,11 @@ static const tw_layout layout_496 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_497_axes = {
+static const tw_axes layout_504_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_403, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_416, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_E8M0, {512, 0}, axes_395, 2, 1, 0, NULL, 0},
+    {TW_E8M0, {512, 0}, axes_408, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19773,7 +20176,7 @@ static const tw_axes layout_497_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     &codes_e2m1,
 };
-static const tw_layout layout_497 = {
+static const tw_layout layout_504 = {
     .id = UINT64_C(0x1f42a685c775fce0),
     .text = "rhs i4=e2m1 n4 kr8 pair=depth16 uu k%32 b32 [data/b|scales:e8m0/b|bias:f32]",
     .panel = 4,
@@ -19791,12 +20194,12 @@ static const tw_layout layout_497 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_497_axes,
+    .axes = &layout_504_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_498 = {
+static const tw_layout layout_505 = {
     .id = UINT64_C(0xd35419816429f56f),
     .text = "lhs i8 m8 kr8 k%32 b32 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -19819,585 +20222,7 @@ static const tw_layout layout_498 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_499_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_207, 5, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {512, 0}, axes_208, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    &codes_iq4,
-};
-static const tw_layout layout_499 = {
-    .id = UINT64_C(0xa7f39a9c715d3704),
-    .text = "rhs i4=iq4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_499_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_500_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_219, 5, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_220, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    &codes_iq4,
-};
-static const tw_layout layout_500 = {
-    .id = UINT64_C(0xe2976e1c4f6063ab),
-    .text = "rhs i4=iq4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
-    .panel = 16,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_500_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_501_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_231, 5, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_232, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    &codes_iq4,
-};
-static const tw_layout layout_501 = {
-    .id = UINT64_C(0x2f48fc599c2c38e1),
-    .text = "rhs i4=iq4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
-    .panel = 32,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_501_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_502_axes = {
-    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_280, 5, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {1024, 0}, axes_244, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    &codes_iq4,
-};
-static const tw_layout layout_502 = {
-    .id = UINT64_C(0xf435ec8728e1a478),
-    .text = "rhs i4=iq4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
-    .panel = 8,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_502_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_503_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_284, 5, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {512, 0}, axes_208, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    &codes_iq4,
-};
-static const tw_layout layout_503 = {
-    .id = UINT64_C(0x9ce9f3b1ea8b9078),
-    .text = "rhs i4=iq4 n4 kr8 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_503_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_504_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_404, 6, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {576, 0}, axes_405, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_406, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    &codes_iq4,
-};
-static const tw_layout layout_504 = {
-    .id = UINT64_C(0x1b239cb15962a4a1),
-    .text = "rhs i4=iq4 n4 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 10,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_504_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_505_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {256, 0}, axes_407, 6, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {2304, 0}, axes_408, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_409, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    &codes_iq4,
-};
-static const tw_layout layout_505 = {
-    .id = UINT64_C(0x995c4ce38c986246),
-    .text = "rhs i4=iq4 n16 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
-    .panel = 16,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 10,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_505_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_506_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {512, 0}, axes_410, 6, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {4608, 0}, axes_411, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_412, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    &codes_iq4,
-};
 static const tw_layout layout_506 = {
-    .id = UINT64_C(0x63a88ec1817a6f54),
-    .text = "rhs i4=iq4 n32 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
-    .panel = 32,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 10,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_506_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_507_axes = {
-    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_413, 6, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {1152, 0}, axes_414, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_415, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    &codes_iq4,
-};
-static const tw_layout layout_507 = {
-    .id = UINT64_C(0x2629e502390180bd),
-    .text = "rhs i4=iq4 n8 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
-    .panel = 8,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 10,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_507_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_508_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_416, 6, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {576, 0}, axes_405, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_406, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    &codes_iq4,
-};
-static const tw_layout layout_508 = {
-    .id = UINT64_C(0x87e17d7308e20cbd),
-    .text = "rhs i4=iq4 n4 kr8 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 10,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_508_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_layout layout_509 = {
-    .id = UINT64_C(0xa53b1f6ae498457e),
-    .text = "lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-4/b|scales:f32/b]",
-    .panel = 1,
-    .panel_scalable = 0,
-    .k_multiple = 16,
-    .block = 16,
-    .data_bits = 8,
-    .per_row_bytes = 0,
-    .per_row_block_bytes = 8,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_UNSET,
-    .streaming = 0,
-    .sum_factor = -4,
-    .sum_base = 0,
-    .sum_copies = 1,
-    .scale_copies = 1,
-    .axes = NULL,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_510_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S2, {64, 0}, axes_417, 5, 1, 2, NULL, 0},
-    {TW_S1, {192, 0}, axes_418, 6, 1, 0, NULL, 0},
-    {TW_S8, {256, 0}, axes_419, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_420, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_510 = {
-    .id = UINT64_C(0x50cd5dc2216dd3e0),
-    .text = "rhs i2 n4 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 2,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 50,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_510_axes,
-    .type = TW_S2,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_511_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S2, {256, 0}, axes_421, 5, 1, 2, NULL, 0},
-    {TW_S1, {768, 0}, axes_422, 6, 1, 0, NULL, 0},
-    {TW_S8, {1024, 0}, axes_423, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_424, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_511 = {
-    .id = UINT64_C(0xba1d7e0984a69329),
-    .text = "rhs i2 n16 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32]",
-    .panel = 16,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 2,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 50,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_511_axes,
-    .type = TW_S2,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_512_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S2, {512, 0}, axes_425, 5, 1, 2, NULL, 0},
-    {TW_S1, {1536, 0}, axes_426, 6, 1, 0, NULL, 0},
-    {TW_S8, {2048, 0}, axes_427, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_428, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_512 = {
-    .id = UINT64_C(0x59f6c75d77b339cb),
-    .text = "rhs i2 n32 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32]",
-    .panel = 32,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 2,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 50,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_512_axes,
-    .type = TW_S2,
-    .scales_apart = 0,
-};
-
-static const tw_layout layout_513 = {
-    .id = UINT64_C(0xb65a9a870bbbf233),
-    .text = "lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-4/b|scales:f32/b]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 16,
-    .block = 16,
-    .data_bits = 8,
-    .per_row_bytes = 0,
-    .per_row_block_bytes = 8,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_UNSET,
-    .streaming = 0,
-    .sum_factor = -4,
-    .sum_base = 0,
-    .sum_copies = 1,
-    .scale_copies = 1,
-    .axes = NULL,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_514_axes = {
-    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S2, {128, 0}, axes_429, 5, 1, 2, NULL, 0},
-    {TW_S1, {384, 0}, axes_430, 6, 1, 0, NULL, 0},
-    {TW_S8, {512, 0}, axes_431, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_432, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_514 = {
-    .id = UINT64_C(0xc067ce0c22cfbafc),
-    .text = "rhs i2 n8 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32]",
-    .panel = 8,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 2,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 50,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_514_axes,
-    .type = TW_S2,
-    .scales_apart = 0,
-};
-
-static const tw_layout layout_515 = {
     .id = UINT64_C(0xc4f05add2cb7866c),
     .text = "lhs i8 m4svl kr4 k%32 b32 [data/b|scales:f32/b]",
     .panel = 0,
@@ -20420,7 +20245,737 @@ static const tw_layout layout_515 = {
     .scales_apart = 0,
 };
 
+static const tw_axes layout_507_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 0}, axes_417, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_E8M0, {0, 1024}, axes_418, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_e2m1,
+};
+static const tw_layout layout_507 = {
+    .id = UINT64_C(0xca7e077b2c13092c),
+    .text = "rhs i4=e2m1 n8svl kr4 pair=next uu k%32 b32 [data/b|scales:e8m0/b|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 1,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_E8M0,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_507_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_508_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_207, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {512, 0}, axes_208, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_508 = {
+    .id = UINT64_C(0xa7f39a9c715d3704),
+    .text = "rhs i4=iq4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_508_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_509_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_219, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_220, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_509 = {
+    .id = UINT64_C(0xe2976e1c4f6063ab),
+    .text = "rhs i4=iq4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_509_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_510_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_231, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_232, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_510 = {
+    .id = UINT64_C(0x2f48fc599c2c38e1),
+    .text = "rhs i4=iq4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_510_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_511_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_280, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_244, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_511 = {
+    .id = UINT64_C(0xf435ec8728e1a478),
+    .text = "rhs i4=iq4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_511_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_512_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_284, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {512, 0}, axes_208, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_512 = {
+    .id = UINT64_C(0x9ce9f3b1ea8b9078),
+    .text = "rhs i4=iq4 n4 kr8 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_512_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_513_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 0}, axes_264, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 1024}, axes_265, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_513 = {
+    .id = UINT64_C(0xc5091110d34fe908),
+    .text = "rhs i4=iq4 n8svl kr4 pair=next uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_513_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_514_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {64, 0}, axes_419, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {576, 0}, axes_420, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_421, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_514 = {
+    .id = UINT64_C(0x1b239cb15962a4a1),
+    .text = "rhs i4=iq4 n4 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 10,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_514_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_515_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {256, 0}, axes_422, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {2304, 0}, axes_423, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_424, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_515 = {
+    .id = UINT64_C(0x995c4ce38c986246),
+    .text = "rhs i4=iq4 n16 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 10,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_515_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_516_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {512, 0}, axes_425, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {4608, 0}, axes_426, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_427, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
 static const tw_layout layout_516 = {
+    .id = UINT64_C(0x63a88ec1817a6f54),
+    .text = "rhs i4=iq4 n32 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 10,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_516_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_517_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {128, 0}, axes_428, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {1152, 0}, axes_429, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_430, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_517 = {
+    .id = UINT64_C(0x2629e502390180bd),
+    .text = "rhs i4=iq4 n8 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 10,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_517_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_518_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {64, 0}, axes_431, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {576, 0}, axes_420, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_421, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_518 = {
+    .id = UINT64_C(0x87e17d7308e20cbd),
+    .text = "rhs i4=iq4 n4 kr8 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 10,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_518_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_519_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 128}, axes_432, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {0, 1152}, axes_433, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_434, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_519 = {
+    .id = UINT64_C(0xb3ada94d0a23a66d),
+    .text = "rhs i4=iq4 n8svl kr4 pair=next uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 10,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_519_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_layout layout_520 = {
+    .id = UINT64_C(0xa53b1f6ae498457e),
+    .text = "lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-4/b|scales:f32/b]",
+    .panel = 1,
+    .panel_scalable = 0,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -4,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_521_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S2, {64, 0}, axes_435, 5, 1, 2, NULL, 0},
+    {TW_S1, {192, 0}, axes_436, 6, 1, 0, NULL, 0},
+    {TW_S8, {256, 0}, axes_437, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_438, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_521 = {
+    .id = UINT64_C(0x50cd5dc2216dd3e0),
+    .text = "rhs i2 n4 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 2,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 50,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_521_axes,
+    .type = TW_S2,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_522_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S2, {256, 0}, axes_439, 5, 1, 2, NULL, 0},
+    {TW_S1, {768, 0}, axes_440, 6, 1, 0, NULL, 0},
+    {TW_S8, {1024, 0}, axes_441, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_442, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_522 = {
+    .id = UINT64_C(0xba1d7e0984a69329),
+    .text = "rhs i2 n16 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 2,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 50,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_522_axes,
+    .type = TW_S2,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_523_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S2, {512, 0}, axes_443, 5, 1, 2, NULL, 0},
+    {TW_S1, {1536, 0}, axes_444, 6, 1, 0, NULL, 0},
+    {TW_S8, {2048, 0}, axes_445, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_446, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_523 = {
+    .id = UINT64_C(0x59f6c75d77b339cb),
+    .text = "rhs i2 n32 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 2,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 50,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_523_axes,
+    .type = TW_S2,
+    .scales_apart = 0,
+};
+
+static const tw_layout layout_524 = {
+    .id = UINT64_C(0xb65a9a870bbbf233),
+    .text = "lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-4/b|scales:f32/b]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -4,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_525_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S2, {128, 0}, axes_447, 5, 1, 2, NULL, 0},
+    {TW_S1, {384, 0}, axes_448, 6, 1, 0, NULL, 0},
+    {TW_S8, {512, 0}, axes_449, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_450, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_525 = {
+    .id = UINT64_C(0xc067ce0c22cfbafc),
+    .text = "rhs i2 n8 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 2,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 50,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_525_axes,
+    .type = TW_S2,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_526_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S2, {0, 128}, axes_451, 5, 1, 2, NULL, 0},
+    {TW_S1, {0, 384}, axes_452, 6, 1, 0, NULL, 0},
+    {TW_S8, {0, 512}, axes_453, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_454, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_526 = {
+    .id = UINT64_C(0xc172e26e58d14349),
+    .text = "rhs i2 n8svl kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 2,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 50,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_526_axes,
+    .type = TW_S2,
+    .scales_apart = 0,
+};
+
+static const tw_layout layout_527 = {
     .id = UINT64_C(0x3a019b708569b653),
     .text = "lhs i8 m4svl kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 0,
@@ -20443,7 +20998,7 @@ static const tw_layout layout_516 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_517 = {
+static const tw_layout layout_528 = {
     .id = UINT64_C(0xcd6da654a4c8ad7a),
     .text = "lhs i8 m4svl kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 0,
@@ -20466,7 +21021,7 @@ static const tw_layout layout_517 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_518 = {
+static const tw_layout layout_529 = {
     .id = UINT64_C(0x152c845d0c814c5a),
     .text = "lhs i8 m4svl kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 0,
@@ -20489,7 +21044,7 @@ static const tw_layout layout_518 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_519 = {
+static const tw_layout layout_530 = {
     .id = UINT64_C(0xe3d1a951120f52d7),
     .text = "lhs i8 m1 kr4 k%32 b32 round=away [scales:f16/b|data/b]",
     .panel = 1,
@@ -20512,7 +21067,7 @@ static const tw_layout layout_519 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_520_axes = {
+static const tw_axes layout_531_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {64, 0}, axes_207, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20527,7 +21082,7 @@ static const tw_axes layout_520_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_520 = {
+static const tw_layout layout_531 = {
     .id = UINT64_C(0x6c7101b8e67c283d),
     .text = "rhs i4 n4 kr4 pair=depth16 ss k%32 b32 edge=last [scales:f16/b|data/b]",
     .panel = 4,
@@ -20545,12 +21100,12 @@ static const tw_layout layout_520 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_520_axes,
+    .axes = &layout_531_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_521 = {
+static const tw_layout layout_532 = {
     .id = UINT64_C(0x8e378cf0ab237f3b),
     .text = "lhs i8 m1 kr8 k%32 b32 round=away [scales:f16/b|data/b]",
     .panel = 1,
@@ -20573,7 +21128,7 @@ static const tw_layout layout_521 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_522_axes = {
+static const tw_axes layout_533_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {64, 0}, axes_284, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20588,7 +21143,7 @@ static const tw_axes layout_522_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_522 = {
+static const tw_layout layout_533 = {
     .id = UINT64_C(0x0bfe0fedd2653151),
     .text = "rhs i4 n4 kr8 pair=depth16 ss k%32 b32 edge=last [scales:f16/b|data/b]",
     .panel = 4,
@@ -20606,12 +21161,12 @@ static const tw_layout layout_522 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_522_axes,
+    .axes = &layout_533_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_523 = {
+static const tw_layout layout_534 = {
     .id = UINT64_C(0x058c801baee0e9a8),
     .text = "lhs i8 m4 kr4 k%32 b32 round=away [scales:f16/b|data/b]",
     .panel = 4,
@@ -20634,7 +21189,7 @@ static const tw_layout layout_523 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_524_axes = {
+static const tw_axes layout_535_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {128, 0}, axes_280, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20649,7 +21204,7 @@ static const tw_axes layout_524_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_524 = {
+static const tw_layout layout_535 = {
     .id = UINT64_C(0xd6e68ccd06faf199),
     .text = "rhs i4 n8 kr4 pair=depth16 ss k%32 b32 edge=last [scales:f16/b|data/b]",
     .panel = 8,
@@ -20667,12 +21222,12 @@ static const tw_layout layout_524 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_524_axes,
+    .axes = &layout_535_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_525_axes = {
+static const tw_axes layout_536_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {128, 0}, axes_288, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20687,7 +21242,7 @@ static const tw_axes layout_525_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_525 = {
+static const tw_layout layout_536 = {
     .id = UINT64_C(0x01c7a627a56b2875),
     .text = "rhs i4 n8 kr8 pair=depth16 ss k%32 b32 edge=last [scales:f16/b|data/b]",
     .panel = 8,
@@ -20705,12 +21260,12 @@ static const tw_layout layout_525 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_525_axes,
+    .axes = &layout_536_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_526 = {
+static const tw_layout layout_537 = {
     .id = UINT64_C(0xbb663a70f9d46e9c),
     .text = "lhs i8 m4 kr8 k%32 b32 round=away [scales:f16/b|data/b]",
     .panel = 4,
@@ -20733,7 +21288,7 @@ static const tw_layout layout_526 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_527 = {
+static const tw_layout layout_538 = {
     .id = UINT64_C(0xe914bf3a14b1c9ab),
     .text = "lhs i8 m4svl kr4 k%32 b32 round=away [data/b|scales:f16/B]",
     .panel = 0,
@@ -20756,7 +21311,7 @@ static const tw_layout layout_527 = {
     .scales_apart = 1,
 };
 
-static const tw_layout layout_528 = {
+static const tw_layout layout_539 = {
     .id = UINT64_C(0x5023f1bd3955369e),
     .text = "lhs i8 m4svl kr4 k%32 b64 round=away [data/b|scales:f16/B]",
     .panel = 0,
@@ -20779,7 +21334,7 @@ static const tw_layout layout_528 = {
     .scales_apart = 1,
 };
 
-static const tw_layout layout_529 = {
+static const tw_layout layout_540 = {
     .id = UINT64_C(0x66523e218cf91471),
     .text = "lhs i8 m4svl kr4 k%32 b128 round=away [data/b|scales:f16/B]",
     .panel = 0,
@@ -20802,7 +21357,7 @@ static const tw_layout layout_529 = {
     .scales_apart = 1,
 };
 
-static const tw_layout layout_530 = {
+static const tw_layout layout_541 = {
     .id = UINT64_C(0xa3711aa9814abb91),
     .text = "lhs i8 m4svl kr4 k%32 b256 round=away [data/b|scales:f16/B]",
     .panel = 0,
@@ -20825,9 +21380,9 @@ static const tw_layout layout_530 = {
     .scales_apart = 1,
 };
 
-static const tw_axes layout_531_axes = {
+static const tw_axes layout_542_axes = {
     {TW_DIM_N, {0, 0}, {0, 16}, {0, 0}},
-    {TW_S4, {0, 0}, axes_433, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_455, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 0}, axes_34, 2, 16, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20840,7 +21395,7 @@ static const tw_axes layout_531_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_531 = {
+static const tw_layout layout_542 = {
     .id = UINT64_C(0x0d3bbbaabd8e5d86),
     .text = "rhs i4 n16svl kr4 pair=depth ss k%32 b32 [data/b|scales:f16/16/B]",
     .panel = 0,
@@ -20858,14 +21413,14 @@ static const tw_layout layout_531 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_531_axes,
+    .axes = &layout_542_axes,
     .type = TW_S4,
     .scales_apart = 1,
 };
 
-static const tw_axes layout_532_axes = {
+static const tw_axes layout_543_axes = {
     {TW_DIM_N, {0, 0}, {0, 16}, {0, 0}},
-    {TW_S4, {0, 0}, axes_434, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_456, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 0}, axes_36, 2, 16, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20878,7 +21433,7 @@ static const tw_axes layout_532_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_532 = {
+static const tw_layout layout_543 = {
     .id = UINT64_C(0x1202b70813690f8b),
     .text = "rhs i4 n16svl kr4 pair=depth ss k%32 b64 [data/b|scales:f16/16/B]",
     .panel = 0,
@@ -20896,14 +21451,14 @@ static const tw_layout layout_532 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_532_axes,
+    .axes = &layout_543_axes,
     .type = TW_S4,
     .scales_apart = 1,
 };
 
-static const tw_axes layout_533_axes = {
+static const tw_axes layout_544_axes = {
     {TW_DIM_N, {0, 0}, {0, 16}, {0, 0}},
-    {TW_S4, {0, 0}, axes_435, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_457, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 0}, axes_38, 2, 16, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20916,7 +21471,7 @@ static const tw_axes layout_533_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_533 = {
+static const tw_layout layout_544 = {
     .id = UINT64_C(0x7e0a08ca6e91025c),
     .text = "rhs i4 n16svl kr4 pair=depth ss k%32 b128 [data/b|scales:f16/16/B]",
     .panel = 0,
@@ -20934,14 +21489,14 @@ static const tw_layout layout_533 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_533_axes,
+    .axes = &layout_544_axes,
     .type = TW_S4,
     .scales_apart = 1,
 };
 
-static const tw_axes layout_534_axes = {
+static const tw_axes layout_545_axes = {
     {TW_DIM_N, {0, 0}, {0, 16}, {0, 0}},
-    {TW_S4, {0, 0}, axes_436, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_458, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 0}, axes_40, 2, 16, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20954,7 +21509,7 @@ static const tw_axes layout_534_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_534 = {
+static const tw_layout layout_545 = {
     .id = UINT64_C(0x2bb39f5e3c61fa30),
     .text = "rhs i4 n16svl kr4 pair=depth ss k%32 b256 [data/b|scales:f16/16/B]",
     .panel = 0,
@@ -20972,12 +21527,12 @@ static const tw_layout layout_534 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_534_axes,
+    .axes = &layout_545_axes,
     .type = TW_S4,
     .scales_apart = 1,
 };
 
-static const tw_layout layout_535 = {
+static const tw_layout layout_546 = {
     .id = UINT64_C(0xe592bf942dc016c7),
     .text = "lhs i8 m1 kr4 k%32 b32 round=away [data/b|scales:f16/B]",
     .panel = 1,
@@ -21000,7 +21555,7 @@ static const tw_layout layout_535 = {
     .scales_apart = 1,
 };
 
-static const tw_layout layout_536 = {
+static const tw_layout layout_547 = {
     .id = UINT64_C(0xc26bb728ec8cc38a),
     .text = "lhs i8 m1 kr4 k%32 b64 round=away [data/b|scales:f16/B]",
     .panel = 1,
@@ -21023,7 +21578,7 @@ static const tw_layout layout_536 = {
     .scales_apart = 1,
 };
 
-static const tw_layout layout_537 = {
+static const tw_layout layout_548 = {
     .id = UINT64_C(0x1df61ff82c763fc5),
     .text = "lhs i8 m1 kr4 k%32 b128 round=away [data/b|scales:f16/B]",
     .panel = 1,
@@ -21046,7 +21601,7 @@ static const tw_layout layout_537 = {
     .scales_apart = 1,
 };
 
-static const tw_layout layout_538 = {
+static const tw_layout layout_549 = {
     .id = UINT64_C(0xee2ce9ba154906c5),
     .text = "lhs i8 m1 kr4 k%32 b256 round=away [data/b|scales:f16/B]",
     .panel = 1,
@@ -21069,11 +21624,11 @@ static const tw_layout layout_538 = {
     .scales_apart = 1,
 };
 
-static const tw_axes layout_539_axes = {
+static const tw_axes layout_550_axes = {
     {TW_DIM_N, {0, 0}, {0, 4}, {0, 0}},
-    {TW_S4, {0, 64}, axes_437, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 64}, axes_459, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_438, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_460, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21084,7 +21639,7 @@ static const tw_axes layout_539_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_539 = {
+static const tw_layout layout_550 = {
     .id = UINT64_C(0x71282b1d7fe9d57b),
     .text = "rhs i4 n4vl kr4 pair=depth16 ss k%32 b32 [scales:f16/b|data/b]",
     .panel = 0,
@@ -21102,16 +21657,16 @@ static const tw_layout layout_539 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_539_axes,
+    .axes = &layout_550_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_540_axes = {
+static const tw_axes layout_551_axes = {
     {TW_DIM_N, {0, 0}, {0, 4}, {0, 0}},
-    {TW_S4, {0, 64}, axes_439, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 64}, axes_461, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_438, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_460, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21122,7 +21677,7 @@ static const tw_axes layout_540_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_540 = {
+static const tw_layout layout_551 = {
     .id = UINT64_C(0x5b200c66c33191e7),
     .text = "rhs i4 n4vl kr8 pair=depth16 ss k%32 b32 [scales:f16/b|data/b]",
     .panel = 0,
@@ -21140,16 +21695,16 @@ static const tw_layout layout_540 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_540_axes,
+    .axes = &layout_551_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_541_axes = {
+static const tw_axes layout_552_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_440, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_462, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {256, 0}, axes_441, 2, 1, 0, NULL, 0},
+    {TW_F32, {256, 0}, axes_463, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21160,7 +21715,7 @@ static const tw_axes layout_541_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_541 = {
+static const tw_layout layout_552 = {
     .id = UINT64_C(0xe7212504dab76578),
     .text = "rhs i4 n4 kr4 pair=depth8 uu k%16 b16 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21178,16 +21733,16 @@ static const tw_layout layout_541 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_541_axes,
+    .axes = &layout_552_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_542_axes = {
+static const tw_axes layout_553_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_442, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_464, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {1024, 0}, axes_443, 2, 1, 0, NULL, 0},
+    {TW_F32, {1024, 0}, axes_465, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21198,7 +21753,7 @@ static const tw_axes layout_542_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_542 = {
+static const tw_layout layout_553 = {
     .id = UINT64_C(0xf7a62c68cc618ee5),
     .text = "rhs i4 n16 kr4 pair=depth8 uu k%16 b16 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -21216,16 +21771,16 @@ static const tw_layout layout_542 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_542_axes,
+    .axes = &layout_553_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_543_axes = {
+static const tw_axes layout_554_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_444, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_466, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_445, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_467, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21236,7 +21791,7 @@ static const tw_axes layout_543_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_543 = {
+static const tw_layout layout_554 = {
     .id = UINT64_C(0x35b78f1054c9800b),
     .text = "rhs i4 n32 kr4 pair=depth8 uu k%16 b16 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -21254,16 +21809,16 @@ static const tw_layout layout_543 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_543_axes,
+    .axes = &layout_554_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_544_axes = {
+static const tw_axes layout_555_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {4, 0}, axes_446, 5, 1, 0, axes_99, 1},
+    {TW_S4, {4, 0}, axes_468, 5, 1, 0, axes_99, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {512, 0}, axes_447, 2, 1, 0, NULL, 0},
+    {TW_F32, {512, 0}, axes_469, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21274,7 +21829,7 @@ static const tw_axes layout_544_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_544 = {
+static const tw_layout layout_555 = {
     .id = UINT64_C(0x590b5f18bcce194b),
     .text = "rhs i4 n8 kr4 pair=column us k%16 b16 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -21292,16 +21847,16 @@ static const tw_layout layout_544 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_544_axes,
+    .axes = &layout_555_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_545_axes = {
+static const tw_axes layout_556_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_448, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_449, 4, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_450, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_470, 5, 1, 8, NULL, 0},
+    {TW_S1, {512, 0}, axes_471, 4, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_472, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21312,7 +21867,7 @@ static const tw_axes layout_545_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_545 = {
+static const tw_layout layout_556 = {
     .id = UINT64_C(0x562549297b1d82e2),
     .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
     .panel = 4,
@@ -21330,16 +21885,16 @@ static const tw_layout layout_545 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_545_axes,
+    .axes = &layout_556_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_546_axes = {
+static const tw_axes layout_557_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_451, 5, 1, 8, NULL, 0},
-    {TW_S1, {2048, 0}, axes_452, 4, 1, 0, NULL, 0},
-    {TW_F16, {2560, 0}, axes_453, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_473, 5, 1, 8, NULL, 0},
+    {TW_S1, {2048, 0}, axes_474, 4, 1, 0, NULL, 0},
+    {TW_F16, {2560, 0}, axes_475, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21350,7 +21905,7 @@ static const tw_axes layout_546_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_546 = {
+static const tw_layout layout_557 = {
     .id = UINT64_C(0x78eee0a74f5fd7fb),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
     .panel = 16,
@@ -21368,16 +21923,16 @@ static const tw_layout layout_546 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_546_axes,
+    .axes = &layout_557_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_547_axes = {
+static const tw_axes layout_558_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_454, 5, 1, 8, NULL, 0},
-    {TW_S1, {4096, 0}, axes_455, 4, 1, 0, NULL, 0},
-    {TW_F16, {5120, 0}, axes_456, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_476, 5, 1, 8, NULL, 0},
+    {TW_S1, {4096, 0}, axes_477, 4, 1, 0, NULL, 0},
+    {TW_F16, {5120, 0}, axes_478, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21388,7 +21943,7 @@ static const tw_axes layout_547_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_547 = {
+static const tw_layout layout_558 = {
     .id = UINT64_C(0x5621a86a723b17f1),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
     .panel = 32,
@@ -21406,16 +21961,16 @@ static const tw_layout layout_547 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_547_axes,
+    .axes = &layout_558_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_548_axes = {
+static const tw_axes layout_559_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_457, 5, 1, 8, NULL, 0},
-    {TW_S1, {1024, 0}, axes_458, 4, 1, 0, NULL, 0},
-    {TW_F16, {1280, 0}, axes_459, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_479, 5, 1, 8, NULL, 0},
+    {TW_S1, {1024, 0}, axes_480, 4, 1, 0, NULL, 0},
+    {TW_F16, {1280, 0}, axes_481, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21426,7 +21981,7 @@ static const tw_axes layout_548_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_548 = {
+static const tw_layout layout_559 = {
     .id = UINT64_C(0x719b1dd4e5bfe36e),
     .text = "rhs i4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
     .panel = 8,
@@ -21444,12 +21999,12 @@ static const tw_layout layout_548 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_548_axes,
+    .axes = &layout_559_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_549 = {
+static const tw_layout layout_560 = {
     .id = UINT64_C(0x0f79dc4fd198f69e),
     .text = "lhs i8 m1 kr8 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b]",
     .panel = 1,
@@ -21472,11 +22027,11 @@ static const tw_layout layout_549 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_550_axes = {
+static const tw_axes layout_561_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_460, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_461, 5, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_450, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_482, 5, 1, 8, NULL, 0},
+    {TW_S1, {512, 0}, axes_483, 5, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_472, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21487,7 +22042,7 @@ static const tw_axes layout_550_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_550 = {
+static const tw_layout layout_561 = {
     .id = UINT64_C(0x101e1596383ffc36),
     .text = "rhs i4 n4 kr8 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
     .panel = 4,
@@ -21505,12 +22060,12 @@ static const tw_layout layout_550 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_550_axes,
+    .axes = &layout_561_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_551 = {
+static const tw_layout layout_562 = {
     .id = UINT64_C(0x5d153084e94eb9bc),
     .text = "lhs i8 m8 kr8 k%32 b32 [data/b|sums:i32*-16x2/b|scales:f32x2/b]",
     .panel = 8,
@@ -21533,7 +22088,45 @@ static const tw_layout layout_551 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_552 = {
+static const tw_axes layout_563_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 0}, axes_484, 5, 1, 8, NULL, 0},
+    {TW_S1, {0, 1024}, axes_485, 4, 1, 0, NULL, 0},
+    {TW_F16, {0, 1280}, axes_486, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_563 = {
+    .id = UINT64_C(0x85ab87ae158824ff),
+    .text = "rhs i4 n8svl kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 6,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_563_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_layout layout_564 = {
     .id = UINT64_C(0x90941a0458714f11),
     .text = "lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
     .panel = 1,
@@ -21556,22 +22149,22 @@ static const tw_layout layout_552 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_553_axes = {
+static const tw_axes layout_565_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_462, 6, 1, 8, NULL, 0},
-    {TW_S2, {320, 0}, axes_463, 5, 1, 0, NULL, 0},
-    {TW_S8, {448, 0}, axes_464, 3, 1, 0, NULL, 0},
+    {TW_S4, {64, 0}, axes_487, 6, 1, 8, NULL, 0},
+    {TW_S2, {320, 0}, axes_488, 5, 1, 0, NULL, 0},
+    {TW_S8, {448, 0}, axes_489, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_465, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_490, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_553 = {
+static const tw_layout layout_565 = {
     .id = UINT64_C(0x09b6e6aa512d26d7),
     .text = "rhs i4 n4 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 4,
@@ -21589,27 +22182,27 @@ static const tw_layout layout_553 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_553_axes,
+    .axes = &layout_565_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_554_axes = {
+static const tw_axes layout_566_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {256, 0}, axes_466, 6, 1, 8, NULL, 0},
-    {TW_S2, {1280, 0}, axes_467, 5, 1, 0, NULL, 0},
-    {TW_S8, {1792, 0}, axes_468, 3, 1, 0, NULL, 0},
+    {TW_S4, {256, 0}, axes_491, 6, 1, 8, NULL, 0},
+    {TW_S2, {1280, 0}, axes_492, 5, 1, 0, NULL, 0},
+    {TW_S8, {1792, 0}, axes_493, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_469, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_494, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_554 = {
+static const tw_layout layout_566 = {
     .id = UINT64_C(0x83cbfd82ef1a6790),
     .text = "rhs i4 n16 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 16,
@@ -21627,12 +22220,12 @@ static const tw_layout layout_554 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_554_axes,
+    .axes = &layout_566_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_555 = {
+static const tw_layout layout_567 = {
     .id = UINT64_C(0x3acb7ca4bebc01f4),
     .text = "lhs i8 m2 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
     .panel = 2,
@@ -21655,7 +22248,7 @@ static const tw_layout layout_555 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_556 = {
+static const tw_layout layout_568 = {
     .id = UINT64_C(0x8e922a8be16f752a),
     .text = "lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
     .panel = 4,
@@ -21678,22 +22271,22 @@ static const tw_layout layout_556 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_557_axes = {
+static const tw_axes layout_569_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {512, 0}, axes_470, 6, 1, 8, NULL, 0},
-    {TW_S2, {2560, 0}, axes_471, 5, 1, 0, NULL, 0},
-    {TW_S8, {3584, 0}, axes_472, 3, 1, 0, NULL, 0},
+    {TW_S4, {512, 0}, axes_495, 6, 1, 8, NULL, 0},
+    {TW_S2, {2560, 0}, axes_496, 5, 1, 0, NULL, 0},
+    {TW_S8, {3584, 0}, axes_497, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_473, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_498, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_557 = {
+static const tw_layout layout_569 = {
     .id = UINT64_C(0x5fab4e45635ade8e),
     .text = "rhs i4 n32 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 32,
@@ -21711,27 +22304,27 @@ static const tw_layout layout_557 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_557_axes,
+    .axes = &layout_569_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_558_axes = {
+static const tw_axes layout_570_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_474, 6, 1, 8, NULL, 0},
-    {TW_S2, {640, 0}, axes_475, 5, 1, 0, NULL, 0},
-    {TW_S8, {896, 0}, axes_476, 3, 1, 0, NULL, 0},
+    {TW_S4, {128, 0}, axes_499, 6, 1, 8, NULL, 0},
+    {TW_S2, {640, 0}, axes_500, 5, 1, 0, NULL, 0},
+    {TW_S8, {896, 0}, axes_501, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_477, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_502, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_558 = {
+static const tw_layout layout_570 = {
     .id = UINT64_C(0x021482e569596a93),
     .text = "rhs i4 n8 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 8,
@@ -21749,12 +22342,12 @@ static const tw_layout layout_558 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_558_axes,
+    .axes = &layout_570_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_559 = {
+static const tw_layout layout_571 = {
     .id = UINT64_C(0x5ccbc4d41d48a2a3),
     .text = "lhs i8 m1 kr8 k%16 b16 [data/b|sums:i32*-16/b|scales:f32/b]",
     .panel = 1,
@@ -21777,22 +22370,22 @@ static const tw_layout layout_559 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_560_axes = {
+static const tw_axes layout_572_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_478, 5, 1, 8, NULL, 0},
-    {TW_S2, {320, 0}, axes_479, 6, 1, 0, NULL, 0},
-    {TW_S8, {448, 0}, axes_464, 3, 1, 0, NULL, 0},
+    {TW_S4, {64, 0}, axes_503, 5, 1, 8, NULL, 0},
+    {TW_S2, {320, 0}, axes_504, 6, 1, 0, NULL, 0},
+    {TW_S8, {448, 0}, axes_489, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_465, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_490, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_560 = {
+static const tw_layout layout_572 = {
     .id = UINT64_C(0xb24ca12cabdb94d7),
     .text = "rhs i4 n4 kr8 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 4,
@@ -21810,12 +22403,12 @@ static const tw_layout layout_560 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_560_axes,
+    .axes = &layout_572_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_561 = {
+static const tw_layout layout_573 = {
     .id = UINT64_C(0x0483119d2154700a),
     .text = "lhs i8 m8 kr8 k%16 b16 [data/b|sums:i32*-32x2/b|scales:f32x2/b]",
     .panel = 8,
@@ -21838,11 +22431,49 @@ static const tw_layout layout_561 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_562_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_480, 4, 1, 128, NULL, 0},
+static const tw_axes layout_574_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 128}, axes_505, 6, 1, 8, NULL, 0},
+    {TW_S2, {0, 640}, axes_506, 5, 1, 0, NULL, 0},
+    {TW_S8, {0, 896}, axes_507, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {1024, 0}, axes_481, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_508, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_574 = {
+    .id = UINT64_C(0xdf88cb0164459154),
+    .text = "rhs i4 n8svl kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 82,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_574_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_575_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_509, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_510, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21853,7 +22484,7 @@ static const tw_axes layout_562_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_562 = {
+static const tw_layout layout_575 = {
     .id = UINT64_C(0xea26fb8b655c43c5),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21871,16 +22502,16 @@ static const tw_layout layout_562 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_562_axes,
+    .axes = &layout_575_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_563_axes = {
+static const tw_axes layout_576_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_482, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_511, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_483, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_512, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21891,7 +22522,7 @@ static const tw_axes layout_563_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_563 = {
+static const tw_layout layout_576 = {
     .id = UINT64_C(0x25d3bc5aa0680e1e),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -21909,12 +22540,12 @@ static const tw_layout layout_563 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_563_axes,
+    .axes = &layout_576_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_564 = {
+static const tw_layout layout_577 = {
     .id = UINT64_C(0xd9d4bff2db3345cc),
     .text = "lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -21937,11 +22568,11 @@ static const tw_layout layout_564 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_565_axes = {
+static const tw_axes layout_578_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_484, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_513, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_485, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_514, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21952,7 +22583,7 @@ static const tw_axes layout_565_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_565 = {
+static const tw_layout layout_578 = {
     .id = UINT64_C(0x5875973196963650),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -21970,16 +22601,16 @@ static const tw_layout layout_565 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_565_axes,
+    .axes = &layout_578_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_566_axes = {
+static const tw_axes layout_579_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_486, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_515, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_487, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_516, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21990,7 +22621,7 @@ static const tw_axes layout_566_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_566 = {
+static const tw_layout layout_579 = {
     .id = UINT64_C(0x89f5185727dfce18),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22008,16 +22639,16 @@ static const tw_layout layout_566 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_566_axes,
+    .axes = &layout_579_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_567_axes = {
+static const tw_axes layout_580_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_488, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_517, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {1024, 0}, axes_481, 2, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_510, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22028,7 +22659,7 @@ static const tw_axes layout_567_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_567 = {
+static const tw_layout layout_580 = {
     .id = UINT64_C(0x78b74644c02d58b0),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22046,16 +22677,16 @@ static const tw_layout layout_567 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_567_axes,
+    .axes = &layout_580_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_568_axes = {
+static const tw_axes layout_581_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_489, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_518, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 2048}, axes_490, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 2048}, axes_519, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22066,7 +22697,7 @@ static const tw_axes layout_568_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_568 = {
+static const tw_layout layout_581 = {
     .id = UINT64_C(0xf52b96eaae853373),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -22084,16 +22715,16 @@ static const tw_layout layout_568 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_568_axes,
+    .axes = &layout_581_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_569_axes = {
+static const tw_axes layout_582_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_491, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_520, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 2048}, axes_490, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 2048}, axes_519, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22104,7 +22735,7 @@ static const tw_axes layout_569_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_569 = {
+static const tw_layout layout_582 = {
     .id = UINT64_C(0xd16027de8b4d30e2),
     .text = "rhs i8 n8vl kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -22122,12 +22753,12 @@ static const tw_layout layout_569 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_569_axes,
+    .axes = &layout_582_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_570 = {
+static const tw_layout layout_583 = {
     .id = UINT64_C(0x2823fc7f85835b23),
     .text = "lhs i8 m4 kr8 k%32 b32 [data/b|scales:f32x2/b]",
     .panel = 4,
@@ -22150,11 +22781,11 @@ static const tw_layout layout_570 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_571_axes = {
+static const tw_axes layout_584_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_480, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_509, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {1024, 0}, axes_481, 2, 1, 0, NULL, 0},
+    {TW_BF16, {1024, 0}, axes_510, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22165,7 +22796,7 @@ static const tw_axes layout_571_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_571 = {
+static const tw_layout layout_584 = {
     .id = UINT64_C(0x7a7b55a9fd8de08f),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22183,16 +22814,16 @@ static const tw_layout layout_571 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_571_axes,
+    .axes = &layout_584_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_572_axes = {
+static const tw_axes layout_585_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_121, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {1024, 0}, axes_492, 2, 1, 0, NULL, 0},
+    {TW_F32, {1024, 0}, axes_521, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22203,7 +22834,7 @@ static const tw_axes layout_572_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_572 = {
+static const tw_layout layout_585 = {
     .id = UINT64_C(0x184d800be7d6049f),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22221,16 +22852,16 @@ static const tw_layout layout_572 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_572_axes,
+    .axes = &layout_585_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_573_axes = {
+static const tw_axes layout_586_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_493, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_522, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_494, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_523, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22241,7 +22872,7 @@ static const tw_axes layout_573_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_573 = {
+static const tw_layout layout_586 = {
     .id = UINT64_C(0xca636c6053d0d272),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22259,16 +22890,16 @@ static const tw_layout layout_573 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_573_axes,
+    .axes = &layout_586_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_574_axes = {
+static const tw_axes layout_587_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_493, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_522, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_494, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_523, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22279,7 +22910,7 @@ static const tw_axes layout_574_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_574 = {
+static const tw_layout layout_587 = {
     .id = UINT64_C(0x3cb53b5abd77ee9a),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22297,16 +22928,16 @@ static const tw_layout layout_574 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_574_axes,
+    .axes = &layout_587_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_575_axes = {
+static const tw_axes layout_588_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_125, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_495, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_524, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22317,7 +22948,7 @@ static const tw_axes layout_575_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_575 = {
+static const tw_layout layout_588 = {
     .id = UINT64_C(0xa6520b6d4516450c),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22335,16 +22966,16 @@ static const tw_layout layout_575 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_575_axes,
+    .axes = &layout_588_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_576_axes = {
+static const tw_axes layout_589_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_496, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_525, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_497, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_526, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22355,7 +22986,7 @@ static const tw_axes layout_576_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_576 = {
+static const tw_layout layout_589 = {
     .id = UINT64_C(0x98172fbab6c5e92d),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22373,16 +23004,16 @@ static const tw_layout layout_576 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_576_axes,
+    .axes = &layout_589_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_577_axes = {
+static const tw_axes layout_590_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_496, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_525, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_497, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_526, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22393,7 +23024,7 @@ static const tw_axes layout_577_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_577 = {
+static const tw_layout layout_590 = {
     .id = UINT64_C(0xf181d9909df30d87),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22411,16 +23042,16 @@ static const tw_layout layout_577 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_577_axes,
+    .axes = &layout_590_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_578_axes = {
+static const tw_axes layout_591_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_129, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_498, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_527, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22431,7 +23062,7 @@ static const tw_axes layout_578_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_578 = {
+static const tw_layout layout_591 = {
     .id = UINT64_C(0x1423a5524d4c8fc7),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22449,16 +23080,16 @@ static const tw_layout layout_578 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_578_axes,
+    .axes = &layout_591_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_579_axes = {
+static const tw_axes layout_592_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_499, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_528, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_500, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_529, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22469,7 +23100,7 @@ static const tw_axes layout_579_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_579 = {
+static const tw_layout layout_592 = {
     .id = UINT64_C(0xd60dabd26a8abf39),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22487,16 +23118,16 @@ static const tw_layout layout_579 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_579_axes,
+    .axes = &layout_592_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_580_axes = {
+static const tw_axes layout_593_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_499, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_528, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_500, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_529, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22507,7 +23138,7 @@ static const tw_axes layout_580_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_580 = {
+static const tw_layout layout_593 = {
     .id = UINT64_C(0x44e9624202a7fc4b),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22525,16 +23156,16 @@ static const tw_layout layout_580 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_580_axes,
+    .axes = &layout_593_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_581_axes = {
+static const tw_axes layout_594_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_133, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_501, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_530, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22545,7 +23176,7 @@ static const tw_axes layout_581_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_581 = {
+static const tw_layout layout_594 = {
     .id = UINT64_C(0x708282d03d55395b),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22563,16 +23194,16 @@ static const tw_layout layout_581 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_581_axes,
+    .axes = &layout_594_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_582_axes = {
+static const tw_axes layout_595_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_482, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_511, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_483, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_512, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22583,7 +23214,7 @@ static const tw_axes layout_582_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_582 = {
+static const tw_layout layout_595 = {
     .id = UINT64_C(0x729a0f5104d2c9ae),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -22601,16 +23232,16 @@ static const tw_layout layout_582 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_582_axes,
+    .axes = &layout_595_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_583_axes = {
+static const tw_axes layout_596_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_139, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_502, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_531, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22621,7 +23252,7 @@ static const tw_axes layout_583_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_583 = {
+static const tw_layout layout_596 = {
     .id = UINT64_C(0x42524f598a3fa8c0),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -22639,16 +23270,16 @@ static const tw_layout layout_583 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_583_axes,
+    .axes = &layout_596_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_584_axes = {
+static const tw_axes layout_597_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_503, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_532, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_504, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_533, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22659,7 +23290,7 @@ static const tw_axes layout_584_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_584 = {
+static const tw_layout layout_597 = {
     .id = UINT64_C(0x78cd6b97ae0c916d),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -22677,16 +23308,16 @@ static const tw_layout layout_584 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_584_axes,
+    .axes = &layout_597_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_585_axes = {
+static const tw_axes layout_598_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_503, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_532, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_504, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_533, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22697,7 +23328,7 @@ static const tw_axes layout_585_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_585 = {
+static const tw_layout layout_598 = {
     .id = UINT64_C(0x1710f8823e641cc7),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -22715,16 +23346,16 @@ static const tw_layout layout_585 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_585_axes,
+    .axes = &layout_598_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_586_axes = {
+static const tw_axes layout_599_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_143, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_505, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_534, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22735,7 +23366,7 @@ static const tw_axes layout_586_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_586 = {
+static const tw_layout layout_599 = {
     .id = UINT64_C(0x1d193798e3c9f207),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -22753,16 +23384,16 @@ static const tw_layout layout_586 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_586_axes,
+    .axes = &layout_599_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_587_axes = {
+static const tw_axes layout_600_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_506, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_535, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_507, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_536, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22773,7 +23404,7 @@ static const tw_axes layout_587_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_587 = {
+static const tw_layout layout_600 = {
     .id = UINT64_C(0x77e287175bb89e5c),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -22791,16 +23422,16 @@ static const tw_layout layout_587 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_587_axes,
+    .axes = &layout_600_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_588_axes = {
+static const tw_axes layout_601_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_506, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_535, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_507, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_536, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22811,7 +23442,7 @@ static const tw_axes layout_588_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_588 = {
+static const tw_layout layout_601 = {
     .id = UINT64_C(0x8ef0872fa1308704),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -22829,16 +23460,16 @@ static const tw_layout layout_588 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_588_axes,
+    .axes = &layout_601_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_589_axes = {
+static const tw_axes layout_602_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_147, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_508, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_537, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22849,7 +23480,7 @@ static const tw_axes layout_589_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_589 = {
+static const tw_layout layout_602 = {
     .id = UINT64_C(0x890bfcf8b200f57a),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -22867,16 +23498,16 @@ static const tw_layout layout_589 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_589_axes,
+    .axes = &layout_602_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_590_axes = {
+static const tw_axes layout_603_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_509, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_538, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {32768, 0}, axes_510, 2, 1, 0, NULL, 0},
+    {TW_F16, {32768, 0}, axes_539, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22887,7 +23518,7 @@ static const tw_axes layout_590_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_590 = {
+static const tw_layout layout_603 = {
     .id = UINT64_C(0xa573693b48ebbbcc),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -22905,16 +23536,16 @@ static const tw_layout layout_590 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_590_axes,
+    .axes = &layout_603_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_591_axes = {
+static const tw_axes layout_604_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_509, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_538, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {32768, 0}, axes_510, 2, 1, 0, NULL, 0},
+    {TW_BF16, {32768, 0}, axes_539, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22925,7 +23556,7 @@ static const tw_axes layout_591_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_591 = {
+static const tw_layout layout_604 = {
     .id = UINT64_C(0x6bdf099fc1ab4914),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -22943,16 +23574,16 @@ static const tw_layout layout_591 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_591_axes,
+    .axes = &layout_604_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_592_axes = {
+static const tw_axes layout_605_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_151, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {32768, 0}, axes_511, 2, 1, 0, NULL, 0},
+    {TW_F32, {32768, 0}, axes_540, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22963,7 +23594,7 @@ static const tw_axes layout_592_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_592 = {
+static const tw_layout layout_605 = {
     .id = UINT64_C(0x313d8fe572946eea),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -22981,12 +23612,12 @@ static const tw_layout layout_592 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_592_axes,
+    .axes = &layout_605_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_593 = {
+static const tw_layout layout_606 = {
     .id = UINT64_C(0x5689111600d29daf),
     .text = "lhs i16 m2 kr4 even-first k%32 b64 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -23009,7 +23640,7 @@ static const tw_layout layout_593 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_594 = {
+static const tw_layout layout_607 = {
     .id = UINT64_C(0xc5fa9f705b1cb968),
     .text = "lhs i16 m2 kr4 even-first k%32 b128 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -23032,7 +23663,7 @@ static const tw_layout layout_594 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_595 = {
+static const tw_layout layout_608 = {
     .id = UINT64_C(0x2f0b265fcbdb43a4),
     .text = "lhs i16 m2 kr4 even-first k%32 b256 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -23055,11 +23686,11 @@ static const tw_layout layout_595 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_596_axes = {
+static const tw_axes layout_609_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_484, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_513, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_485, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_514, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23070,7 +23701,7 @@ static const tw_axes layout_596_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_596 = {
+static const tw_layout layout_609 = {
     .id = UINT64_C(0x3aca28843a2e71f0),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -23088,16 +23719,16 @@ static const tw_layout layout_596 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_596_axes,
+    .axes = &layout_609_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_597_axes = {
+static const tw_axes layout_610_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_155, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_512, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_541, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23108,7 +23739,7 @@ static const tw_axes layout_597_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_597 = {
+static const tw_layout layout_610 = {
     .id = UINT64_C(0xb7045fab1d7fccd6),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -23126,16 +23757,16 @@ static const tw_layout layout_597 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_597_axes,
+    .axes = &layout_610_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_598_axes = {
+static const tw_axes layout_611_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_513, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_542, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_514, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_543, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23146,7 +23777,7 @@ static const tw_axes layout_598_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_598 = {
+static const tw_layout layout_611 = {
     .id = UINT64_C(0x5717a7191af553b3),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -23164,16 +23795,16 @@ static const tw_layout layout_598 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_598_axes,
+    .axes = &layout_611_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_599_axes = {
+static const tw_axes layout_612_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_513, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_542, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_514, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_543, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23184,7 +23815,7 @@ static const tw_axes layout_599_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_599 = {
+static const tw_layout layout_612 = {
     .id = UINT64_C(0x05667d24de8b01b5),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -23202,16 +23833,16 @@ static const tw_layout layout_599 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_599_axes,
+    .axes = &layout_612_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_600_axes = {
+static const tw_axes layout_613_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_159, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_515, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_544, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23222,7 +23853,7 @@ static const tw_axes layout_600_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_600 = {
+static const tw_layout layout_613 = {
     .id = UINT64_C(0x08c2d6ec20fdad91),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -23240,16 +23871,16 @@ static const tw_layout layout_600 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_600_axes,
+    .axes = &layout_613_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_601_axes = {
+static const tw_axes layout_614_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_516, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_545, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {32768, 0}, axes_517, 2, 1, 0, NULL, 0},
+    {TW_F16, {32768, 0}, axes_546, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23260,7 +23891,7 @@ static const tw_axes layout_601_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_601 = {
+static const tw_layout layout_614 = {
     .id = UINT64_C(0x0d541bfb6c67618e),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -23278,16 +23909,16 @@ static const tw_layout layout_601 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_601_axes,
+    .axes = &layout_614_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_602_axes = {
+static const tw_axes layout_615_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_516, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_545, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {32768, 0}, axes_517, 2, 1, 0, NULL, 0},
+    {TW_BF16, {32768, 0}, axes_546, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23298,7 +23929,7 @@ static const tw_axes layout_602_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_602 = {
+static const tw_layout layout_615 = {
     .id = UINT64_C(0x321508ebf530b63e),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -23316,16 +23947,16 @@ static const tw_layout layout_602 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_602_axes,
+    .axes = &layout_615_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_603_axes = {
+static const tw_axes layout_616_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_163, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {32768, 0}, axes_518, 2, 1, 0, NULL, 0},
+    {TW_F32, {32768, 0}, axes_547, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23336,7 +23967,7 @@ static const tw_axes layout_603_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_603 = {
+static const tw_layout layout_616 = {
     .id = UINT64_C(0x61e7453ac021c6b0),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -23354,16 +23985,16 @@ static const tw_layout layout_603 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_603_axes,
+    .axes = &layout_616_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_604_axes = {
+static const tw_axes layout_617_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_519, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_548, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {65536, 0}, axes_520, 2, 1, 0, NULL, 0},
+    {TW_F16, {65536, 0}, axes_549, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23374,7 +24005,7 @@ static const tw_axes layout_604_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_604 = {
+static const tw_layout layout_617 = {
     .id = UINT64_C(0x0f46641c5847f78a),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -23392,16 +24023,16 @@ static const tw_layout layout_604 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_604_axes,
+    .axes = &layout_617_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_605_axes = {
+static const tw_axes layout_618_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_519, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_548, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {65536, 0}, axes_520, 2, 1, 0, NULL, 0},
+    {TW_BF16, {65536, 0}, axes_549, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23412,7 +24043,7 @@ static const tw_axes layout_605_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_605 = {
+static const tw_layout layout_618 = {
     .id = UINT64_C(0xc31e56eb783518a2),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -23430,16 +24061,16 @@ static const tw_layout layout_605 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_605_axes,
+    .axes = &layout_618_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_606_axes = {
+static const tw_axes layout_619_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_167, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {65536, 0}, axes_521, 2, 1, 0, NULL, 0},
+    {TW_F32, {65536, 0}, axes_550, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23450,7 +24081,7 @@ static const tw_axes layout_606_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_606 = {
+static const tw_layout layout_619 = {
     .id = UINT64_C(0xb14961a8d21dad24),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -23468,16 +24099,16 @@ static const tw_layout layout_606 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_606_axes,
+    .axes = &layout_619_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_607_axes = {
+static const tw_axes layout_620_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_486, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_515, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_487, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_516, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23488,7 +24119,7 @@ static const tw_axes layout_607_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_607 = {
+static const tw_layout layout_620 = {
     .id = UINT64_C(0xe45267a5bb7150e8),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23506,16 +24137,16 @@ static const tw_layout layout_607 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_607_axes,
+    .axes = &layout_620_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_608_axes = {
+static const tw_axes layout_621_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_171, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_522, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_551, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23526,7 +24157,7 @@ static const tw_axes layout_608_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_608 = {
+static const tw_layout layout_621 = {
     .id = UINT64_C(0x6b5133323d74241e),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23544,12 +24175,12 @@ static const tw_layout layout_608 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_608_axes,
+    .axes = &layout_621_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_609 = {
+static const tw_layout layout_622 = {
     .id = UINT64_C(0xd8108d6d6223e93f),
     .text = "lhs i8 m1 kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 1,
@@ -23572,11 +24203,11 @@ static const tw_layout layout_609 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_610_axes = {
+static const tw_axes layout_623_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_523, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_552, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_524, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_553, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23587,7 +24218,7 @@ static const tw_axes layout_610_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_610 = {
+static const tw_layout layout_623 = {
     .id = UINT64_C(0x144a11e95529d89b),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23605,16 +24236,16 @@ static const tw_layout layout_610 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_610_axes,
+    .axes = &layout_623_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_611_axes = {
+static const tw_axes layout_624_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_523, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_552, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_524, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_553, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23625,7 +24256,7 @@ static const tw_axes layout_611_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_611 = {
+static const tw_layout layout_624 = {
     .id = UINT64_C(0x37bca1f5e575924d),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23643,16 +24274,16 @@ static const tw_layout layout_611 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_611_axes,
+    .axes = &layout_624_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_612_axes = {
+static const tw_axes layout_625_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_175, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_525, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_554, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23663,7 +24294,7 @@ static const tw_axes layout_612_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_612 = {
+static const tw_layout layout_625 = {
     .id = UINT64_C(0xe4318add8400d379),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23681,12 +24312,12 @@ static const tw_layout layout_612 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_612_axes,
+    .axes = &layout_625_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_613 = {
+static const tw_layout layout_626 = {
     .id = UINT64_C(0x0ee74737ce257fce),
     .text = "lhs i8 m1 kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 1,
@@ -23709,11 +24340,11 @@ static const tw_layout layout_613 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_614_axes = {
+static const tw_axes layout_627_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_526, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_555, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_527, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_556, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23724,7 +24355,7 @@ static const tw_axes layout_614_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_614 = {
+static const tw_layout layout_627 = {
     .id = UINT64_C(0xd3af2a5a978a7e36),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23742,16 +24373,16 @@ static const tw_layout layout_614 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_614_axes,
+    .axes = &layout_627_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_615_axes = {
+static const tw_axes layout_628_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_526, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_555, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_527, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_556, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23762,7 +24393,7 @@ static const tw_axes layout_615_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_615 = {
+static const tw_layout layout_628 = {
     .id = UINT64_C(0xbe2fe119a3639c16),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23780,16 +24411,16 @@ static const tw_layout layout_615 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_615_axes,
+    .axes = &layout_628_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_616_axes = {
+static const tw_axes layout_629_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_179, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_528, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_557, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23800,7 +24431,7 @@ static const tw_axes layout_616_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_616 = {
+static const tw_layout layout_629 = {
     .id = UINT64_C(0xf1605d9b32ec1d18),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23818,12 +24449,12 @@ static const tw_layout layout_616 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_616_axes,
+    .axes = &layout_629_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_617 = {
+static const tw_layout layout_630 = {
     .id = UINT64_C(0x9c962183d42934ce),
     .text = "lhs i8 m1 kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 1,
@@ -23846,11 +24477,11 @@ static const tw_layout layout_617 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_618_axes = {
+static const tw_axes layout_631_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_529, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_558, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_530, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_559, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23861,7 +24492,7 @@ static const tw_axes layout_618_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_618 = {
+static const tw_layout layout_631 = {
     .id = UINT64_C(0x7f7dfe9b95a77222),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23879,16 +24510,16 @@ static const tw_layout layout_618 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_618_axes,
+    .axes = &layout_631_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_619_axes = {
+static const tw_axes layout_632_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_529, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_558, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_530, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_559, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23899,7 +24530,7 @@ static const tw_axes layout_619_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_619 = {
+static const tw_layout layout_632 = {
     .id = UINT64_C(0xbdc4ddef6d1b3cea),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23917,16 +24548,16 @@ static const tw_layout layout_619 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_619_axes,
+    .axes = &layout_632_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_620_axes = {
+static const tw_axes layout_633_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_183, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_531, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_560, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23937,7 +24568,7 @@ static const tw_axes layout_620_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_620 = {
+static const tw_layout layout_633 = {
     .id = UINT64_C(0x8b265634022ea8fc),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23955,12 +24586,12 @@ static const tw_layout layout_620 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_620_axes,
+    .axes = &layout_633_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_621 = {
+static const tw_layout layout_634 = {
     .id = UINT64_C(0x267eef486a8e42fe),
     .text = "lhs i8 m4 kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 4,
@@ -23983,7 +24614,7 @@ static const tw_layout layout_621 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_622 = {
+static const tw_layout layout_635 = {
     .id = UINT64_C(0x5bca2689ef691645),
     .text = "lhs i8 m4 kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 4,
@@ -24006,7 +24637,7 @@ static const tw_layout layout_622 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_623 = {
+static const tw_layout layout_636 = {
     .id = UINT64_C(0x1987ecde4219f905),
     .text = "lhs i8 m4 kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 4,
@@ -24029,11 +24660,11 @@ static const tw_layout layout_623 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_624_axes = {
+static const tw_axes layout_637_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_488, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_517, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {1024, 0}, axes_481, 2, 1, 0, NULL, 0},
+    {TW_BF16, {1024, 0}, axes_510, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24044,7 +24675,7 @@ static const tw_axes layout_624_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_624 = {
+static const tw_layout layout_637 = {
     .id = UINT64_C(0xb2775cb9f53569d0),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24062,16 +24693,16 @@ static const tw_layout layout_624 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_624_axes,
+    .axes = &layout_637_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_625_axes = {
+static const tw_axes layout_638_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_331, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {1024, 0}, axes_492, 2, 1, 0, NULL, 0},
+    {TW_F32, {1024, 0}, axes_521, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24082,7 +24713,7 @@ static const tw_axes layout_625_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_625 = {
+static const tw_layout layout_638 = {
     .id = UINT64_C(0xca2067446b13dab6),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24100,12 +24731,12 @@ static const tw_layout layout_625 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_625_axes,
+    .axes = &layout_638_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_626 = {
+static const tw_layout layout_639 = {
     .id = UINT64_C(0xc6150adb9e530e53),
     .text = "lhs i8 m1 kr8 k%32 b64 [data/b|scales:f32/b]",
     .panel = 1,
@@ -24128,11 +24759,11 @@ static const tw_layout layout_626 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_627_axes = {
+static const tw_axes layout_640_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_532, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_561, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_494, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_523, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24143,7 +24774,7 @@ static const tw_axes layout_627_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_627 = {
+static const tw_layout layout_640 = {
     .id = UINT64_C(0x8eac9314df5fdc93),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24161,16 +24792,16 @@ static const tw_layout layout_627 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_627_axes,
+    .axes = &layout_640_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_628_axes = {
+static const tw_axes layout_641_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_532, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_561, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_494, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_523, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24181,7 +24812,7 @@ static const tw_axes layout_628_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_628 = {
+static const tw_layout layout_641 = {
     .id = UINT64_C(0x53c7763d53ca4095),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24199,16 +24830,16 @@ static const tw_layout layout_628 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_628_axes,
+    .axes = &layout_641_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_629_axes = {
+static const tw_axes layout_642_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_333, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_495, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_524, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24219,7 +24850,7 @@ static const tw_axes layout_629_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_629 = {
+static const tw_layout layout_642 = {
     .id = UINT64_C(0x41fb1a87bef5c3f1),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24237,12 +24868,12 @@ static const tw_layout layout_629 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_629_axes,
+    .axes = &layout_642_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_630 = {
+static const tw_layout layout_643 = {
     .id = UINT64_C(0xbbcbf94ff949357a),
     .text = "lhs i8 m1 kr8 k%32 b128 [data/b|scales:f32/b]",
     .panel = 1,
@@ -24265,11 +24896,11 @@ static const tw_layout layout_630 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_631_axes = {
+static const tw_axes layout_644_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_533, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_562, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_497, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_526, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24280,7 +24911,7 @@ static const tw_axes layout_631_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_631 = {
+static const tw_layout layout_644 = {
     .id = UINT64_C(0x41b367516849d46e),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24298,16 +24929,16 @@ static const tw_layout layout_631 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_631_axes,
+    .axes = &layout_644_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_632_axes = {
+static const tw_axes layout_645_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_533, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_562, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_497, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_526, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24318,7 +24949,7 @@ static const tw_axes layout_632_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_632 = {
+static const tw_layout layout_645 = {
     .id = UINT64_C(0xd661ab4a9662e09e),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24336,16 +24967,16 @@ static const tw_layout layout_632 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_632_axes,
+    .axes = &layout_645_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_633_axes = {
+static const tw_axes layout_646_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_335, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_498, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_527, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24356,7 +24987,7 @@ static const tw_axes layout_633_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_633 = {
+static const tw_layout layout_646 = {
     .id = UINT64_C(0x099bdcc355fa7d90),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24374,12 +25005,12 @@ static const tw_layout layout_633 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_633_axes,
+    .axes = &layout_646_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_634 = {
+static const tw_layout layout_647 = {
     .id = UINT64_C(0x038ad7586101d45a),
     .text = "lhs i8 m1 kr8 k%32 b256 [data/b|scales:f32/b]",
     .panel = 1,
@@ -24402,11 +25033,11 @@ static const tw_layout layout_634 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_635_axes = {
+static const tw_axes layout_648_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_534, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_563, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_500, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_529, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24417,7 +25048,7 @@ static const tw_axes layout_635_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_635 = {
+static const tw_layout layout_648 = {
     .id = UINT64_C(0x7a262b4ffe579eea),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24435,16 +25066,16 @@ static const tw_layout layout_635 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_635_axes,
+    .axes = &layout_648_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_636_axes = {
+static const tw_axes layout_649_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_534, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_563, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_500, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_529, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24455,7 +25086,7 @@ static const tw_axes layout_636_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_636 = {
+static const tw_layout layout_649 = {
     .id = UINT64_C(0x1f5541c2ef913502),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24473,16 +25104,16 @@ static const tw_layout layout_636 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_636_axes,
+    .axes = &layout_649_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_637_axes = {
+static const tw_axes layout_650_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_337, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_501, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_530, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24493,7 +25124,7 @@ static const tw_axes layout_637_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_637 = {
+static const tw_layout layout_650 = {
     .id = UINT64_C(0x56b854d78e984a04),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24511,12 +25142,12 @@ static const tw_layout layout_637 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_637_axes,
+    .axes = &layout_650_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_638 = {
+static const tw_layout layout_651 = {
     .id = UINT64_C(0x834265da7cd6f664),
     .text = "lhs i8 m8 kr8 k%32 b64 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -24539,7 +25170,7 @@ static const tw_layout layout_638 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_639 = {
+static const tw_layout layout_652 = {
     .id = UINT64_C(0x7dec213defa46a8f),
     .text = "lhs i8 m8 kr8 k%32 b128 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -24562,7 +25193,7 @@ static const tw_layout layout_639 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_640 = {
+static const tw_layout layout_653 = {
     .id = UINT64_C(0x2c373607948570cf),
     .text = "lhs i8 m8 kr8 k%32 b256 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -24585,11 +25216,11 @@ static const tw_layout layout_640 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_641_axes = {
+static const tw_axes layout_654_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_489, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_518, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 2048}, axes_490, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 2048}, axes_519, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24600,7 +25231,7 @@ static const tw_axes layout_641_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_641 = {
+static const tw_layout layout_654 = {
     .id = UINT64_C(0x583647a021329175),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -24618,16 +25249,16 @@ static const tw_layout layout_641 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_641_axes,
+    .axes = &layout_654_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_642_axes = {
+static const tw_axes layout_655_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_535, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_564, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 2048}, axes_536, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 2048}, axes_565, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24638,7 +25269,7 @@ static const tw_axes layout_642_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_642 = {
+static const tw_layout layout_655 = {
     .id = UINT64_C(0x804843ca45881651),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -24656,16 +25287,16 @@ static const tw_layout layout_642 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_642_axes,
+    .axes = &layout_655_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_643_axes = {
+static const tw_axes layout_656_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_537, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_566, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 4096}, axes_538, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 4096}, axes_567, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24676,7 +25307,7 @@ static const tw_axes layout_643_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_643 = {
+static const tw_layout layout_656 = {
     .id = UINT64_C(0x944e38c017a5908c),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -24694,16 +25325,16 @@ static const tw_layout layout_643 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_643_axes,
+    .axes = &layout_656_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_644_axes = {
+static const tw_axes layout_657_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_537, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_566, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 4096}, axes_538, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 4096}, axes_567, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24714,7 +25345,7 @@ static const tw_axes layout_644_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_644 = {
+static const tw_layout layout_657 = {
     .id = UINT64_C(0x7a262462bdd442d4),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -24732,16 +25363,16 @@ static const tw_layout layout_644 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_644_axes,
+    .axes = &layout_657_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_645_axes = {
+static const tw_axes layout_658_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_539, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_568, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 4096}, axes_540, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 4096}, axes_569, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24752,7 +25383,7 @@ static const tw_axes layout_645_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_645 = {
+static const tw_layout layout_658 = {
     .id = UINT64_C(0x30587b3a08b341aa),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -24770,16 +25401,16 @@ static const tw_layout layout_645 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_645_axes,
+    .axes = &layout_658_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_646_axes = {
+static const tw_axes layout_659_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_541, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_570, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 8192}, axes_542, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 8192}, axes_571, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24790,7 +25421,7 @@ static const tw_axes layout_646_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_646 = {
+static const tw_layout layout_659 = {
     .id = UINT64_C(0x2a8f6f393cf9192b),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -24808,16 +25439,16 @@ static const tw_layout layout_646 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_646_axes,
+    .axes = &layout_659_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_647_axes = {
+static const tw_axes layout_660_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_541, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_570, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 8192}, axes_542, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 8192}, axes_571, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24828,7 +25459,7 @@ static const tw_axes layout_647_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_647 = {
+static const tw_layout layout_660 = {
     .id = UINT64_C(0x4da722a6ffde19bd),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -24846,16 +25477,16 @@ static const tw_layout layout_647 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_647_axes,
+    .axes = &layout_660_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_648_axes = {
+static const tw_axes layout_661_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_543, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_572, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 8192}, axes_544, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 8192}, axes_573, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24866,7 +25497,7 @@ static const tw_axes layout_648_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_648 = {
+static const tw_layout layout_661 = {
     .id = UINT64_C(0xcca495b061166e49),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -24884,16 +25515,16 @@ static const tw_layout layout_648 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_648_axes,
+    .axes = &layout_661_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_649_axes = {
+static const tw_axes layout_662_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_545, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_574, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 16384}, axes_546, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 16384}, axes_575, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24904,7 +25535,7 @@ static const tw_axes layout_649_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_649 = {
+static const tw_layout layout_662 = {
     .id = UINT64_C(0xb6e48f8a639d72db),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -24922,16 +25553,16 @@ static const tw_layout layout_649 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_649_axes,
+    .axes = &layout_662_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_650_axes = {
+static const tw_axes layout_663_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_545, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_574, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 16384}, axes_546, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 16384}, axes_575, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24942,7 +25573,7 @@ static const tw_axes layout_650_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_650 = {
+static const tw_layout layout_663 = {
     .id = UINT64_C(0x9fe5eaf0ddf5918d),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -24960,16 +25591,16 @@ static const tw_layout layout_650 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_650_axes,
+    .axes = &layout_663_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_651_axes = {
+static const tw_axes layout_664_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_547, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_576, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 16384}, axes_548, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 16384}, axes_577, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24980,7 +25611,7 @@ static const tw_axes layout_651_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_651 = {
+static const tw_layout layout_664 = {
     .id = UINT64_C(0x1c6fb88c90d2f8b9),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -24998,12 +25629,12 @@ static const tw_layout layout_651 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_651_axes,
+    .axes = &layout_664_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_652 = {
+static const tw_layout layout_665 = {
     .id = UINT64_C(0xcb5714f8ab40c1d0),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-2]",
     .panel = 1,
@@ -25026,7 +25657,7 @@ static const tw_layout layout_652 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_653_axes = {
+static const tw_axes layout_666_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_201, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25041,7 +25672,7 @@ static const tw_axes layout_653_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_653 = {
+static const tw_layout layout_666 = {
     .id = UINT64_C(0x987d7310c4632432),
     .text = "rhs i2 n4 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -25059,12 +25690,12 @@ static const tw_layout layout_653 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_653_axes,
+    .axes = &layout_666_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_654_axes = {
+static const tw_axes layout_667_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_202, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25079,7 +25710,7 @@ static const tw_axes layout_654_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_654 = {
+static const tw_layout layout_667 = {
     .id = UINT64_C(0x22b841b4119d9893),
     .text = "rhs i2 n16 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -25097,12 +25728,12 @@ static const tw_layout layout_654 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_654_axes,
+    .axes = &layout_667_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_655 = {
+static const tw_layout layout_668 = {
     .id = UINT64_C(0xa3378727ab422cbb),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-2]",
     .panel = 4,
@@ -25125,7 +25756,7 @@ static const tw_layout layout_655 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_656_axes = {
+static const tw_axes layout_669_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_203, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25140,7 +25771,7 @@ static const tw_axes layout_656_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_656 = {
+static const tw_layout layout_669 = {
     .id = UINT64_C(0x6614bb6bb03d0d09),
     .text = "rhs i2 n32 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -25158,12 +25789,12 @@ static const tw_layout layout_656 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_656_axes,
+    .axes = &layout_669_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_657 = {
+static const tw_layout layout_670 = {
     .id = UINT64_C(0xc2bcbff606a07397),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-2]",
     .panel = 8,
@@ -25186,7 +25817,7 @@ static const tw_layout layout_657 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_658_axes = {
+static const tw_axes layout_671_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_204, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25201,7 +25832,7 @@ static const tw_axes layout_658_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_658 = {
+static const tw_layout layout_671 = {
     .id = UINT64_C(0xd8e623a3e128640e),
     .text = "rhs i2 n8 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -25219,12 +25850,12 @@ static const tw_layout layout_658 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_658_axes,
+    .axes = &layout_671_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_659 = {
+static const tw_layout layout_672 = {
     .id = UINT64_C(0xdb7bb891667fb227),
     .text = "lhs i8 m1 kr8 k%32 [data|sums:i32*-1]",
     .panel = 1,
@@ -25247,7 +25878,7 @@ static const tw_layout layout_659 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_660_axes = {
+static const tw_axes layout_673_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_205, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25262,7 +25893,7 @@ static const tw_axes layout_660_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_660 = {
+static const tw_layout layout_673 = {
     .id = UINT64_C(0x593c9a19c7c5c72a),
     .text = "rhs i2 n8 kr8 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -25280,12 +25911,12 @@ static const tw_layout layout_660 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_660_axes,
+    .axes = &layout_673_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_661 = {
+static const tw_layout layout_674 = {
     .id = UINT64_C(0xfc6c083134c94d19),
     .text = "lhs i8 m4 kr8 k%32 [data|sums:i32*1]",
     .panel = 4,
@@ -25308,7 +25939,7 @@ static const tw_layout layout_661 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_662 = {
+static const tw_layout layout_675 = {
     .id = UINT64_C(0x02a2a8d84734382d),
     .text = "lhs i8 m8 kr8 k%32 [data|sums:i32*1]",
     .panel = 8,
@@ -25331,7 +25962,7 @@ static const tw_layout layout_662 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_663_axes = {
+static const tw_axes layout_676_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S2, {0, 0}, axes_206, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25346,7 +25977,7 @@ static const tw_axes layout_663_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_663 = {
+static const tw_layout layout_676 = {
     .id = UINT64_C(0xa7a8fb9ce3e3dccc),
     .text = "rhs i2 n8vl kr8 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -25364,12 +25995,12 @@ static const tw_layout layout_663 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_663_axes,
+    .axes = &layout_676_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_664 = {
+static const tw_layout layout_677 = {
     .id = UINT64_C(0xcb3518f8ab23e236),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-8]",
     .panel = 1,
@@ -25392,7 +26023,7 @@ static const tw_layout layout_664 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_665_axes = {
+static const tw_axes layout_678_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_193, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25407,7 +26038,7 @@ static const tw_axes layout_665_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_665 = {
+static const tw_layout layout_678 = {
     .id = UINT64_C(0x20498ba67e7499f8),
     .text = "rhs i4 n4 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -25425,12 +26056,12 @@ static const tw_layout layout_665 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_665_axes,
+    .axes = &layout_678_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_666_axes = {
+static const tw_axes layout_679_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_194, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25445,7 +26076,7 @@ static const tw_axes layout_666_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_666 = {
+static const tw_layout layout_679 = {
     .id = UINT64_C(0x90995bb4faf80a49),
     .text = "rhs i4 n16 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -25463,12 +26094,12 @@ static const tw_layout layout_666 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_666_axes,
+    .axes = &layout_679_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_667 = {
+static const tw_layout layout_680 = {
     .id = UINT64_C(0xa3228b27ab2fd77d),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-8]",
     .panel = 4,
@@ -25491,7 +26122,7 @@ static const tw_layout layout_667 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_668_axes = {
+static const tw_axes layout_681_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_195, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25506,7 +26137,7 @@ static const tw_axes layout_668_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_668 = {
+static const tw_layout layout_681 = {
     .id = UINT64_C(0xb6d29d7415d8641b),
     .text = "rhs i4 n32 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -25524,12 +26155,12 @@ static const tw_layout layout_668 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_668_axes,
+    .axes = &layout_681_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_669 = {
+static const tw_layout layout_682 = {
     .id = UINT64_C(0xc2dec3f606bd60c9),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-8]",
     .panel = 8,
@@ -25552,7 +26183,7 @@ static const tw_layout layout_669 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_670 = {
+static const tw_layout layout_683 = {
     .id = UINT64_C(0xe525928e667ab70c),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*1]",
     .panel = 1,
@@ -25575,7 +26206,7 @@ static const tw_layout layout_670 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_671_axes = {
+static const tw_axes layout_684_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_196, 4, 1, 0, axes_99, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25590,7 +26221,7 @@ static const tw_axes layout_671_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_671 = {
+static const tw_layout layout_684 = {
     .id = UINT64_C(0x56250a376f33e8dd),
     .text = "rhs i4 n8 kr4 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -25608,12 +26239,12 @@ static const tw_layout layout_671 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_671_axes,
+    .axes = &layout_684_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_672 = {
+static const tw_layout layout_685 = {
     .id = UINT64_C(0x4cbb0f749da8a72d),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*1]",
     .panel = 4,
@@ -25636,7 +26267,7 @@ static const tw_layout layout_672 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_673 = {
+static const tw_layout layout_686 = {
     .id = UINT64_C(0xb9bc3f436ca75578),
     .text = "lhs i8 m1 kr8 k%32 [data|sums:i32*1]",
     .panel = 1,
@@ -25659,7 +26290,7 @@ static const tw_layout layout_673 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_674_axes = {
+static const tw_axes layout_687_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_302, 5, 1, 0, axes_256, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25674,7 +26305,7 @@ static const tw_axes layout_674_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_674 = {
+static const tw_layout layout_687 = {
     .id = UINT64_C(0x4e302482d2a945e1),
     .text = "rhs i4 n8 kr8 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -25692,12 +26323,12 @@ static const tw_layout layout_674 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_674_axes,
+    .axes = &layout_687_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_675_axes = {
+static const tw_axes layout_688_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_307, 5, 1, 0, axes_301, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25712,7 +26343,7 @@ static const tw_axes layout_675_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_675 = {
+static const tw_layout layout_688 = {
     .id = UINT64_C(0xaaefd40b2a774913),
     .text = "rhs i4 n8vl kr8 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -25730,12 +26361,12 @@ static const tw_layout layout_675 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_675_axes,
+    .axes = &layout_688_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_676 = {
+static const tw_layout layout_689 = {
     .id = UINT64_C(0x7fa7496a4e958e2c),
     .text = "lhs i8 m8svl kr4 k%32 [data|sums:i32*1]",
     .panel = 0,
@@ -25758,7 +26389,7 @@ static const tw_layout layout_676 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_677_axes = {
+static const tw_axes layout_690_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_308, 4, 1, 0, axes_309, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25773,7 +26404,7 @@ static const tw_axes layout_677_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_677 = {
+static const tw_layout layout_690 = {
     .id = UINT64_C(0xd801e6b454384d9e),
     .text = "rhs i4 n8svl kr4 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -25791,12 +26422,12 @@ static const tw_layout layout_677 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_677_axes,
+    .axes = &layout_690_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_678 = {
+static const tw_layout layout_691 = {
     .id = UINT64_C(0xdd25f7e632140e47),
     .text = "lhs i8 m8svl kr4 k%32 [data]",
     .panel = 0,
@@ -25819,7 +26450,7 @@ static const tw_layout layout_678 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_679_axes = {
+static const tw_axes layout_692_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_310, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25834,7 +26465,7 @@ static const tw_axes layout_679_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_679 = {
+static const tw_layout layout_692 = {
     .id = UINT64_C(0xbdac420e88059d85),
     .text = "rhs i4 n8svl kr4 pair=next ss k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -25852,12 +26483,12 @@ static const tw_layout layout_679 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_679_axes,
+    .axes = &layout_692_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_680 = {
+static const tw_layout layout_693 = {
     .id = UINT64_C(0x152e9fe63452aaa7),
     .text = "lhs i8 m1 kr4 k%32 [data]",
     .panel = 1,
@@ -25880,7 +26511,7 @@ static const tw_layout layout_680 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_681 = {
+static const tw_layout layout_694 = {
     .id = UINT64_C(0x7d15b8156a163719),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-128]",
     .panel = 1,
@@ -25903,7 +26534,7 @@ static const tw_layout layout_681 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_682_axes = {
+static const tw_axes layout_695_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_197, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25918,7 +26549,7 @@ static const tw_axes layout_682_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_682 = {
+static const tw_layout layout_695 = {
     .id = UINT64_C(0x15d4e03a57900a89),
     .text = "rhs i8 n4 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -25936,12 +26567,12 @@ static const tw_layout layout_682 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_682_axes,
+    .axes = &layout_695_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_683 = {
+static const tw_layout layout_696 = {
     .id = UINT64_C(0x41e8d569ff87b1a3),
     .text = "lhs i16 m1 kr4 even-first k%32 [data|sums:i32*-128]",
     .panel = 1,
@@ -25964,7 +26595,7 @@ static const tw_layout layout_683 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_684_axes = {
+static const tw_axes layout_697_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_198, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25979,7 +26610,7 @@ static const tw_axes layout_684_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_684 = {
+static const tw_layout layout_697 = {
     .id = UINT64_C(0x850adffd7d897e1c),
     .text = "rhs i8 n16 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -25997,12 +26628,12 @@ static const tw_layout layout_684 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_684_axes,
+    .axes = &layout_697_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_685 = {
+static const tw_layout layout_698 = {
     .id = UINT64_C(0xf109ddddb17d8a52),
     .text = "lhs i16 m4 kr4 even-first k%32 [data|sums:i32*-128]",
     .panel = 4,
@@ -26025,7 +26656,7 @@ static const tw_layout layout_685 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_686 = {
+static const tw_layout layout_699 = {
     .id = UINT64_C(0xeebfd0d22eb9dea6),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-128]",
     .panel = 4,
@@ -26048,7 +26679,7 @@ static const tw_layout layout_686 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_687_axes = {
+static const tw_axes layout_700_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_199, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -26063,7 +26694,7 @@ static const tw_axes layout_687_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_687 = {
+static const tw_layout layout_700 = {
     .id = UINT64_C(0x32aa9c8f40f22a42),
     .text = "rhs i8 n32 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -26081,12 +26712,12 @@ static const tw_layout layout_687 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_687_axes,
+    .axes = &layout_700_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_688 = {
+static const tw_layout layout_701 = {
     .id = UINT64_C(0x021c13a243f0ad92),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-128]",
     .panel = 8,
@@ -26109,7 +26740,7 @@ static const tw_layout layout_688 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_689_axes = {
+static const tw_axes layout_702_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_200, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -26124,7 +26755,7 @@ static const tw_axes layout_689_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_689 = {
+static const tw_layout layout_702 = {
     .id = UINT64_C(0x3420d15bc5e9ebaa),
     .text = "rhs i8 n8 kr4 k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -26142,12 +26773,12 @@ static const tw_layout layout_689 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_689_axes,
+    .axes = &layout_702_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_690 = {
+static const tw_layout layout_703 = {
     .id = UINT64_C(0x74feaabb99ef5e44),
     .text = "lhs i8 m4 kr4 k%32 [data]",
     .panel = 4,
@@ -26170,7 +26801,7 @@ static const tw_layout layout_690 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_691 = {
+static const tw_layout layout_704 = {
     .id = UINT64_C(0xe4a2ee1c31c0b473),
     .text = "lhs i8 m1 kr8 k%32 [data]",
     .panel = 1,
@@ -26193,7 +26824,7 @@ static const tw_layout layout_691 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_692_axes = {
+static const tw_axes layout_705_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_313, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -26208,7 +26839,7 @@ static const tw_axes layout_692_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_692 = {
+static const tw_layout layout_705 = {
     .id = UINT64_C(0xddebc340bff1a6e6),
     .text = "rhs i8 n8 kr8 k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -26226,12 +26857,12 @@ static const tw_layout layout_692 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_692_axes,
+    .axes = &layout_705_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_693 = {
+static const tw_layout layout_706 = {
     .id = UINT64_C(0xa38ffe00b2a1aba0),
     .text = "lhs i8 m4 kr8 k%32 [data]",
     .panel = 4,
@@ -26254,7 +26885,7 @@ static const tw_layout layout_693 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_694 = {
+static const tw_layout layout_707 = {
     .id = UINT64_C(0x59332350e395b144),
     .text = "lhs i8 m8 kr8 k%32 [data]",
     .panel = 8,
@@ -26277,7 +26908,7 @@ static const tw_layout layout_694 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_695_axes = {
+static const tw_axes layout_708_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_315, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -26292,7 +26923,7 @@ static const tw_axes layout_695_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_695 = {
+static const tw_layout layout_708 = {
     .id = UINT64_C(0x11026ef3c93916c8),
     .text = "rhs i8 n8vl kr8 k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -26310,12 +26941,12 @@ static const tw_layout layout_695 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_695_axes,
+    .axes = &layout_708_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_696_axes = {
+static const tw_axes layout_709_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_316, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -26330,7 +26961,7 @@ static const tw_axes layout_696_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_696 = {
+static const tw_layout layout_709 = {
     .id = UINT64_C(0x26f6927db56f6d43),
     .text = "rhs i8 n8svl kr4 k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -26348,12 +26979,12 @@ static const tw_layout layout_696 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_696_axes,
+    .axes = &layout_709_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_697 = {
+static const tw_layout layout_710 = {
     .id = UINT64_C(0x99286aea79516f60),
     .text = "lhs i8 m8svl kr4 k%4 [data]",
     .panel = 0,
@@ -26376,7 +27007,7 @@ static const tw_layout layout_697 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_698_axes = {
+static const tw_axes layout_711_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 256}, axes_316, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -26391,7 +27022,7 @@ static const tw_axes layout_698_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_698 = {
+static const tw_layout layout_711 = {
     .id = UINT64_C(0x343c081b2f6346bc),
     .text = "rhs i8 n8svl kr4 k%4 [bias:i32|data|scales:f32]",
     .panel = 0,
@@ -26409,7 +27040,7 @@ static const tw_layout layout_698 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_698_axes,
+    .axes = &layout_711_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
@@ -39365,8 +39996,8 @@ const tw_kernel tw_generated_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 19,
-        .macs_per_cycle = 11.6,
-        .content_hash = UINT64_C(0xb6284d2485ff27a5),
+        .macs_per_cycle = 12.8,
+        .content_hash = UINT64_C(0x875de8259b95be2f),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -39392,8 +40023,8 @@ const tw_kernel tw_generated_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 26,
-        .macs_per_cycle = 44.5,
-        .content_hash = UINT64_C(0x440b70eaeee1e71a),
+        .macs_per_cycle = 46.5,
+        .content_hash = UINT64_C(0xca14850de6f164f0),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -39770,8 +40401,8 @@ const tw_kernel tw_generated_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 19,
-        .macs_per_cycle = 11.6,
-        .content_hash = UINT64_C(0xd3be4958551e3a9d),
+        .macs_per_cycle = 12.8,
+        .content_hash = UINT64_C(0x1e170481af03407f),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -39797,8 +40428,8 @@ const tw_kernel tw_generated_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 26,
-        .macs_per_cycle = 44.5,
-        .content_hash = UINT64_C(0x7e31f7bbcf75141a),
+        .macs_per_cycle = 46.5,
+        .content_hash = UINT64_C(0x50a512b701790588),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -40175,8 +40806,8 @@ const tw_kernel tw_generated_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 19,
-        .macs_per_cycle = 11.6,
-        .content_hash = UINT64_C(0xcc750604334c9f89),
+        .macs_per_cycle = 12.8,
+        .content_hash = UINT64_C(0xa0f28e0450e9848f),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -40202,8 +40833,8 @@ const tw_kernel tw_generated_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 26,
-        .macs_per_cycle = 44.5,
-        .content_hash = UINT64_C(0xbbafa7dfdf153afb),
+        .macs_per_cycle = 46.5,
+        .content_hash = UINT64_C(0x9fec6ec95e1702b9),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -55186,9 +55817,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 8,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 21,
+        .vector_registers = 22,
         .macs_per_cycle = 13.5,
-        .content_hash = UINT64_C(0xe3a7f8ddf986632a),
+        .content_hash = UINT64_C(0x0e14600fac09028d),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
@@ -55213,9 +55844,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 8,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 21,
+        .vector_registers = 22,
         .macs_per_cycle = 19.0,
-        .content_hash = UINT64_C(0xea546724f511621d),
+        .content_hash = UINT64_C(0xf2bef88cabb8f718),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
@@ -55861,9 +56492,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 8,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 21,
+        .vector_registers = 22,
         .macs_per_cycle = 13.5,
-        .content_hash = UINT64_C(0xb3074b6586690cde),
+        .content_hash = UINT64_C(0x792aeb986f4152ed),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
@@ -55888,9 +56519,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 8,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 21,
+        .vector_registers = 22,
         .macs_per_cycle = 19.0,
-        .content_hash = UINT64_C(0xeb893bbb1a5b0cf9),
+        .content_hash = UINT64_C(0xc444ee4d2f80f124),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
@@ -60004,6 +60635,60 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p8x4_4x8_neon_dotprod_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi2k16p8svlx4_4svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi2k16p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml:30:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi2k16p8svlx4_4svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_466,
+        .rhs = &layout_467,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 27,
+        .macs_per_cycle = 8.5,
+        .content_hash = UINT64_C(0xaf8c04d0e2c9ed39),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 4,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi2k16p8svlx4_4svlx8svl_sme2_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p8svlx4_1x16svl_sme2_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi2k16p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml:32:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p8svlx4_1x16svl_sme2_dot_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_458,
+        .rhs = &layout_467,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 30,
+        .macs_per_cycle = 4.1,
+        .content_hash = UINT64_C(0x8fcb3691700201ca),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p8svlx4_1x16svl_sme2_dot_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qmi4c32p",
         .isa = "scalar",
@@ -60013,7 +60698,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_350,
-        .rhs = &layout_466,
+        .rhs = &layout_468,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -60040,7 +60725,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_350,
-        .rhs = &layout_467,
+        .rhs = &layout_469,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60067,7 +60752,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx2_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_350,
-        .rhs = &layout_467,
+        .rhs = &layout_469,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60094,7 +60779,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qmi4c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_354,
-        .rhs = &layout_467,
+        .rhs = &layout_469,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60121,7 +60806,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_350,
-        .rhs = &layout_467,
+        .rhs = &layout_469,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60148,7 +60833,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_355,
-        .rhs = &layout_467,
+        .rhs = &layout_469,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -60175,7 +60860,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_350,
-        .rhs = &layout_468,
+        .rhs = &layout_470,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60202,7 +60887,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p32x4_1x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_350,
-        .rhs = &layout_468,
+        .rhs = &layout_470,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60229,7 +60914,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_355,
-        .rhs = &layout_468,
+        .rhs = &layout_470,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60256,7 +60941,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_359,
-        .rhs = &layout_469,
+        .rhs = &layout_471,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60283,7 +60968,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_360,
-        .rhs = &layout_469,
+        .rhs = &layout_471,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -60310,7 +60995,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qmi4c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_367,
-        .rhs = &layout_470,
+        .rhs = &layout_472,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60337,7 +61022,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qmi4c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_383,
-        .rhs = &layout_470,
+        .rhs = &layout_472,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -60355,6 +61040,60 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qmi4c32p4x8_8x4_neon_i8mm_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi4c32p8svlx4_4svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4c32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:33:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi4c32p8svlx4_4svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_473,
+        .rhs = &layout_474,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 22,
+        .macs_per_cycle = 13.5,
+        .content_hash = UINT64_C(0x4b733d615ee0d1e9),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 4,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi4c32p8svlx4_4svlx8svl_sme2_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p8svlx4_1x16svl_sme2_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4c32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:35:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p8svlx4_1x16svl_sme2_dot_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_424,
+        .rhs = &layout_474,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 21,
+        .macs_per_cycle = 11.1,
+        .content_hash = UINT64_C(0x93c922b310dc8722),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p8svlx4_1x16svl_sme2_dot_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qmi4k32p",
         .isa = "scalar",
@@ -60364,7 +61103,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_350,
-        .rhs = &layout_471,
+        .rhs = &layout_475,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -60391,7 +61130,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_350,
-        .rhs = &layout_472,
+        .rhs = &layout_476,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60418,7 +61157,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_355,
-        .rhs = &layout_472,
+        .rhs = &layout_476,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -60445,7 +61184,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_350,
-        .rhs = &layout_472,
+        .rhs = &layout_476,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60472,7 +61211,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_355,
-        .rhs = &layout_472,
+        .rhs = &layout_476,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -60499,7 +61238,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_350,
-        .rhs = &layout_473,
+        .rhs = &layout_477,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60526,7 +61265,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_355,
-        .rhs = &layout_473,
+        .rhs = &layout_477,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60553,7 +61292,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_359,
-        .rhs = &layout_474,
+        .rhs = &layout_478,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60580,7 +61319,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_360,
-        .rhs = &layout_474,
+        .rhs = &layout_478,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -60607,7 +61346,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qmi4k32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_367,
-        .rhs = &layout_475,
+        .rhs = &layout_479,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60634,7 +61373,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qmi4k32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_383,
-        .rhs = &layout_475,
+        .rhs = &layout_479,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -60652,6 +61391,60 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qmi4k32p4x8_8x4_neon_i8mm_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi4k32p8svlx4_4svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4k32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:36:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi4k32p8svlx4_4svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_473,
+        .rhs = &layout_480,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 26,
+        .macs_per_cycle = 13.5,
+        .content_hash = UINT64_C(0xd34029351281f52b),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 4,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi4k32p8svlx4_4svlx8svl_sme2_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p8svlx4_1x16svl_sme2_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4k32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:38:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p8svlx4_1x16svl_sme2_dot_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_424,
+        .rhs = &layout_480,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 29,
+        .macs_per_cycle = 9.5,
+        .content_hash = UINT64_C(0x2f9abe201a10c36d),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p8svlx4_1x16svl_sme2_dot_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qmi5c32p",
         .isa = "scalar",
@@ -60661,7 +61454,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_350,
-        .rhs = &layout_476,
+        .rhs = &layout_481,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -60688,7 +61481,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_350,
-        .rhs = &layout_477,
+        .rhs = &layout_482,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60715,7 +61508,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qmi5c32p16x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_354,
-        .rhs = &layout_477,
+        .rhs = &layout_482,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -60742,7 +61535,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_350,
-        .rhs = &layout_477,
+        .rhs = &layout_482,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60769,7 +61562,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_355,
-        .rhs = &layout_477,
+        .rhs = &layout_482,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -60796,7 +61589,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_350,
-        .rhs = &layout_478,
+        .rhs = &layout_483,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60823,7 +61616,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_355,
-        .rhs = &layout_478,
+        .rhs = &layout_483,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60850,7 +61643,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_350,
-        .rhs = &layout_479,
+        .rhs = &layout_484,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60877,7 +61670,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_355,
-        .rhs = &layout_479,
+        .rhs = &layout_484,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -60904,7 +61697,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qmi5c32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_387,
-        .rhs = &layout_480,
+        .rhs = &layout_485,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -60930,8 +61723,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qmi5c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_481,
-        .rhs = &layout_480,
+        .lhs = &layout_486,
+        .rhs = &layout_485,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -60949,6 +61742,60 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qmi5c32p4x8_8x4_neon_i8mm_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi5c32p8svlx4_4svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5c32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:32:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi5c32p8svlx4_4svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_473,
+        .rhs = &layout_487,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 24,
+        .macs_per_cycle = 12.8,
+        .content_hash = UINT64_C(0x7eb437809eab8068),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 4,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi5c32p8svlx4_4svlx8svl_sme2_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p8svlx4_1x16svl_sme2_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5c32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:34:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p8svlx4_1x16svl_sme2_dot_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_424,
+        .rhs = &layout_487,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 23,
+        .macs_per_cycle = 3.3,
+        .content_hash = UINT64_C(0x28171e972d174365),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p8svlx4_1x16svl_sme2_dot_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qmi5k32p",
         .isa = "scalar",
@@ -60958,7 +61805,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_350,
-        .rhs = &layout_482,
+        .rhs = &layout_488,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -60985,7 +61832,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x8_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_350,
-        .rhs = &layout_483,
+        .rhs = &layout_489,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61012,7 +61859,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qmi5k32p8x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_354,
-        .rhs = &layout_483,
+        .rhs = &layout_489,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61039,7 +61886,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_350,
-        .rhs = &layout_484,
+        .rhs = &layout_490,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61066,7 +61913,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_355,
-        .rhs = &layout_484,
+        .rhs = &layout_490,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61093,7 +61940,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_350,
-        .rhs = &layout_485,
+        .rhs = &layout_491,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -61120,7 +61967,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_355,
-        .rhs = &layout_485,
+        .rhs = &layout_491,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -61147,7 +61994,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_350,
-        .rhs = &layout_483,
+        .rhs = &layout_489,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61174,7 +62021,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_355,
-        .rhs = &layout_483,
+        .rhs = &layout_489,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61201,7 +62048,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qmi5k32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_387,
-        .rhs = &layout_486,
+        .rhs = &layout_492,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61227,8 +62074,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qmi5k32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_481,
-        .rhs = &layout_486,
+        .lhs = &layout_486,
+        .rhs = &layout_492,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61246,6 +62093,60 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qmi5k32p4x8_8x4_neon_i8mm_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi5k32p8svlx4_4svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5k32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:35:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi5k32p8svlx4_4svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_473,
+        .rhs = &layout_493,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 28,
+        .macs_per_cycle = 12.2,
+        .content_hash = UINT64_C(0x5fb6bbbbef6fd40e),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 4,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi5k32p8svlx4_4svlx8svl_sme2_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8svlx4_1x16svl_sme2_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5k32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:37:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8svlx4_1x16svl_sme2_dot_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_424,
+        .rhs = &layout_493,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 31,
+        .macs_per_cycle = 3.2,
+        .content_hash = UINT64_C(0x4001fe8e92d33c63),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8svlx4_1x16svl_sme2_dot_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qmx4c32p",
         .isa = "scalar",
@@ -61254,8 +62155,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:10:5",
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_487,
-        .rhs = &layout_488,
+        .lhs = &layout_494,
+        .rhs = &layout_495,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61281,8 +62182,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:12:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_487,
-        .rhs = &layout_489,
+        .lhs = &layout_494,
+        .rhs = &layout_496,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61308,8 +62209,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:14:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qmx4c32p16x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_490,
-        .rhs = &layout_489,
+        .lhs = &layout_497,
+        .rhs = &layout_496,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61335,8 +62236,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:16:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_487,
-        .rhs = &layout_489,
+        .lhs = &layout_494,
+        .rhs = &layout_496,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61362,8 +62263,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:18:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmx4c32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_491,
-        .rhs = &layout_489,
+        .lhs = &layout_498,
+        .rhs = &layout_496,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61389,8 +62290,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:20:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p64x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_487,
-        .rhs = &layout_492,
+        .lhs = &layout_494,
+        .rhs = &layout_499,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -61416,8 +62317,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:22:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmx4c32p64x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_491,
-        .rhs = &layout_492,
+        .lhs = &layout_498,
+        .rhs = &layout_499,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -61443,8 +62344,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:24:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_493,
-        .rhs = &layout_494,
+        .lhs = &layout_500,
+        .rhs = &layout_501,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61470,8 +62371,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:26:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qmx4c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_495,
-        .rhs = &layout_494,
+        .lhs = &layout_502,
+        .rhs = &layout_501,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61497,8 +62398,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qmx4c32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_496,
-        .rhs = &layout_497,
+        .lhs = &layout_503,
+        .rhs = &layout_504,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61524,8 +62425,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:30:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qmx4c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_498,
-        .rhs = &layout_497,
+        .lhs = &layout_505,
+        .rhs = &layout_504,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61543,6 +62444,60 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qmx4c32p4x8_8x4_neon_i8mm_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmx4c32p8svlx4_4svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmx4c32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:34:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qmx4c32p8svlx4_4svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_506,
+        .rhs = &layout_507,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 21,
+        .macs_per_cycle = 14.2,
+        .content_hash = UINT64_C(0xf6a83a3f0d9f420c),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 4,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmx4c32p8svlx4_4svlx8svl_sme2_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p8svlx4_1x16svl_sme2_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmx4c32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:36:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p8svlx4_1x16svl_sme2_dot_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_500,
+        .rhs = &layout_507,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 16,
+        .macs_per_cycle = 12.5,
+        .content_hash = UINT64_C(0xed1ccb639f17447a),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p8svlx4_1x16svl_sme2_dot_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qnl4c32p",
         .isa = "scalar",
@@ -61552,7 +62507,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_411,
-        .rhs = &layout_499,
+        .rhs = &layout_508,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61579,7 +62534,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_415,
-        .rhs = &layout_500,
+        .rhs = &layout_509,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61606,7 +62561,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qnl4c32p16x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_419,
-        .rhs = &layout_500,
+        .rhs = &layout_509,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61633,7 +62588,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_411,
-        .rhs = &layout_500,
+        .rhs = &layout_509,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61660,7 +62615,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qnl4c32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_420,
-        .rhs = &layout_500,
+        .rhs = &layout_509,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61687,7 +62642,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_411,
-        .rhs = &layout_501,
+        .rhs = &layout_510,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -61714,7 +62669,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qnl4c32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_501,
+        .rhs = &layout_510,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -61740,8 +62695,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:24:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_493,
-        .rhs = &layout_502,
+        .lhs = &layout_500,
+        .rhs = &layout_511,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61767,8 +62722,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:26:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qnl4c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_495,
-        .rhs = &layout_502,
+        .lhs = &layout_502,
+        .rhs = &layout_511,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61794,8 +62749,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qnl4c32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_496,
-        .rhs = &layout_503,
+        .lhs = &layout_503,
+        .rhs = &layout_512,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61821,8 +62776,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:30:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qnl4c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_498,
-        .rhs = &layout_503,
+        .lhs = &layout_505,
+        .rhs = &layout_512,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61840,6 +62795,60 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qnl4c32p4x8_8x4_neon_i8mm_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qnl4c32p8svlx4_4svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4c32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:34:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qnl4c32p8svlx4_4svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_506,
+        .rhs = &layout_513,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 21,
+        .macs_per_cycle = 14.2,
+        .content_hash = UINT64_C(0xf06601626f640976),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 4,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qnl4c32p8svlx4_4svlx8svl_sme2_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p8svlx4_1x16svl_sme2_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4c32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:36:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p8svlx4_1x16svl_sme2_dot_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_500,
+        .rhs = &layout_513,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 16,
+        .macs_per_cycle = 17.7,
+        .content_hash = UINT64_C(0xa32fb295e23a84da),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p8svlx4_1x16svl_sme2_dot_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qnl4k32p",
         .isa = "scalar",
@@ -61849,7 +62858,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_411,
-        .rhs = &layout_504,
+        .rhs = &layout_514,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61876,7 +62885,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_415,
-        .rhs = &layout_505,
+        .rhs = &layout_515,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61903,7 +62912,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qnl4k32p16x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_419,
-        .rhs = &layout_505,
+        .rhs = &layout_515,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61930,7 +62939,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_411,
-        .rhs = &layout_505,
+        .rhs = &layout_515,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61957,7 +62966,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qnl4k32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_420,
-        .rhs = &layout_505,
+        .rhs = &layout_515,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61984,7 +62993,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_411,
-        .rhs = &layout_506,
+        .rhs = &layout_516,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -62011,7 +63020,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qnl4k32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_506,
+        .rhs = &layout_516,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -62037,8 +63046,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_493,
-        .rhs = &layout_507,
+        .lhs = &layout_500,
+        .rhs = &layout_517,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62064,8 +63073,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qnl4k32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_495,
-        .rhs = &layout_507,
+        .lhs = &layout_502,
+        .rhs = &layout_517,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -62091,8 +63100,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qnl4k32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_496,
-        .rhs = &layout_508,
+        .lhs = &layout_503,
+        .rhs = &layout_518,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -62118,8 +63127,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qnl4k32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_498,
-        .rhs = &layout_508,
+        .lhs = &layout_505,
+        .rhs = &layout_518,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -62137,6 +63146,60 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qnl4k32p4x8_8x4_neon_i8mm_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qnl4k32p8svlx4_4svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4k32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:33:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qnl4k32p8svlx4_4svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_506,
+        .rhs = &layout_519,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 23,
+        .macs_per_cycle = 14.2,
+        .content_hash = UINT64_C(0x5ad43d62455858a6),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 4,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qnl4k32p8svlx4_4svlx8svl_sme2_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p8svlx4_1x16svl_sme2_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4k32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:35:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p8svlx4_1x16svl_sme2_dot_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_500,
+        .rhs = &layout_519,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 20,
+        .macs_per_cycle = 13.8,
+        .content_hash = UINT64_C(0xe7b3f8580564e4b2),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p8svlx4_1x16svl_sme2_dot_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qsi3k16p",
         .isa = "scalar",
@@ -62145,8 +63208,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:10:5",
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_509,
-        .rhs = &layout_510,
+        .lhs = &layout_520,
+        .rhs = &layout_521,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -62172,8 +63235,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:12:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_509,
-        .rhs = &layout_511,
+        .lhs = &layout_520,
+        .rhs = &layout_522,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62199,8 +63262,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:14:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_509,
-        .rhs = &layout_511,
+        .lhs = &layout_520,
+        .rhs = &layout_522,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62226,8 +63289,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:16:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_509,
-        .rhs = &layout_512,
+        .lhs = &layout_520,
+        .rhs = &layout_523,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -62253,8 +63316,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:18:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi3k16p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_513,
-        .rhs = &layout_512,
+        .lhs = &layout_524,
+        .rhs = &layout_523,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -62280,8 +63343,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:20:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p8x4_1x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_509,
-        .rhs = &layout_514,
+        .lhs = &layout_520,
+        .rhs = &layout_525,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -62307,8 +63370,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:22:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi3k16p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_513,
-        .rhs = &layout_514,
+        .lhs = &layout_524,
+        .rhs = &layout_525,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -62324,6 +63387,60 @@ const tw_kernel tw_generated_kernels[] = {
         .dst = TW_F32,
         .accumulate = 0,
         .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi3k16p8x4_4x8_neon_dotprod_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi3k16p8svlx4_4svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi3k16p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:26:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi3k16p8svlx4_4svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_466,
+        .rhs = &layout_526,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 26,
+        .macs_per_cycle = 8.5,
+        .content_hash = UINT64_C(0xa363534d55e3e697),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 4,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi3k16p8svlx4_4svlx8svl_sme2_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p8svlx4_1x16svl_sme2_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi3k16p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:28:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p8svlx4_1x16svl_sme2_dot_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_458,
+        .rhs = &layout_526,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 28,
+        .macs_per_cycle = 2.8,
+        .content_hash = UINT64_C(0x8a105e964cd25e77),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p8svlx4_1x16svl_sme2_dot_asm",
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar",
@@ -65223,7 +66340,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:216:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_515,
+        .lhs = &layout_506,
         .rhs = &layout_271,
         .tile_m = 0,
         .tile_n = 0,
@@ -65250,7 +66367,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:216:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_515,
+        .lhs = &layout_506,
         .rhs = &layout_272,
         .tile_m = 0,
         .tile_n = 0,
@@ -65277,7 +66394,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:216:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_515,
+        .lhs = &layout_506,
         .rhs = &layout_273,
         .tile_m = 0,
         .tile_n = 0,
@@ -65304,7 +66421,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_516,
+        .lhs = &layout_527,
         .rhs = &layout_274,
         .tile_m = 0,
         .tile_n = 0,
@@ -65331,7 +66448,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_516,
+        .lhs = &layout_527,
         .rhs = &layout_275,
         .tile_m = 0,
         .tile_n = 0,
@@ -65358,7 +66475,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_516,
+        .lhs = &layout_527,
         .rhs = &layout_276,
         .tile_m = 0,
         .tile_n = 0,
@@ -65385,7 +66502,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_517,
+        .lhs = &layout_528,
         .rhs = &layout_277,
         .tile_m = 0,
         .tile_n = 0,
@@ -65412,7 +66529,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_517,
+        .lhs = &layout_528,
         .rhs = &layout_278,
         .tile_m = 0,
         .tile_n = 0,
@@ -65439,7 +66556,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_517,
+        .lhs = &layout_528,
         .rhs = &layout_279,
         .tile_m = 0,
         .tile_n = 0,
@@ -65466,7 +66583,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_518,
+        .lhs = &layout_529,
         .rhs = &layout_280,
         .tile_m = 0,
         .tile_n = 0,
@@ -65493,7 +66610,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_518,
+        .lhs = &layout_529,
         .rhs = &layout_281,
         .tile_m = 0,
         .tile_n = 0,
@@ -65520,7 +66637,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_518,
+        .lhs = &layout_529,
         .rhs = &layout_282,
         .tile_m = 0,
         .tile_n = 0,
@@ -65547,8 +66664,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:233:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x16_neon_dotprod_kleidiai_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_519,
-        .rhs = &layout_520,
+        .lhs = &layout_530,
+        .rhs = &layout_531,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65574,8 +66691,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:235:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x8_neon_dotprod_kleidiai_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_521,
-        .rhs = &layout_522,
+        .lhs = &layout_532,
+        .rhs = &layout_533,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -65601,8 +66718,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:237:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p4x4_4x8_neon_dotprod_kleidiai_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_523,
-        .rhs = &layout_520,
+        .lhs = &layout_534,
+        .rhs = &layout_531,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -65628,8 +66745,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:239:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_kleidiai_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_519,
-        .rhs = &layout_524,
+        .lhs = &layout_530,
+        .rhs = &layout_535,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65655,8 +66772,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:241:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_neon_dotprod_kleidiai_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_521,
-        .rhs = &layout_525,
+        .lhs = &layout_532,
+        .rhs = &layout_536,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -65682,8 +66799,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:243:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_526,
-        .rhs = &layout_522,
+        .lhs = &layout_537,
+        .rhs = &layout_533,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -65709,8 +66826,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:245:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_526,
-        .rhs = &layout_522,
+        .lhs = &layout_537,
+        .rhs = &layout_533,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -65736,8 +66853,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:247:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_4x8_neon_i8mm_kleidiai_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_526,
-        .rhs = &layout_525,
+        .lhs = &layout_537,
+        .rhs = &layout_536,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -65763,7 +66880,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:251:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p16svlx4_4svlx8svl_sme2_kleidiai_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_527,
+        .lhs = &layout_538,
         .rhs = &layout_43,
         .tile_m = 0,
         .tile_n = 0,
@@ -65790,7 +66907,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:253:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p16svlx4_4svlx8svl_sme2_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_528,
+        .lhs = &layout_539,
         .rhs = &layout_44,
         .tile_m = 0,
         .tile_n = 0,
@@ -65817,7 +66934,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:253:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p16svlx4_4svlx8svl_sme2_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_529,
+        .lhs = &layout_540,
         .rhs = &layout_45,
         .tile_m = 0,
         .tile_n = 0,
@@ -65844,7 +66961,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:253:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p16svlx4_4svlx8svl_sme2_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_530,
+        .lhs = &layout_541,
         .rhs = &layout_46,
         .tile_m = 0,
         .tile_n = 0,
@@ -65871,8 +66988,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:255:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p16svlx4_4svlx8svl_sme_kleidiai_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_527,
-        .rhs = &layout_531,
+        .lhs = &layout_538,
+        .rhs = &layout_542,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -65898,8 +67015,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:257:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p16svlx4_4svlx8svl_sme_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_528,
-        .rhs = &layout_532,
+        .lhs = &layout_539,
+        .rhs = &layout_543,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -65925,8 +67042,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:257:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p16svlx4_4svlx8svl_sme_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_529,
-        .rhs = &layout_533,
+        .lhs = &layout_540,
+        .rhs = &layout_544,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -65952,8 +67069,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:257:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p16svlx4_4svlx8svl_sme_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_530,
-        .rhs = &layout_534,
+        .lhs = &layout_541,
+        .rhs = &layout_545,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -65979,8 +67096,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:259:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16svlx4_1x16svl_sme_dot_kleidiai_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_535,
-        .rhs = &layout_531,
+        .lhs = &layout_546,
+        .rhs = &layout_542,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -66006,7 +67123,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:259:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16svlx4_1x16svl_sme2_dot_kleidiai_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_535,
+        .lhs = &layout_546,
         .rhs = &layout_43,
         .tile_m = 1,
         .tile_n = 0,
@@ -66033,8 +67150,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:261:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16svlx4_1x16svl_sme_dot_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_536,
-        .rhs = &layout_532,
+        .lhs = &layout_547,
+        .rhs = &layout_543,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -66060,8 +67177,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:261:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16svlx4_1x16svl_sme_dot_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_537,
-        .rhs = &layout_533,
+        .lhs = &layout_548,
+        .rhs = &layout_544,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -66087,8 +67204,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:261:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16svlx4_1x16svl_sme_dot_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_538,
-        .rhs = &layout_534,
+        .lhs = &layout_549,
+        .rhs = &layout_545,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -66114,7 +67231,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:261:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16svlx4_1x16svl_sme2_dot_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_536,
+        .lhs = &layout_547,
         .rhs = &layout_44,
         .tile_m = 1,
         .tile_n = 0,
@@ -66141,7 +67258,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:261:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16svlx4_1x16svl_sme2_dot_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_537,
+        .lhs = &layout_548,
         .rhs = &layout_45,
         .tile_m = 1,
         .tile_n = 0,
@@ -66168,7 +67285,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:261:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16svlx4_1x16svl_sme2_dot_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_538,
+        .lhs = &layout_549,
         .rhs = &layout_46,
         .tile_m = 1,
         .tile_n = 0,
@@ -66195,8 +67312,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:265:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4vlx4_1x8vl_sve_kleidiai_asm),
         .features = TW_FEATURE_SVE,
-        .lhs = &layout_519,
-        .rhs = &layout_539,
+        .lhs = &layout_530,
+        .rhs = &layout_550,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -66222,8 +67339,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:267:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4vlx8_1x8vl_sve_kleidiai_asm),
         .features = TW_FEATURE_SVE,
-        .lhs = &layout_521,
-        .rhs = &layout_540,
+        .lhs = &layout_532,
+        .rhs = &layout_551,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -66249,8 +67366,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:269:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_16x4vl_sve_i8mm_kleidiai_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
-        .lhs = &layout_526,
-        .rhs = &layout_540,
+        .lhs = &layout_537,
+        .rhs = &layout_551,
         .tile_m = 16,
         .tile_n = 0,
         .tile_n_scalable = 4,
@@ -66276,8 +67393,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:271:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_4x8vl_sve_i8mm_kleidiai_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
-        .lhs = &layout_526,
-        .rhs = &layout_540,
+        .lhs = &layout_537,
+        .rhs = &layout_551,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -66303,8 +67420,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:273:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_1x8vl_sve_i8mm_dot_kleidiai_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
-        .lhs = &layout_526,
-        .rhs = &layout_540,
+        .lhs = &layout_537,
+        .rhs = &layout_551,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -66385,7 +67502,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_b16_f32,
         .features = 0,
         .lhs = &layout_390,
-        .rhs = &layout_541,
+        .rhs = &layout_552,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66412,7 +67529,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b16_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_390,
-        .rhs = &layout_542,
+        .rhs = &layout_553,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66439,7 +67556,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_b16_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_391,
-        .rhs = &layout_542,
+        .rhs = &layout_553,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66466,7 +67583,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b16_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_390,
-        .rhs = &layout_543,
+        .rhs = &layout_554,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -66493,7 +67610,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b16_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_392,
-        .rhs = &layout_543,
+        .rhs = &layout_554,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -66520,7 +67637,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_b16_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_393,
-        .rhs = &layout_544,
+        .rhs = &layout_555,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66547,7 +67664,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_b16_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_394,
-        .rhs = &layout_544,
+        .rhs = &layout_555,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -66870,7 +67987,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:317:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_515,
+        .lhs = &layout_506,
         .rhs = &layout_271,
         .tile_m = 0,
         .tile_n = 0,
@@ -67194,7 +68311,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:317:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_515,
+        .lhs = &layout_506,
         .rhs = &layout_271,
         .tile_m = 0,
         .tile_n = 0,
@@ -67221,8 +68338,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:9:5",
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_487,
-        .rhs = &layout_545,
+        .lhs = &layout_494,
+        .rhs = &layout_556,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -67248,8 +68365,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_487,
-        .rhs = &layout_546,
+        .lhs = &layout_494,
+        .rhs = &layout_557,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67275,8 +68392,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi5c32p16x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_490,
-        .rhs = &layout_546,
+        .lhs = &layout_497,
+        .rhs = &layout_557,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -67302,8 +68419,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_487,
-        .rhs = &layout_546,
+        .lhs = &layout_494,
+        .rhs = &layout_557,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67329,8 +68446,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_491,
-        .rhs = &layout_546,
+        .lhs = &layout_498,
+        .rhs = &layout_557,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -67356,8 +68473,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_487,
-        .rhs = &layout_547,
+        .lhs = &layout_494,
+        .rhs = &layout_558,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67383,8 +68500,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:21:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_491,
-        .rhs = &layout_547,
+        .lhs = &layout_498,
+        .rhs = &layout_558,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67410,8 +68527,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_487,
-        .rhs = &layout_548,
+        .lhs = &layout_494,
+        .rhs = &layout_559,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67437,8 +68554,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_491,
-        .rhs = &layout_548,
+        .lhs = &layout_498,
+        .rhs = &layout_559,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -67464,8 +68581,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi5c32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_549,
-        .rhs = &layout_550,
+        .lhs = &layout_560,
+        .rhs = &layout_561,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -67491,8 +68608,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi5c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_551,
-        .rhs = &layout_550,
+        .lhs = &layout_562,
+        .rhs = &layout_561,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -67510,6 +68627,60 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qsi5c32p4x8_8x4_neon_i8mm_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi5c32p8svlx4_4svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi5c32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:33:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi5c32p8svlx4_4svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_473,
+        .rhs = &layout_563,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 24,
+        .macs_per_cycle = 13.5,
+        .content_hash = UINT64_C(0x1fe6e3911cd1e25a),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 4,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi5c32p8svlx4_4svlx8svl_sme2_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p8svlx4_1x16svl_sme2_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi5c32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:35:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p8svlx4_1x16svl_sme2_dot_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_424,
+        .rhs = &layout_563,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 22,
+        .macs_per_cycle = 3.7,
+        .content_hash = UINT64_C(0xae72342856b4878c),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p8svlx4_1x16svl_sme2_dot_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
         .isa = "scalar",
@@ -67518,8 +68689,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:9:5",
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_552,
-        .rhs = &layout_553,
+        .lhs = &layout_564,
+        .rhs = &layout_565,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -67545,8 +68716,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_552,
-        .rhs = &layout_554,
+        .lhs = &layout_564,
+        .rhs = &layout_566,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67572,8 +68743,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:14:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi6k16p16x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_555,
-        .rhs = &layout_554,
+        .lhs = &layout_567,
+        .rhs = &layout_566,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -67599,8 +68770,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:16:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_552,
-        .rhs = &layout_554,
+        .lhs = &layout_564,
+        .rhs = &layout_566,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67626,8 +68797,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_556,
-        .rhs = &layout_554,
+        .lhs = &layout_568,
+        .rhs = &layout_566,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -67653,8 +68824,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:21:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_552,
-        .rhs = &layout_557,
+        .lhs = &layout_564,
+        .rhs = &layout_569,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67680,8 +68851,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:23:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_556,
-        .rhs = &layout_557,
+        .lhs = &layout_568,
+        .rhs = &layout_569,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67707,8 +68878,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_552,
-        .rhs = &layout_558,
+        .lhs = &layout_564,
+        .rhs = &layout_570,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67734,8 +68905,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_556,
-        .rhs = &layout_558,
+        .lhs = &layout_568,
+        .rhs = &layout_570,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -67761,8 +68932,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi6k16p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_559,
-        .rhs = &layout_560,
+        .lhs = &layout_571,
+        .rhs = &layout_572,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -67788,8 +68959,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi6k16p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_561,
-        .rhs = &layout_560,
+        .lhs = &layout_573,
+        .rhs = &layout_572,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -67807,6 +68978,60 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qsi6k16p4x8_8x4_neon_i8mm_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi6k16p8svlx4_4svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:35:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi6k16p8svlx4_4svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_466,
+        .rhs = &layout_574,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 26,
+        .macs_per_cycle = 8.5,
+        .content_hash = UINT64_C(0x6c5c3f62ece4249e),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 4,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi6k16p8svlx4_4svlx8svl_sme2_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p8svlx4_1x16svl_sme2_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:37:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p8svlx4_1x16svl_sme2_dot_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_458,
+        .rhs = &layout_574,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 26,
+        .macs_per_cycle = 3.2,
+        .content_hash = UINT64_C(0x87befa113b765f30),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p8svlx4_1x16svl_sme2_dot_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qsi8c32p",
         .isa = "scalar",
@@ -67816,7 +69041,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_411,
-        .rhs = &layout_562,
+        .rhs = &layout_575,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -67843,7 +69068,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_415,
-        .rhs = &layout_563,
+        .rhs = &layout_576,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67870,7 +69095,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_415,
-        .rhs = &layout_563,
+        .rhs = &layout_576,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67897,7 +69122,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_419,
-        .rhs = &layout_563,
+        .rhs = &layout_576,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67924,7 +69149,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_411,
-        .rhs = &layout_563,
+        .rhs = &layout_576,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67951,7 +69176,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_411,
-        .rhs = &layout_563,
+        .rhs = &layout_576,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67977,8 +69202,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:46:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_564,
-        .rhs = &layout_563,
+        .lhs = &layout_577,
+        .rhs = &layout_576,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68004,8 +69229,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:46:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_564,
-        .rhs = &layout_563,
+        .lhs = &layout_577,
+        .rhs = &layout_576,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68032,7 +69257,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_411,
-        .rhs = &layout_565,
+        .rhs = &layout_578,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -68059,7 +69284,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_411,
-        .rhs = &layout_565,
+        .rhs = &layout_578,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -68086,7 +69311,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_565,
+        .rhs = &layout_578,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -68113,7 +69338,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_565,
+        .rhs = &layout_578,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -68139,8 +69364,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:75:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_493,
-        .rhs = &layout_566,
+        .lhs = &layout_500,
+        .rhs = &layout_579,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68166,8 +69391,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:75:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_493,
-        .rhs = &layout_566,
+        .lhs = &layout_500,
+        .rhs = &layout_579,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68193,8 +69418,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:83:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_495,
-        .rhs = &layout_566,
+        .lhs = &layout_502,
+        .rhs = &layout_579,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68220,8 +69445,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:83:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_495,
-        .rhs = &layout_566,
+        .lhs = &layout_502,
+        .rhs = &layout_579,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68247,8 +69472,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:92:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_496,
-        .rhs = &layout_567,
+        .lhs = &layout_503,
+        .rhs = &layout_580,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68274,8 +69499,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:92:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_496,
-        .rhs = &layout_567,
+        .lhs = &layout_503,
+        .rhs = &layout_580,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68301,8 +69526,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:100:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_498,
-        .rhs = &layout_567,
+        .lhs = &layout_505,
+        .rhs = &layout_580,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68328,8 +69553,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:100:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_498,
-        .rhs = &layout_567,
+        .lhs = &layout_505,
+        .rhs = &layout_580,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68355,8 +69580,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:110:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_515,
-        .rhs = &layout_568,
+        .lhs = &layout_506,
+        .rhs = &layout_581,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -68382,8 +69607,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_496,
-        .rhs = &layout_569,
+        .lhs = &layout_503,
+        .rhs = &layout_582,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -68409,8 +69634,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_570,
-        .rhs = &layout_569,
+        .lhs = &layout_583,
+        .rhs = &layout_582,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -68437,7 +69662,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_bf16,
         .features = 0,
         .lhs = &layout_411,
-        .rhs = &layout_571,
+        .rhs = &layout_584,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68464,7 +69689,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_f32,
         .features = 0,
         .lhs = &layout_411,
-        .rhs = &layout_572,
+        .rhs = &layout_585,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68491,7 +69716,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_412,
-        .rhs = &layout_573,
+        .rhs = &layout_586,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68518,7 +69743,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_412,
-        .rhs = &layout_574,
+        .rhs = &layout_587,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68545,7 +69770,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_412,
-        .rhs = &layout_575,
+        .rhs = &layout_588,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68572,7 +69797,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_413,
-        .rhs = &layout_576,
+        .rhs = &layout_589,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68599,7 +69824,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_413,
-        .rhs = &layout_577,
+        .rhs = &layout_590,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68626,7 +69851,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_413,
-        .rhs = &layout_578,
+        .rhs = &layout_591,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68653,7 +69878,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_414,
-        .rhs = &layout_579,
+        .rhs = &layout_592,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68680,7 +69905,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_414,
-        .rhs = &layout_580,
+        .rhs = &layout_593,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68707,7 +69932,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_414,
-        .rhs = &layout_581,
+        .rhs = &layout_594,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68734,7 +69959,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_415,
-        .rhs = &layout_582,
+        .rhs = &layout_595,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68761,7 +69986,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_415,
-        .rhs = &layout_583,
+        .rhs = &layout_596,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68788,7 +70013,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_416,
-        .rhs = &layout_584,
+        .rhs = &layout_597,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68815,7 +70040,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_416,
-        .rhs = &layout_585,
+        .rhs = &layout_598,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68842,7 +70067,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_416,
-        .rhs = &layout_586,
+        .rhs = &layout_599,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68869,7 +70094,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_417,
-        .rhs = &layout_587,
+        .rhs = &layout_600,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68896,7 +70121,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_417,
-        .rhs = &layout_588,
+        .rhs = &layout_601,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68923,7 +70148,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_417,
-        .rhs = &layout_589,
+        .rhs = &layout_602,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68950,7 +70175,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_418,
-        .rhs = &layout_590,
+        .rhs = &layout_603,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68977,7 +70202,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_418,
-        .rhs = &layout_591,
+        .rhs = &layout_604,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69004,7 +70229,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_418,
-        .rhs = &layout_592,
+        .rhs = &layout_605,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69031,7 +70256,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_419,
-        .rhs = &layout_582,
+        .rhs = &layout_595,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69058,7 +70283,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_419,
-        .rhs = &layout_583,
+        .rhs = &layout_596,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69084,8 +70309,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_593,
-        .rhs = &layout_584,
+        .lhs = &layout_606,
+        .rhs = &layout_597,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69111,8 +70336,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_593,
-        .rhs = &layout_585,
+        .lhs = &layout_606,
+        .rhs = &layout_598,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69138,8 +70363,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_593,
-        .rhs = &layout_586,
+        .lhs = &layout_606,
+        .rhs = &layout_599,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69165,8 +70390,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_594,
-        .rhs = &layout_587,
+        .lhs = &layout_607,
+        .rhs = &layout_600,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69192,8 +70417,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_594,
-        .rhs = &layout_588,
+        .lhs = &layout_607,
+        .rhs = &layout_601,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69219,8 +70444,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_594,
-        .rhs = &layout_589,
+        .lhs = &layout_607,
+        .rhs = &layout_602,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69246,8 +70471,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_595,
-        .rhs = &layout_590,
+        .lhs = &layout_608,
+        .rhs = &layout_603,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69273,8 +70498,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_595,
-        .rhs = &layout_591,
+        .lhs = &layout_608,
+        .rhs = &layout_604,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69300,8 +70525,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_595,
-        .rhs = &layout_592,
+        .lhs = &layout_608,
+        .rhs = &layout_605,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69328,7 +70553,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_411,
-        .rhs = &layout_596,
+        .rhs = &layout_609,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69355,7 +70580,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_411,
-        .rhs = &layout_597,
+        .rhs = &layout_610,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69382,7 +70607,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_412,
-        .rhs = &layout_598,
+        .rhs = &layout_611,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69409,7 +70634,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_412,
-        .rhs = &layout_599,
+        .rhs = &layout_612,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69436,7 +70661,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_412,
-        .rhs = &layout_600,
+        .rhs = &layout_613,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69463,7 +70688,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_413,
-        .rhs = &layout_601,
+        .rhs = &layout_614,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69490,7 +70715,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_413,
-        .rhs = &layout_602,
+        .rhs = &layout_615,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69517,7 +70742,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_413,
-        .rhs = &layout_603,
+        .rhs = &layout_616,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69544,7 +70769,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_414,
-        .rhs = &layout_604,
+        .rhs = &layout_617,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69571,7 +70796,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_414,
-        .rhs = &layout_605,
+        .rhs = &layout_618,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69598,7 +70823,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_414,
-        .rhs = &layout_606,
+        .rhs = &layout_619,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69625,7 +70850,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_596,
+        .rhs = &layout_609,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69652,7 +70877,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_597,
+        .rhs = &layout_610,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69679,7 +70904,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_421,
-        .rhs = &layout_598,
+        .rhs = &layout_611,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69706,7 +70931,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_421,
-        .rhs = &layout_599,
+        .rhs = &layout_612,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69733,7 +70958,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_421,
-        .rhs = &layout_600,
+        .rhs = &layout_613,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69760,7 +70985,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_422,
-        .rhs = &layout_601,
+        .rhs = &layout_614,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69787,7 +71012,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_422,
-        .rhs = &layout_602,
+        .rhs = &layout_615,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69814,7 +71039,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_422,
-        .rhs = &layout_603,
+        .rhs = &layout_616,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69841,7 +71066,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_423,
-        .rhs = &layout_604,
+        .rhs = &layout_617,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69868,7 +71093,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_423,
-        .rhs = &layout_605,
+        .rhs = &layout_618,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69895,7 +71120,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_423,
-        .rhs = &layout_606,
+        .rhs = &layout_619,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69921,8 +71146,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:178:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_493,
-        .rhs = &layout_607,
+        .lhs = &layout_500,
+        .rhs = &layout_620,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69948,8 +71173,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:178:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_493,
-        .rhs = &layout_608,
+        .lhs = &layout_500,
+        .rhs = &layout_621,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69975,8 +71200,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_609,
-        .rhs = &layout_610,
+        .lhs = &layout_622,
+        .rhs = &layout_623,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70002,8 +71227,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_609,
-        .rhs = &layout_611,
+        .lhs = &layout_622,
+        .rhs = &layout_624,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70029,8 +71254,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_609,
-        .rhs = &layout_612,
+        .lhs = &layout_622,
+        .rhs = &layout_625,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70056,8 +71281,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_613,
-        .rhs = &layout_614,
+        .lhs = &layout_626,
+        .rhs = &layout_627,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70083,8 +71308,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_613,
-        .rhs = &layout_615,
+        .lhs = &layout_626,
+        .rhs = &layout_628,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70110,8 +71335,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_613,
-        .rhs = &layout_616,
+        .lhs = &layout_626,
+        .rhs = &layout_629,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70137,8 +71362,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_617,
-        .rhs = &layout_618,
+        .lhs = &layout_630,
+        .rhs = &layout_631,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70164,8 +71389,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_617,
-        .rhs = &layout_619,
+        .lhs = &layout_630,
+        .rhs = &layout_632,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70191,8 +71416,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_617,
-        .rhs = &layout_620,
+        .lhs = &layout_630,
+        .rhs = &layout_633,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70218,8 +71443,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:182:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_495,
-        .rhs = &layout_607,
+        .lhs = &layout_502,
+        .rhs = &layout_620,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70245,8 +71470,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:182:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_495,
-        .rhs = &layout_608,
+        .lhs = &layout_502,
+        .rhs = &layout_621,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70272,8 +71497,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_621,
-        .rhs = &layout_610,
+        .lhs = &layout_634,
+        .rhs = &layout_623,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70299,8 +71524,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_621,
-        .rhs = &layout_611,
+        .lhs = &layout_634,
+        .rhs = &layout_624,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70326,8 +71551,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_621,
-        .rhs = &layout_612,
+        .lhs = &layout_634,
+        .rhs = &layout_625,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70353,8 +71578,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_622,
-        .rhs = &layout_614,
+        .lhs = &layout_635,
+        .rhs = &layout_627,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70380,8 +71605,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_622,
-        .rhs = &layout_615,
+        .lhs = &layout_635,
+        .rhs = &layout_628,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70407,8 +71632,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_622,
-        .rhs = &layout_616,
+        .lhs = &layout_635,
+        .rhs = &layout_629,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70434,8 +71659,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_623,
-        .rhs = &layout_618,
+        .lhs = &layout_636,
+        .rhs = &layout_631,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70461,8 +71686,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_623,
-        .rhs = &layout_619,
+        .lhs = &layout_636,
+        .rhs = &layout_632,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70488,8 +71713,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_623,
-        .rhs = &layout_620,
+        .lhs = &layout_636,
+        .rhs = &layout_633,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70515,8 +71740,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:186:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_496,
-        .rhs = &layout_624,
+        .lhs = &layout_503,
+        .rhs = &layout_637,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70542,8 +71767,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:186:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_496,
-        .rhs = &layout_625,
+        .lhs = &layout_503,
+        .rhs = &layout_638,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70569,8 +71794,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_626,
-        .rhs = &layout_627,
+        .lhs = &layout_639,
+        .rhs = &layout_640,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70596,8 +71821,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_626,
-        .rhs = &layout_628,
+        .lhs = &layout_639,
+        .rhs = &layout_641,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70623,8 +71848,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_626,
-        .rhs = &layout_629,
+        .lhs = &layout_639,
+        .rhs = &layout_642,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70650,8 +71875,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_630,
-        .rhs = &layout_631,
+        .lhs = &layout_643,
+        .rhs = &layout_644,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70677,8 +71902,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_630,
-        .rhs = &layout_632,
+        .lhs = &layout_643,
+        .rhs = &layout_645,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70704,8 +71929,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_630,
-        .rhs = &layout_633,
+        .lhs = &layout_643,
+        .rhs = &layout_646,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70731,8 +71956,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_634,
-        .rhs = &layout_635,
+        .lhs = &layout_647,
+        .rhs = &layout_648,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70758,8 +71983,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_634,
-        .rhs = &layout_636,
+        .lhs = &layout_647,
+        .rhs = &layout_649,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70785,8 +72010,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_634,
-        .rhs = &layout_637,
+        .lhs = &layout_647,
+        .rhs = &layout_650,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70812,8 +72037,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:190:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_498,
-        .rhs = &layout_624,
+        .lhs = &layout_505,
+        .rhs = &layout_637,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -70839,8 +72064,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:190:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_498,
-        .rhs = &layout_625,
+        .lhs = &layout_505,
+        .rhs = &layout_638,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -70866,8 +72091,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_638,
-        .rhs = &layout_627,
+        .lhs = &layout_651,
+        .rhs = &layout_640,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -70893,8 +72118,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_638,
-        .rhs = &layout_628,
+        .lhs = &layout_651,
+        .rhs = &layout_641,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -70920,8 +72145,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_638,
-        .rhs = &layout_629,
+        .lhs = &layout_651,
+        .rhs = &layout_642,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -70947,8 +72172,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_639,
-        .rhs = &layout_631,
+        .lhs = &layout_652,
+        .rhs = &layout_644,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -70974,8 +72199,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_639,
-        .rhs = &layout_632,
+        .lhs = &layout_652,
+        .rhs = &layout_645,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71001,8 +72226,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_639,
-        .rhs = &layout_633,
+        .lhs = &layout_652,
+        .rhs = &layout_646,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71028,8 +72253,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_640,
-        .rhs = &layout_635,
+        .lhs = &layout_653,
+        .rhs = &layout_648,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71055,8 +72280,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_640,
-        .rhs = &layout_636,
+        .lhs = &layout_653,
+        .rhs = &layout_649,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71082,8 +72307,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_640,
-        .rhs = &layout_637,
+        .lhs = &layout_653,
+        .rhs = &layout_650,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71109,8 +72334,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:194:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_515,
-        .rhs = &layout_641,
+        .lhs = &layout_506,
+        .rhs = &layout_654,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71136,8 +72361,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:194:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_515,
-        .rhs = &layout_642,
+        .lhs = &layout_506,
+        .rhs = &layout_655,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71163,8 +72388,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_516,
-        .rhs = &layout_643,
+        .lhs = &layout_527,
+        .rhs = &layout_656,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71190,8 +72415,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_516,
-        .rhs = &layout_644,
+        .lhs = &layout_527,
+        .rhs = &layout_657,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71217,8 +72442,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_516,
-        .rhs = &layout_645,
+        .lhs = &layout_527,
+        .rhs = &layout_658,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71244,8 +72469,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_517,
-        .rhs = &layout_646,
+        .lhs = &layout_528,
+        .rhs = &layout_659,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71271,8 +72496,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_517,
-        .rhs = &layout_647,
+        .lhs = &layout_528,
+        .rhs = &layout_660,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71298,8 +72523,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_517,
-        .rhs = &layout_648,
+        .lhs = &layout_528,
+        .rhs = &layout_661,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71325,8 +72550,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_518,
-        .rhs = &layout_649,
+        .lhs = &layout_529,
+        .rhs = &layout_662,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71352,8 +72577,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_518,
-        .rhs = &layout_650,
+        .lhs = &layout_529,
+        .rhs = &layout_663,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71379,8 +72604,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_518,
-        .rhs = &layout_651,
+        .lhs = &layout_529,
+        .rhs = &layout_664,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71406,8 +72631,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_496,
-        .rhs = &layout_569,
+        .lhs = &layout_503,
+        .rhs = &layout_582,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -71433,8 +72658,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_570,
-        .rhs = &layout_569,
+        .lhs = &layout_583,
+        .rhs = &layout_582,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71461,7 +72686,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_411,
-        .rhs = &layout_562,
+        .rhs = &layout_575,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71488,7 +72713,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_415,
-        .rhs = &layout_563,
+        .rhs = &layout_576,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71515,7 +72740,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_411,
-        .rhs = &layout_563,
+        .rhs = &layout_576,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71542,7 +72767,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_419,
-        .rhs = &layout_563,
+        .rhs = &layout_576,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71568,8 +72793,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:139:5",
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_564,
-        .rhs = &layout_563,
+        .lhs = &layout_577,
+        .rhs = &layout_576,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71596,7 +72821,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_411,
-        .rhs = &layout_565,
+        .rhs = &layout_578,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -71623,7 +72848,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_565,
+        .rhs = &layout_578,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -71649,8 +72874,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:145:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_493,
-        .rhs = &layout_566,
+        .lhs = &layout_500,
+        .rhs = &layout_579,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71676,8 +72901,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:147:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_495,
-        .rhs = &layout_566,
+        .lhs = &layout_502,
+        .rhs = &layout_579,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71703,8 +72928,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:149:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_496,
-        .rhs = &layout_567,
+        .lhs = &layout_503,
+        .rhs = &layout_580,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71730,8 +72955,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:151:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_498,
-        .rhs = &layout_567,
+        .lhs = &layout_505,
+        .rhs = &layout_580,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71757,8 +72982,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:153:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_515,
-        .rhs = &layout_568,
+        .lhs = &layout_506,
+        .rhs = &layout_581,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71784,8 +73009,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_496,
-        .rhs = &layout_569,
+        .lhs = &layout_503,
+        .rhs = &layout_582,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -71811,8 +73036,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_570,
-        .rhs = &layout_569,
+        .lhs = &layout_583,
+        .rhs = &layout_582,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71839,7 +73064,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_411,
-        .rhs = &layout_562,
+        .rhs = &layout_575,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71866,7 +73091,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_415,
-        .rhs = &layout_563,
+        .rhs = &layout_576,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71893,7 +73118,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_411,
-        .rhs = &layout_563,
+        .rhs = &layout_576,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71920,7 +73145,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_419,
-        .rhs = &layout_563,
+        .rhs = &layout_576,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71946,8 +73171,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:139:5",
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_564,
-        .rhs = &layout_563,
+        .lhs = &layout_577,
+        .rhs = &layout_576,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71974,7 +73199,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_411,
-        .rhs = &layout_565,
+        .rhs = &layout_578,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -72001,7 +73226,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_565,
+        .rhs = &layout_578,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -72027,8 +73252,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:145:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_493,
-        .rhs = &layout_566,
+        .lhs = &layout_500,
+        .rhs = &layout_579,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72054,8 +73279,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:147:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_495,
-        .rhs = &layout_566,
+        .lhs = &layout_502,
+        .rhs = &layout_579,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -72081,8 +73306,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:149:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_496,
-        .rhs = &layout_567,
+        .lhs = &layout_503,
+        .rhs = &layout_580,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72108,8 +73333,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:151:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_498,
-        .rhs = &layout_567,
+        .lhs = &layout_505,
+        .rhs = &layout_580,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -72135,8 +73360,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:153:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_515,
-        .rhs = &layout_568,
+        .lhs = &layout_506,
+        .rhs = &layout_581,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72162,8 +73387,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_652,
-        .rhs = &layout_653,
+        .lhs = &layout_665,
+        .rhs = &layout_666,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -72189,8 +73414,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_652,
-        .rhs = &layout_654,
+        .lhs = &layout_665,
+        .rhs = &layout_667,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72216,8 +73441,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_652,
-        .rhs = &layout_654,
+        .lhs = &layout_665,
+        .rhs = &layout_667,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72243,8 +73468,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_655,
-        .rhs = &layout_654,
+        .lhs = &layout_668,
+        .rhs = &layout_667,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72270,8 +73495,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_655,
-        .rhs = &layout_654,
+        .lhs = &layout_668,
+        .rhs = &layout_667,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72297,8 +73522,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_652,
-        .rhs = &layout_656,
+        .lhs = &layout_665,
+        .rhs = &layout_669,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -72324,8 +73549,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_652,
-        .rhs = &layout_656,
+        .lhs = &layout_665,
+        .rhs = &layout_669,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -72351,8 +73576,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_655,
-        .rhs = &layout_656,
+        .lhs = &layout_668,
+        .rhs = &layout_669,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -72378,8 +73603,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_657,
-        .rhs = &layout_656,
+        .lhs = &layout_670,
+        .rhs = &layout_669,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -72405,8 +73630,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:19:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_657,
-        .rhs = &layout_656,
+        .lhs = &layout_670,
+        .rhs = &layout_669,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -72432,8 +73657,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_652,
-        .rhs = &layout_658,
+        .lhs = &layout_665,
+        .rhs = &layout_671,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72459,8 +73684,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:21:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_652,
-        .rhs = &layout_658,
+        .lhs = &layout_665,
+        .rhs = &layout_671,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72486,8 +73711,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_655,
-        .rhs = &layout_658,
+        .lhs = &layout_668,
+        .rhs = &layout_671,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -72513,8 +73738,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_655,
-        .rhs = &layout_658,
+        .lhs = &layout_668,
+        .rhs = &layout_671,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -72540,8 +73765,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:25:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_655,
-        .rhs = &layout_658,
+        .lhs = &layout_668,
+        .rhs = &layout_671,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -72567,8 +73792,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi2cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_659,
-        .rhs = &layout_660,
+        .lhs = &layout_672,
+        .rhs = &layout_673,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72594,8 +73819,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi2cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_661,
-        .rhs = &layout_660,
+        .lhs = &layout_674,
+        .rhs = &layout_673,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -72621,8 +73846,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:29:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x8_qsi2cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_661,
-        .rhs = &layout_660,
+        .lhs = &layout_674,
+        .rhs = &layout_673,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -72648,8 +73873,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:30:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi2cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_662,
-        .rhs = &layout_660,
+        .lhs = &layout_675,
+        .rhs = &layout_673,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -72675,16 +73900,16 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:32:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi2cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_659,
-        .rhs = &layout_663,
+        .lhs = &layout_672,
+        .rhs = &layout_676,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 19,
-        .macs_per_cycle = 11.6,
-        .content_hash = UINT64_C(0xcdb62f98399cd994),
+        .macs_per_cycle = 12.8,
+        .content_hash = UINT64_C(0xef5a58aa3e72a5b6),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -72702,16 +73927,16 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:34:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi2cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_662,
-        .rhs = &layout_663,
+        .lhs = &layout_675,
+        .rhs = &layout_676,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 26,
-        .macs_per_cycle = 44.5,
-        .content_hash = UINT64_C(0x3836c158969c4c40),
+        .macs_per_cycle = 46.5,
+        .content_hash = UINT64_C(0xb0619ad52748c20a),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -72729,8 +73954,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_664,
-        .rhs = &layout_665,
+        .lhs = &layout_677,
+        .rhs = &layout_678,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -72756,8 +73981,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_664,
-        .rhs = &layout_666,
+        .lhs = &layout_677,
+        .rhs = &layout_679,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72783,8 +74008,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_664,
-        .rhs = &layout_666,
+        .lhs = &layout_677,
+        .rhs = &layout_679,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72810,8 +74035,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_667,
-        .rhs = &layout_666,
+        .lhs = &layout_680,
+        .rhs = &layout_679,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72837,8 +74062,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_667,
-        .rhs = &layout_666,
+        .lhs = &layout_680,
+        .rhs = &layout_679,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72864,8 +74089,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_664,
-        .rhs = &layout_668,
+        .lhs = &layout_677,
+        .rhs = &layout_681,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -72891,8 +74116,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_664,
-        .rhs = &layout_668,
+        .lhs = &layout_677,
+        .rhs = &layout_681,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -72918,8 +74143,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_667,
-        .rhs = &layout_668,
+        .lhs = &layout_680,
+        .rhs = &layout_681,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -72945,8 +74170,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:17:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_667,
-        .rhs = &layout_668,
+        .lhs = &layout_680,
+        .rhs = &layout_681,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -72972,8 +74197,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_669,
-        .rhs = &layout_668,
+        .lhs = &layout_682,
+        .rhs = &layout_681,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -72999,8 +74224,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:19:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_669,
-        .rhs = &layout_668,
+        .lhs = &layout_682,
+        .rhs = &layout_681,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73026,8 +74251,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_670,
-        .rhs = &layout_671,
+        .lhs = &layout_683,
+        .rhs = &layout_684,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73053,8 +74278,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:21:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_670,
-        .rhs = &layout_671,
+        .lhs = &layout_683,
+        .rhs = &layout_684,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73080,8 +74305,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_672,
-        .rhs = &layout_671,
+        .lhs = &layout_685,
+        .rhs = &layout_684,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73107,8 +74332,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_672,
-        .rhs = &layout_671,
+        .lhs = &layout_685,
+        .rhs = &layout_684,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73134,8 +74359,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_672,
-        .rhs = &layout_671,
+        .lhs = &layout_685,
+        .rhs = &layout_684,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73161,8 +74386,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_672,
-        .rhs = &layout_671,
+        .lhs = &layout_685,
+        .rhs = &layout_684,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73188,8 +74413,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_673,
-        .rhs = &layout_674,
+        .lhs = &layout_686,
+        .rhs = &layout_687,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73215,8 +74440,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:25:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_673,
-        .rhs = &layout_674,
+        .lhs = &layout_686,
+        .rhs = &layout_687,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73242,8 +74467,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi4cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_661,
-        .rhs = &layout_674,
+        .lhs = &layout_674,
+        .rhs = &layout_687,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73269,8 +74494,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:27:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x8_qsi4cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_661,
-        .rhs = &layout_674,
+        .lhs = &layout_674,
+        .rhs = &layout_687,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73296,8 +74521,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_662,
-        .rhs = &layout_674,
+        .lhs = &layout_675,
+        .rhs = &layout_687,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73323,8 +74548,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:28:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_662,
-        .rhs = &layout_674,
+        .lhs = &layout_675,
+        .rhs = &layout_687,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73350,8 +74575,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_673,
-        .rhs = &layout_675,
+        .lhs = &layout_686,
+        .rhs = &layout_688,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -73377,8 +74602,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_662,
-        .rhs = &layout_675,
+        .lhs = &layout_675,
+        .rhs = &layout_688,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -73404,8 +74629,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi4cxp8svlx4_8svlx8svl_sme_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_676,
-        .rhs = &layout_677,
+        .lhs = &layout_689,
+        .rhs = &layout_690,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -73431,8 +74656,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_678,
-        .rhs = &layout_679,
+        .lhs = &layout_691,
+        .rhs = &layout_692,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -73458,8 +74683,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:35:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_680,
-        .rhs = &layout_679,
+        .lhs = &layout_693,
+        .rhs = &layout_692,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -73485,8 +74710,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_681,
-        .rhs = &layout_682,
+        .lhs = &layout_694,
+        .rhs = &layout_695,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -73512,8 +74737,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_683,
-        .rhs = &layout_684,
+        .lhs = &layout_696,
+        .rhs = &layout_697,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73539,8 +74764,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_681,
-        .rhs = &layout_684,
+        .lhs = &layout_694,
+        .rhs = &layout_697,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73566,8 +74791,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_685,
-        .rhs = &layout_684,
+        .lhs = &layout_698,
+        .rhs = &layout_697,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73593,8 +74818,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_686,
-        .rhs = &layout_684,
+        .lhs = &layout_699,
+        .rhs = &layout_697,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73620,8 +74845,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_681,
-        .rhs = &layout_687,
+        .lhs = &layout_694,
+        .rhs = &layout_700,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73647,8 +74872,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_681,
-        .rhs = &layout_687,
+        .lhs = &layout_694,
+        .rhs = &layout_700,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73674,8 +74899,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_686,
-        .rhs = &layout_687,
+        .lhs = &layout_699,
+        .rhs = &layout_700,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73701,8 +74926,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:17:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_686,
-        .rhs = &layout_687,
+        .lhs = &layout_699,
+        .rhs = &layout_700,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73728,8 +74953,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_688,
-        .rhs = &layout_687,
+        .lhs = &layout_701,
+        .rhs = &layout_700,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73755,8 +74980,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:19:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_688,
-        .rhs = &layout_687,
+        .lhs = &layout_701,
+        .rhs = &layout_700,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73782,8 +75007,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_680,
-        .rhs = &layout_689,
+        .lhs = &layout_693,
+        .rhs = &layout_702,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73809,8 +75034,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:21:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_680,
-        .rhs = &layout_689,
+        .lhs = &layout_693,
+        .rhs = &layout_702,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73836,8 +75061,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_690,
-        .rhs = &layout_689,
+        .lhs = &layout_703,
+        .rhs = &layout_702,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73863,8 +75088,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_690,
-        .rhs = &layout_689,
+        .lhs = &layout_703,
+        .rhs = &layout_702,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73890,8 +75115,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_690,
-        .rhs = &layout_689,
+        .lhs = &layout_703,
+        .rhs = &layout_702,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73917,8 +75142,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_690,
-        .rhs = &layout_689,
+        .lhs = &layout_703,
+        .rhs = &layout_702,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73944,8 +75169,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_691,
-        .rhs = &layout_692,
+        .lhs = &layout_704,
+        .rhs = &layout_705,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73971,8 +75196,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:25:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_691,
-        .rhs = &layout_692,
+        .lhs = &layout_704,
+        .rhs = &layout_705,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73998,8 +75223,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi8cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_693,
-        .rhs = &layout_692,
+        .lhs = &layout_706,
+        .rhs = &layout_705,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74025,8 +75250,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:27:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x8_qsi8cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_693,
-        .rhs = &layout_692,
+        .lhs = &layout_706,
+        .rhs = &layout_705,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74052,8 +75277,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_694,
-        .rhs = &layout_692,
+        .lhs = &layout_707,
+        .rhs = &layout_705,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74079,8 +75304,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:28:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_694,
-        .rhs = &layout_692,
+        .lhs = &layout_707,
+        .rhs = &layout_705,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74106,8 +75331,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_691,
-        .rhs = &layout_695,
+        .lhs = &layout_704,
+        .rhs = &layout_708,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -74133,8 +75358,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_694,
-        .rhs = &layout_695,
+        .lhs = &layout_707,
+        .rhs = &layout_708,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -74160,8 +75385,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_678,
-        .rhs = &layout_696,
+        .lhs = &layout_691,
+        .rhs = &layout_709,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -74187,8 +75412,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_678,
-        .rhs = &layout_696,
+        .lhs = &layout_691,
+        .rhs = &layout_709,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -74214,8 +75439,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:35:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_680,
-        .rhs = &layout_696,
+        .lhs = &layout_693,
+        .rhs = &layout_709,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -74241,8 +75466,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:38:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_kleidiai_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_697,
-        .rhs = &layout_698,
+        .lhs = &layout_710,
+        .rhs = &layout_711,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -74268,8 +75493,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:38:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_kleidiai_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_697,
-        .rhs = &layout_698,
+        .lhs = &layout_710,
+        .rhs = &layout_711,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -74295,8 +75520,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:40:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_4svlx8svl_sme_kleidiai_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_697,
-        .rhs = &layout_698,
+        .lhs = &layout_710,
+        .rhs = &layout_711,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -74322,8 +75547,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:40:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_4svlx8svl_sme2_kleidiai_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_697,
-        .rhs = &layout_698,
+        .lhs = &layout_710,
+        .rhs = &layout_711,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -74350,7 +75575,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8_qsi8cxp8svlx4_1x64svl_sme2_dot_kleidiai_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_14,
-        .rhs = &layout_698,
+        .rhs = &layout_711,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -74368,7 +75593,7 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_qai8_qai8_qsi8cxp8svlx4_1x64svl_sme2_dot_kleidiai_asm",
     },
 };
-const size_t tw_generated_kernel_count = 1776;
+const size_t tw_generated_kernel_count = 1798;
 
 const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
     {
@@ -82258,7 +83483,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0xc6c334de1da303ec),
         .vectorized = 0,
     },
@@ -82357,7 +83582,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0x6e16c96fc498e980),
         .vectorized = 0,
     },
@@ -82456,7 +83681,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0x533e8df293617c42),
         .vectorized = 0,
     },
@@ -82511,7 +83736,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0x2f0e3f89a071ea44),
         .vectorized = 1,
     },
@@ -82577,7 +83802,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0xc0ec4ae94bd4ba48),
         .vectorized = 1,
     },
@@ -82643,7 +83868,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0x9202fa9a09ddccb8),
         .vectorized = 1,
     },
@@ -82676,7 +83901,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_490,
+        .layout = &layout_497,
         .content_hash = UINT64_C(0x020de6181b57473c),
         .vectorized = 1,
     },
@@ -82687,7 +83912,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_564,
+        .layout = &layout_577,
         .content_hash = UINT64_C(0x020de6181b57473c),
         .vectorized = 1,
     },
@@ -82709,7 +83934,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_490,
+        .layout = &layout_497,
         .content_hash = UINT64_C(0xfe19119216f219d8),
         .vectorized = 1,
     },
@@ -82720,7 +83945,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_564,
+        .layout = &layout_577,
         .content_hash = UINT64_C(0xfe19119216f219d8),
         .vectorized = 1,
     },
@@ -82742,7 +83967,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_490,
+        .layout = &layout_497,
         .content_hash = UINT64_C(0x3354c2860dbe4364),
         .vectorized = 1,
     },
@@ -82753,7 +83978,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_564,
+        .layout = &layout_577,
         .content_hash = UINT64_C(0x3354c2860dbe4364),
         .vectorized = 1,
     },
@@ -82852,7 +84077,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0x3aeb1d3051ce6161),
         .vectorized = 1,
     },
@@ -82951,7 +84176,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0xbf815f8602df32e3),
         .vectorized = 1,
     },
@@ -83050,7 +84275,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0x849e187d7fcf5aaf),
         .vectorized = 1,
     },
@@ -83149,7 +84374,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_491,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0x4947d843419c799f),
         .vectorized = 1,
     },
@@ -83248,7 +84473,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_491,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0xd2d960ab1e735c95),
         .vectorized = 1,
     },
@@ -83347,7 +84572,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_491,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0xaba1c94faf1cd2f5),
         .vectorized = 1,
     },
@@ -83402,7 +84627,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_493,
+        .layout = &layout_500,
         .content_hash = UINT64_C(0xf6f0b9340452012c),
         .vectorized = 1,
     },
@@ -83413,7 +84638,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_609,
+        .layout = &layout_622,
         .content_hash = UINT64_C(0xf6f0b9340452012c),
         .vectorized = 1,
     },
@@ -83424,7 +84649,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_613,
+        .layout = &layout_626,
         .content_hash = UINT64_C(0xf6f0b9340452012c),
         .vectorized = 1,
     },
@@ -83435,7 +84660,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_617,
+        .layout = &layout_630,
         .content_hash = UINT64_C(0xf6f0b9340452012c),
         .vectorized = 1,
     },
@@ -83490,7 +84715,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_493,
+        .layout = &layout_500,
         .content_hash = UINT64_C(0x054d1dae368e27a4),
         .vectorized = 1,
     },
@@ -83501,7 +84726,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_609,
+        .layout = &layout_622,
         .content_hash = UINT64_C(0x054d1dae368e27a4),
         .vectorized = 1,
     },
@@ -83512,7 +84737,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_613,
+        .layout = &layout_626,
         .content_hash = UINT64_C(0x054d1dae368e27a4),
         .vectorized = 1,
     },
@@ -83523,7 +84748,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_617,
+        .layout = &layout_630,
         .content_hash = UINT64_C(0x054d1dae368e27a4),
         .vectorized = 1,
     },
@@ -83578,7 +84803,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_493,
+        .layout = &layout_500,
         .content_hash = UINT64_C(0xd05051b3c7ff93ba),
         .vectorized = 1,
     },
@@ -83589,7 +84814,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_609,
+        .layout = &layout_622,
         .content_hash = UINT64_C(0xd05051b3c7ff93ba),
         .vectorized = 1,
     },
@@ -83600,7 +84825,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_613,
+        .layout = &layout_626,
         .content_hash = UINT64_C(0xd05051b3c7ff93ba),
         .vectorized = 1,
     },
@@ -83611,7 +84836,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_617,
+        .layout = &layout_630,
         .content_hash = UINT64_C(0xd05051b3c7ff93ba),
         .vectorized = 1,
     },
@@ -83666,7 +84891,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_495,
+        .layout = &layout_502,
         .content_hash = UINT64_C(0x53baa11f117d993e),
         .vectorized = 1,
     },
@@ -83677,7 +84902,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_621,
+        .layout = &layout_634,
         .content_hash = UINT64_C(0x53baa11f117d993e),
         .vectorized = 1,
     },
@@ -83688,7 +84913,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_622,
+        .layout = &layout_635,
         .content_hash = UINT64_C(0x53baa11f117d993e),
         .vectorized = 1,
     },
@@ -83699,7 +84924,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_623,
+        .layout = &layout_636,
         .content_hash = UINT64_C(0x53baa11f117d993e),
         .vectorized = 1,
     },
@@ -83754,7 +84979,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_495,
+        .layout = &layout_502,
         .content_hash = UINT64_C(0x3adcef03ac6f2022),
         .vectorized = 1,
     },
@@ -83765,7 +84990,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_621,
+        .layout = &layout_634,
         .content_hash = UINT64_C(0x3adcef03ac6f2022),
         .vectorized = 1,
     },
@@ -83776,7 +85001,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_622,
+        .layout = &layout_635,
         .content_hash = UINT64_C(0x3adcef03ac6f2022),
         .vectorized = 1,
     },
@@ -83787,7 +85012,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_623,
+        .layout = &layout_636,
         .content_hash = UINT64_C(0x3adcef03ac6f2022),
         .vectorized = 1,
     },
@@ -83842,7 +85067,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_495,
+        .layout = &layout_502,
         .content_hash = UINT64_C(0x2bfbfaa235648894),
         .vectorized = 1,
     },
@@ -83853,7 +85078,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_621,
+        .layout = &layout_634,
         .content_hash = UINT64_C(0x2bfbfaa235648894),
         .vectorized = 1,
     },
@@ -83864,7 +85089,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_622,
+        .layout = &layout_635,
         .content_hash = UINT64_C(0x2bfbfaa235648894),
         .vectorized = 1,
     },
@@ -83875,7 +85100,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_623,
+        .layout = &layout_636,
         .content_hash = UINT64_C(0x2bfbfaa235648894),
         .vectorized = 1,
     },
@@ -83930,7 +85155,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_496,
+        .layout = &layout_503,
         .content_hash = UINT64_C(0xaffbf8d8564bfb8f),
         .vectorized = 1,
     },
@@ -83941,7 +85166,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_626,
+        .layout = &layout_639,
         .content_hash = UINT64_C(0xaffbf8d8564bfb8f),
         .vectorized = 1,
     },
@@ -83952,7 +85177,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_630,
+        .layout = &layout_643,
         .content_hash = UINT64_C(0xaffbf8d8564bfb8f),
         .vectorized = 1,
     },
@@ -83963,7 +85188,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_634,
+        .layout = &layout_647,
         .content_hash = UINT64_C(0xaffbf8d8564bfb8f),
         .vectorized = 1,
     },
@@ -84018,7 +85243,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_496,
+        .layout = &layout_503,
         .content_hash = UINT64_C(0x3fe4d2a893fdc583),
         .vectorized = 1,
     },
@@ -84029,7 +85254,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_626,
+        .layout = &layout_639,
         .content_hash = UINT64_C(0x3fe4d2a893fdc583),
         .vectorized = 1,
     },
@@ -84040,7 +85265,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_630,
+        .layout = &layout_643,
         .content_hash = UINT64_C(0x3fe4d2a893fdc583),
         .vectorized = 1,
     },
@@ -84051,7 +85276,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_634,
+        .layout = &layout_647,
         .content_hash = UINT64_C(0x3fe4d2a893fdc583),
         .vectorized = 1,
     },
@@ -84106,7 +85331,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_496,
+        .layout = &layout_503,
         .content_hash = UINT64_C(0x5ea6a811195e5673),
         .vectorized = 1,
     },
@@ -84117,7 +85342,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_626,
+        .layout = &layout_639,
         .content_hash = UINT64_C(0x5ea6a811195e5673),
         .vectorized = 1,
     },
@@ -84128,7 +85353,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_630,
+        .layout = &layout_643,
         .content_hash = UINT64_C(0x5ea6a811195e5673),
         .vectorized = 1,
     },
@@ -84139,7 +85364,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_634,
+        .layout = &layout_647,
         .content_hash = UINT64_C(0x5ea6a811195e5673),
         .vectorized = 1,
     },
@@ -84194,7 +85419,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_498,
+        .layout = &layout_505,
         .content_hash = UINT64_C(0x6bdabeda1737754c),
         .vectorized = 1,
     },
@@ -84205,7 +85430,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_638,
+        .layout = &layout_651,
         .content_hash = UINT64_C(0x6bdabeda1737754c),
         .vectorized = 1,
     },
@@ -84216,7 +85441,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_639,
+        .layout = &layout_652,
         .content_hash = UINT64_C(0x6bdabeda1737754c),
         .vectorized = 1,
     },
@@ -84227,7 +85452,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_640,
+        .layout = &layout_653,
         .content_hash = UINT64_C(0x6bdabeda1737754c),
         .vectorized = 1,
     },
@@ -84282,7 +85507,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_498,
+        .layout = &layout_505,
         .content_hash = UINT64_C(0xe64d66a10a53dafc),
         .vectorized = 1,
     },
@@ -84293,7 +85518,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_638,
+        .layout = &layout_651,
         .content_hash = UINT64_C(0xe64d66a10a53dafc),
         .vectorized = 1,
     },
@@ -84304,7 +85529,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_639,
+        .layout = &layout_652,
         .content_hash = UINT64_C(0xe64d66a10a53dafc),
         .vectorized = 1,
     },
@@ -84315,7 +85540,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_640,
+        .layout = &layout_653,
         .content_hash = UINT64_C(0xe64d66a10a53dafc),
         .vectorized = 1,
     },
@@ -84370,7 +85595,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_498,
+        .layout = &layout_505,
         .content_hash = UINT64_C(0xbf1f434c686c6432),
         .vectorized = 1,
     },
@@ -84381,7 +85606,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_638,
+        .layout = &layout_651,
         .content_hash = UINT64_C(0xbf1f434c686c6432),
         .vectorized = 1,
     },
@@ -84392,7 +85617,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_639,
+        .layout = &layout_652,
         .content_hash = UINT64_C(0xbf1f434c686c6432),
         .vectorized = 1,
     },
@@ -84403,7 +85628,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_640,
+        .layout = &layout_653,
         .content_hash = UINT64_C(0xbf1f434c686c6432),
         .vectorized = 1,
     },
@@ -84436,7 +85661,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_496,
+        .layout = &layout_503,
         .content_hash = UINT64_C(0xc7903bfb7c7f9318),
         .vectorized = 1,
     },
@@ -84469,7 +85694,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_496,
+        .layout = &layout_503,
         .content_hash = UINT64_C(0x51af41bc95b66e66),
         .vectorized = 1,
     },
@@ -84502,7 +85727,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_496,
+        .layout = &layout_503,
         .content_hash = UINT64_C(0xd933011b3def37d8),
         .vectorized = 1,
     },
@@ -84535,7 +85760,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_570,
+        .layout = &layout_583,
         .content_hash = UINT64_C(0x17713e608531306a),
         .vectorized = 1,
     },
@@ -84568,7 +85793,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_570,
+        .layout = &layout_583,
         .content_hash = UINT64_C(0x3bcedf07cc8d34e0),
         .vectorized = 1,
     },
@@ -84601,7 +85826,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_570,
+        .layout = &layout_583,
         .content_hash = UINT64_C(0xe646405b1135d4a2),
         .vectorized = 1,
     },
@@ -84645,7 +85870,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar_ecacac3d,
         .features = 0,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0x6b132a92bfae5208),
         .vectorized = 0,
     },
@@ -84656,7 +85881,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar_ecacac3d,
         .features = 0,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0x6b132a92bfae5208),
         .vectorized = 0,
     },
@@ -84700,7 +85925,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar_ecacac3d,
         .features = 0,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0xc57c63d3f93f5068),
         .vectorized = 0,
     },
@@ -84711,7 +85936,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar_ecacac3d,
         .features = 0,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0xc57c63d3f93f5068),
         .vectorized = 0,
     },
@@ -84755,7 +85980,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar_ecacac3d,
         .features = 0,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0x637de5cc73a667be),
         .vectorized = 0,
     },
@@ -84766,7 +85991,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar_ecacac3d,
         .features = 0,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0x637de5cc73a667be),
         .vectorized = 0,
     },
@@ -84799,7 +86024,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_ecacac3d),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0x502827f50687d4dd),
         .vectorized = 1,
     },
@@ -84810,7 +86035,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_ecacac3d),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0x502827f50687d4dd),
         .vectorized = 1,
     },
@@ -84843,7 +86068,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2_ecacac3d),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0x514b9f7a0bd085c9),
         .vectorized = 1,
     },
@@ -84854,7 +86079,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2_ecacac3d),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0x514b9f7a0bd085c9),
         .vectorized = 1,
     },
@@ -84887,7 +86112,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_ecacac3d),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0xe2cab122c9912c0f),
         .vectorized = 1,
     },
@@ -84898,7 +86123,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_ecacac3d),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0xe2cab122c9912c0f),
         .vectorized = 1,
     },
@@ -84920,7 +86145,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_2379920d),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_555,
+        .layout = &layout_567,
         .content_hash = UINT64_C(0x036da532612d25b0),
         .vectorized = 1,
     },
@@ -84942,7 +86167,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_2379920d),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_555,
+        .layout = &layout_567,
         .content_hash = UINT64_C(0xdea1ddd169685e78),
         .vectorized = 1,
     },
@@ -84964,7 +86189,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_2379920d),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_555,
+        .layout = &layout_567,
         .content_hash = UINT64_C(0x9d984d636248d0e0),
         .vectorized = 1,
     },
@@ -85008,7 +86233,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_ecacac3d),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0x3a106024da6e1b75),
         .vectorized = 1,
     },
@@ -85019,7 +86244,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_ecacac3d),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0x3a106024da6e1b75),
         .vectorized = 1,
     },
@@ -85063,7 +86288,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni_ecacac3d),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0xcbfa8dcc73c18d1b),
         .vectorized = 1,
     },
@@ -85074,7 +86299,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni_ecacac3d),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0xcbfa8dcc73c18d1b),
         .vectorized = 1,
     },
@@ -85118,7 +86343,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni_ecacac3d),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0xe12ebeaf2f1e4ecf),
         .vectorized = 1,
     },
@@ -85129,7 +86354,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni_ecacac3d),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0xe12ebeaf2f1e4ecf),
         .vectorized = 1,
     },
@@ -85173,7 +86398,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_d6d6a75b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_513,
+        .layout = &layout_524,
         .content_hash = UINT64_C(0xc0abd9b455860573),
         .vectorized = 1,
     },
@@ -85184,7 +86409,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_d6d6a75b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_556,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0xc0abd9b455860573),
         .vectorized = 1,
     },
@@ -85228,7 +86453,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni_d6d6a75b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_513,
+        .layout = &layout_524,
         .content_hash = UINT64_C(0xe9585de684f886a9),
         .vectorized = 1,
     },
@@ -85239,7 +86464,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni_d6d6a75b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_556,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0xe9585de684f886a9),
         .vectorized = 1,
     },
@@ -85283,7 +86508,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni_d6d6a75b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_513,
+        .layout = &layout_524,
         .content_hash = UINT64_C(0xec636aeddb5ce61d),
         .vectorized = 1,
     },
@@ -85294,7 +86519,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni_d6d6a75b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_556,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0xec636aeddb5ce61d),
         .vectorized = 1,
     },
@@ -85910,7 +87135,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_593,
+        .layout = &layout_606,
         .content_hash = UINT64_C(0x53941a07a7c09221),
         .vectorized = 1,
     },
@@ -85921,7 +87146,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_594,
+        .layout = &layout_607,
         .content_hash = UINT64_C(0x53941a07a7c09221),
         .vectorized = 1,
     },
@@ -85932,7 +87157,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_595,
+        .layout = &layout_608,
         .content_hash = UINT64_C(0x53941a07a7c09221),
         .vectorized = 1,
     },
@@ -85954,7 +87179,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_593,
+        .layout = &layout_606,
         .content_hash = UINT64_C(0x5ca8905495e5f381),
         .vectorized = 1,
     },
@@ -85965,7 +87190,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_594,
+        .layout = &layout_607,
         .content_hash = UINT64_C(0x5ca8905495e5f381),
         .vectorized = 1,
     },
@@ -85976,7 +87201,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_595,
+        .layout = &layout_608,
         .content_hash = UINT64_C(0x5ca8905495e5f381),
         .vectorized = 1,
     },
@@ -85998,7 +87223,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_593,
+        .layout = &layout_606,
         .content_hash = UINT64_C(0x82fe05e6adaedeab),
         .vectorized = 1,
     },
@@ -86009,7 +87234,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_594,
+        .layout = &layout_607,
         .content_hash = UINT64_C(0x82fe05e6adaedeab),
         .vectorized = 1,
     },
@@ -86020,7 +87245,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_595,
+        .layout = &layout_608,
         .content_hash = UINT64_C(0x82fe05e6adaedeab),
         .vectorized = 1,
     },
@@ -86086,7 +87311,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0xd923f932063bdb33),
         .vectorized = 1,
     },
@@ -86152,7 +87377,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0xa3d53afe0e538789),
         .vectorized = 1,
     },
@@ -86218,7 +87443,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0xe8c13e6be33bd8f9),
         .vectorized = 1,
     },
@@ -86284,7 +87509,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_491,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0xf684d6e4090b9fe9),
         .vectorized = 1,
     },
@@ -86350,7 +87575,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_491,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0xddfd787be67ffb73),
         .vectorized = 1,
     },
@@ -86416,7 +87641,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_491,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0xeec065691e75aa3b),
         .vectorized = 1,
     },
@@ -86482,7 +87707,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_549,
+        .layout = &layout_560,
         .content_hash = UINT64_C(0xdcf6e4a9fc3f452a),
         .vectorized = 1,
     },
@@ -86548,7 +87773,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_549,
+        .layout = &layout_560,
         .content_hash = UINT64_C(0xd466cecf45993c14),
         .vectorized = 1,
     },
@@ -86614,7 +87839,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_549,
+        .layout = &layout_560,
         .content_hash = UINT64_C(0x2368931c70dfdade),
         .vectorized = 1,
     },
@@ -86669,7 +87894,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_481,
+        .layout = &layout_486,
         .content_hash = UINT64_C(0x1755646780f51a3c),
         .vectorized = 1,
     },
@@ -86680,7 +87905,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_551,
+        .layout = &layout_562,
         .content_hash = UINT64_C(0x1755646780f51a3c),
         .vectorized = 1,
     },
@@ -86735,7 +87960,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_481,
+        .layout = &layout_486,
         .content_hash = UINT64_C(0x895b46992e19164a),
         .vectorized = 1,
     },
@@ -86746,7 +87971,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_551,
+        .layout = &layout_562,
         .content_hash = UINT64_C(0x895b46992e19164a),
         .vectorized = 1,
     },
@@ -86801,7 +88026,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_481,
+        .layout = &layout_486,
         .content_hash = UINT64_C(0xefbc775840d4de58),
         .vectorized = 1,
     },
@@ -86812,7 +88037,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_551,
+        .layout = &layout_562,
         .content_hash = UINT64_C(0xefbc775840d4de58),
         .vectorized = 1,
     },
@@ -86911,7 +88136,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_89e8ebb0),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0xed80c4839ffb5da8),
         .vectorized = 1,
     },
@@ -86922,7 +88147,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_89e8ebb0),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0xed80c4839ffb5da8),
         .vectorized = 1,
     },
@@ -86955,7 +88180,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_89e8ebb0),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0xa7815f9debcfd128),
         .vectorized = 1,
     },
@@ -86966,7 +88191,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_89e8ebb0),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0xa7815f9debcfd128),
         .vectorized = 1,
     },
@@ -86999,7 +88224,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_89e8ebb0),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0xf9070da6bc766af6),
         .vectorized = 1,
     },
@@ -87010,7 +88235,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_89e8ebb0),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0xf9070da6bc766af6),
         .vectorized = 1,
     },
@@ -87043,7 +88268,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_eb88eb93),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_513,
+        .layout = &layout_524,
         .content_hash = UINT64_C(0x611e0f1fec51d39d),
         .vectorized = 1,
     },
@@ -87054,7 +88279,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_eb88eb93),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_556,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0x611e0f1fec51d39d),
         .vectorized = 1,
     },
@@ -87087,7 +88312,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_eb88eb93),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_513,
+        .layout = &layout_524,
         .content_hash = UINT64_C(0xd9950acbbc9d3453),
         .vectorized = 1,
     },
@@ -87098,7 +88323,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_eb88eb93),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_556,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0xd9950acbbc9d3453),
         .vectorized = 1,
     },
@@ -87131,7 +88356,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_eb88eb93),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_513,
+        .layout = &layout_524,
         .content_hash = UINT64_C(0x33eaf2928f29ba17),
         .vectorized = 1,
     },
@@ -87142,7 +88367,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_eb88eb93),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_556,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0x33eaf2928f29ba17),
         .vectorized = 1,
     },
@@ -87164,7 +88389,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_556,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0x20d1e8c27254d79d),
         .vectorized = 1,
     },
@@ -87186,7 +88411,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_556,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0x3f6662e86386b861),
         .vectorized = 1,
     },
@@ -87208,8 +88433,74 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_556,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0x698492f2829c2233),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_466,
+        .content_hash = UINT64_C(0x80b11f25844487ad),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4svlx4_sme2",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_466,
+        .content_hash = UINT64_C(0x049f01ceb33d303b),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_466,
+        .content_hash = UINT64_C(0x43ca9449625d089f),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_sme2",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_458,
+        .content_hash = UINT64_C(0xd7b54dc7c44f770a),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_sme2",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_458,
+        .content_hash = UINT64_C(0x5f65365a360f22ae),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_sme2",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_458,
+        .content_hash = UINT64_C(0x0ac1e93679e728b8),
         .vectorized = 1,
     },
     {
@@ -87230,7 +88521,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_491,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0xb3b0b624ea0fc9e2),
         .vectorized = 1,
     },
@@ -87263,7 +88554,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_491,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0x2277c504c0ffce76),
         .vectorized = 1,
     },
@@ -87296,7 +88587,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_491,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0x2cc4b39f208d486a),
         .vectorized = 1,
     },
@@ -87309,6 +88600,237 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_420,
         .content_hash = UINT64_C(0x2cc4b39f208d486a),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_97a528a1_b32_sums1",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_473,
+        .content_hash = UINT64_C(0xc2021075534fe829),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_97a528a1_b32",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_506,
+        .content_hash = UINT64_C(0xc2021075534fe829),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_97a528a1_b64",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_527,
+        .content_hash = UINT64_C(0xc2021075534fe829),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_97a528a1_b128",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_528,
+        .content_hash = UINT64_C(0xc2021075534fe829),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_97a528a1_b256",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_529,
+        .content_hash = UINT64_C(0xc2021075534fe829),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_97a528a1_b32_sums1",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_473,
+        .content_hash = UINT64_C(0xd9e432936ea09a67),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_97a528a1_b32",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_506,
+        .content_hash = UINT64_C(0xd9e432936ea09a67),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_97a528a1_b64",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_527,
+        .content_hash = UINT64_C(0xd9e432936ea09a67),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_97a528a1_b128",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_528,
+        .content_hash = UINT64_C(0xd9e432936ea09a67),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_97a528a1_b256",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_529,
+        .content_hash = UINT64_C(0xd9e432936ea09a67),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_97a528a1_b32_sums1",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_473,
+        .content_hash = UINT64_C(0xeefc76e5685eae4f),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_97a528a1_b32",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_506,
+        .content_hash = UINT64_C(0xeefc76e5685eae4f),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_97a528a1_b64",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_527,
+        .content_hash = UINT64_C(0xeefc76e5685eae4f),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_97a528a1_b128",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_528,
+        .content_hash = UINT64_C(0xeefc76e5685eae4f),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_97a528a1_b256",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_529,
+        .content_hash = UINT64_C(0xeefc76e5685eae4f),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_sme2_2ccf5877_b32_sums1",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_2ccf5877),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_424,
+        .content_hash = UINT64_C(0x7e38dc9d5775b201),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_sme2_2ccf5877_b32",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_2ccf5877),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_500,
+        .content_hash = UINT64_C(0x7e38dc9d5775b201),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_sme2_2ccf5877_b32_sums1",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_2ccf5877),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_424,
+        .content_hash = UINT64_C(0x1b73cfa105df2827),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_sme2_2ccf5877_b32",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_2ccf5877),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_500,
+        .content_hash = UINT64_C(0x1b73cfa105df2827),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_sme2_2ccf5877_b32_sums1",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_2ccf5877),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_424,
+        .content_hash = UINT64_C(0x5bc3150ccd378737),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_sme2_2ccf5877_b32",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_2ccf5877),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_500,
+        .content_hash = UINT64_C(0x5bc3150ccd378737),
         .vectorized = 1,
     },
     {
@@ -87345,145 +88867,13 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
-        .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_b32",
-        .operand = "lhs",
-        .source = "f32",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_515,
-        .content_hash = UINT64_C(0x8556187de9eac362),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_b64",
-        .operand = "lhs",
-        .source = "f32",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_516,
-        .content_hash = UINT64_C(0x8556187de9eac362),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_b128",
-        .operand = "lhs",
-        .source = "f32",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_517,
-        .content_hash = UINT64_C(0x8556187de9eac362),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_b256",
-        .operand = "lhs",
-        .source = "f32",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_518,
-        .content_hash = UINT64_C(0x8556187de9eac362),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_b32",
-        .operand = "lhs",
-        .source = "f16",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_515,
-        .content_hash = UINT64_C(0xf5eb2d81eced38ec),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_b64",
-        .operand = "lhs",
-        .source = "f16",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_516,
-        .content_hash = UINT64_C(0xf5eb2d81eced38ec),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_b128",
-        .operand = "lhs",
-        .source = "f16",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_517,
-        .content_hash = UINT64_C(0xf5eb2d81eced38ec),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_b256",
-        .operand = "lhs",
-        .source = "f16",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_518,
-        .content_hash = UINT64_C(0xf5eb2d81eced38ec),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_b32",
-        .operand = "lhs",
-        .source = "bf16",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_515,
-        .content_hash = UINT64_C(0x21e0abb3788f3486),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_b64",
-        .operand = "lhs",
-        .source = "bf16",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_516,
-        .content_hash = UINT64_C(0x21e0abb3788f3486),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_b128",
-        .operand = "lhs",
-        .source = "bf16",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_517,
-        .content_hash = UINT64_C(0x21e0abb3788f3486),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_b256",
-        .operand = "lhs",
-        .source = "bf16",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_518,
-        .content_hash = UINT64_C(0x21e0abb3788f3486),
-        .vectorized = 1,
-    },
-    {
         .name = "tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_kleidiai",
         .operand = "lhs",
         .source = "f32",
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_519,
+        .layout = &layout_530,
         .content_hash = UINT64_C(0xf5a34b27b53969ff),
         .vectorized = 1,
     },
@@ -87494,7 +88884,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_519,
+        .layout = &layout_530,
         .content_hash = UINT64_C(0x5fc1be9b99ec0607),
         .vectorized = 1,
     },
@@ -87505,7 +88895,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_519,
+        .layout = &layout_530,
         .content_hash = UINT64_C(0xd0e7e34db6aa2a0f),
         .vectorized = 1,
     },
@@ -87516,7 +88906,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_521,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x33fa29c03c7b5ab3),
         .vectorized = 1,
     },
@@ -87527,7 +88917,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_521,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x229c5fe07eaa4a13),
         .vectorized = 1,
     },
@@ -87538,7 +88928,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_521,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x2ce98bdecd01afeb),
         .vectorized = 1,
     },
@@ -87549,7 +88939,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_523,
+        .layout = &layout_534,
         .content_hash = UINT64_C(0x2494908ed1522b11),
         .vectorized = 1,
     },
@@ -87560,7 +88950,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_523,
+        .layout = &layout_534,
         .content_hash = UINT64_C(0x6eaedb0473fb4be1),
         .vectorized = 1,
     },
@@ -87571,7 +88961,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_523,
+        .layout = &layout_534,
         .content_hash = UINT64_C(0xa9bfc7be243f5f05),
         .vectorized = 1,
     },
@@ -87582,7 +88972,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_526,
+        .layout = &layout_537,
         .content_hash = UINT64_C(0x7e76a6cc41c41502),
         .vectorized = 1,
     },
@@ -87593,7 +88983,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_526,
+        .layout = &layout_537,
         .content_hash = UINT64_C(0x9b7fa025f8ce367a),
         .vectorized = 1,
     },
@@ -87604,7 +88994,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_526,
+        .layout = &layout_537,
         .content_hash = UINT64_C(0xc77d588d30c762dc),
         .vectorized = 1,
     },
@@ -87615,7 +89005,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_527,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0xe74c1004bc945b26),
         .vectorized = 1,
     },
@@ -87626,7 +89016,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_528,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0xe74c1004bc945b26),
         .vectorized = 1,
     },
@@ -87637,7 +89027,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_529,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0xe74c1004bc945b26),
         .vectorized = 1,
     },
@@ -87648,7 +89038,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_530,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0xe74c1004bc945b26),
         .vectorized = 1,
     },
@@ -87659,7 +89049,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_527,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0xf465d0323d22c608),
         .vectorized = 1,
     },
@@ -87670,7 +89060,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_528,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0xf465d0323d22c608),
         .vectorized = 1,
     },
@@ -87681,7 +89071,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_529,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0xf465d0323d22c608),
         .vectorized = 1,
     },
@@ -87692,7 +89082,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_530,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0xf465d0323d22c608),
         .vectorized = 1,
     },
@@ -87703,7 +89093,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_527,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0x94aac8ad3039dcfa),
         .vectorized = 1,
     },
@@ -87714,7 +89104,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_528,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0x94aac8ad3039dcfa),
         .vectorized = 1,
     },
@@ -87725,7 +89115,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_529,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0x94aac8ad3039dcfa),
         .vectorized = 1,
     },
@@ -87736,7 +89126,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_530,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0x94aac8ad3039dcfa),
         .vectorized = 1,
     },
@@ -87747,7 +89137,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_527,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0x065a8d3aef90ec72),
         .vectorized = 1,
     },
@@ -87758,7 +89148,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_528,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0x065a8d3aef90ec72),
         .vectorized = 1,
     },
@@ -87769,7 +89159,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_529,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0x065a8d3aef90ec72),
         .vectorized = 1,
     },
@@ -87780,7 +89170,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_530,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0x065a8d3aef90ec72),
         .vectorized = 1,
     },
@@ -87791,7 +89181,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_527,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0x047fdbb3412b4228),
         .vectorized = 1,
     },
@@ -87802,7 +89192,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_528,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0x047fdbb3412b4228),
         .vectorized = 1,
     },
@@ -87813,7 +89203,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_529,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0x047fdbb3412b4228),
         .vectorized = 1,
     },
@@ -87824,7 +89214,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_530,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0x047fdbb3412b4228),
         .vectorized = 1,
     },
@@ -87835,7 +89225,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_527,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0xcfe5d11d3bb2a372),
         .vectorized = 1,
     },
@@ -87846,7 +89236,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_528,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0xcfe5d11d3bb2a372),
         .vectorized = 1,
     },
@@ -87857,7 +89247,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_529,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0xcfe5d11d3bb2a372),
         .vectorized = 1,
     },
@@ -87868,7 +89258,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_530,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0xcfe5d11d3bb2a372),
         .vectorized = 1,
     },
@@ -87879,7 +89269,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_535,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0xe416f4746228bcbb),
         .vectorized = 1,
     },
@@ -87890,7 +89280,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_536,
+        .layout = &layout_547,
         .content_hash = UINT64_C(0xe416f4746228bcbb),
         .vectorized = 1,
     },
@@ -87901,7 +89291,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_537,
+        .layout = &layout_548,
         .content_hash = UINT64_C(0xe416f4746228bcbb),
         .vectorized = 1,
     },
@@ -87912,7 +89302,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_538,
+        .layout = &layout_549,
         .content_hash = UINT64_C(0xe416f4746228bcbb),
         .vectorized = 1,
     },
@@ -87923,7 +89313,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_535,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0xee918aba624afe05),
         .vectorized = 1,
     },
@@ -87934,7 +89324,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_536,
+        .layout = &layout_547,
         .content_hash = UINT64_C(0xee918aba624afe05),
         .vectorized = 1,
     },
@@ -87945,7 +89335,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_537,
+        .layout = &layout_548,
         .content_hash = UINT64_C(0xee918aba624afe05),
         .vectorized = 1,
     },
@@ -87956,7 +89346,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_538,
+        .layout = &layout_549,
         .content_hash = UINT64_C(0xee918aba624afe05),
         .vectorized = 1,
     },
@@ -87967,7 +89357,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_535,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0xb4960d2442c27f71),
         .vectorized = 1,
     },
@@ -87978,7 +89368,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_536,
+        .layout = &layout_547,
         .content_hash = UINT64_C(0xb4960d2442c27f71),
         .vectorized = 1,
     },
@@ -87989,7 +89379,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_537,
+        .layout = &layout_548,
         .content_hash = UINT64_C(0xb4960d2442c27f71),
         .vectorized = 1,
     },
@@ -88000,7 +89390,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_538,
+        .layout = &layout_549,
         .content_hash = UINT64_C(0xb4960d2442c27f71),
         .vectorized = 1,
     },
@@ -88011,7 +89401,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_535,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0x49a4cc6e38164961),
         .vectorized = 1,
     },
@@ -88022,7 +89412,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_536,
+        .layout = &layout_547,
         .content_hash = UINT64_C(0x49a4cc6e38164961),
         .vectorized = 1,
     },
@@ -88033,7 +89423,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_537,
+        .layout = &layout_548,
         .content_hash = UINT64_C(0x49a4cc6e38164961),
         .vectorized = 1,
     },
@@ -88044,7 +89434,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_538,
+        .layout = &layout_549,
         .content_hash = UINT64_C(0x49a4cc6e38164961),
         .vectorized = 1,
     },
@@ -88055,7 +89445,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_535,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0x7dca5d6473092017),
         .vectorized = 1,
     },
@@ -88066,7 +89456,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_536,
+        .layout = &layout_547,
         .content_hash = UINT64_C(0x7dca5d6473092017),
         .vectorized = 1,
     },
@@ -88077,7 +89467,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_537,
+        .layout = &layout_548,
         .content_hash = UINT64_C(0x7dca5d6473092017),
         .vectorized = 1,
     },
@@ -88088,7 +89478,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_538,
+        .layout = &layout_549,
         .content_hash = UINT64_C(0x7dca5d6473092017),
         .vectorized = 1,
     },
@@ -88099,7 +89489,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_535,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0x50958f5b38416ceb),
         .vectorized = 1,
     },
@@ -88110,7 +89500,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_536,
+        .layout = &layout_547,
         .content_hash = UINT64_C(0x50958f5b38416ceb),
         .vectorized = 1,
     },
@@ -88121,7 +89511,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_537,
+        .layout = &layout_548,
         .content_hash = UINT64_C(0x50958f5b38416ceb),
         .vectorized = 1,
     },
@@ -88132,7 +89522,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_538,
+        .layout = &layout_549,
         .content_hash = UINT64_C(0x50958f5b38416ceb),
         .vectorized = 1,
     },
@@ -88143,7 +89533,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sve_kleidiai),
         .features = TW_FEATURE_SVE,
-        .layout = &layout_519,
+        .layout = &layout_530,
         .content_hash = UINT64_C(0x08fa50ed8ba2b6f6),
         .vectorized = 1,
     },
@@ -88154,7 +89544,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sve_kleidiai),
         .features = TW_FEATURE_SVE,
-        .layout = &layout_519,
+        .layout = &layout_530,
         .content_hash = UINT64_C(0x42f5fdb26b25576e),
         .vectorized = 1,
     },
@@ -88165,7 +89555,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sve_kleidiai),
         .features = TW_FEATURE_SVE,
-        .layout = &layout_519,
+        .layout = &layout_530,
         .content_hash = UINT64_C(0x58b935a050378448),
         .vectorized = 1,
     },
@@ -88176,7 +89566,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve_kleidiai),
         .features = TW_FEATURE_SVE,
-        .layout = &layout_521,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x3f6292aaf3f1094a),
         .vectorized = 1,
     },
@@ -88187,7 +89577,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve_kleidiai),
         .features = TW_FEATURE_SVE,
-        .layout = &layout_521,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x51353d45837b6b02),
         .vectorized = 1,
     },
@@ -88198,7 +89588,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve_kleidiai),
         .features = TW_FEATURE_SVE,
-        .layout = &layout_521,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x080a8d32feff416c),
         .vectorized = 1,
     },
@@ -88209,7 +89599,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve_i8mm_kleidiai),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
-        .layout = &layout_526,
+        .layout = &layout_537,
         .content_hash = UINT64_C(0x213f3900febbf4c2),
         .vectorized = 1,
     },
@@ -88220,7 +89610,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve_i8mm_kleidiai),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
-        .layout = &layout_526,
+        .layout = &layout_537,
         .content_hash = UINT64_C(0xe47815dc340071f6),
         .vectorized = 1,
     },
@@ -88231,7 +89621,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve_i8mm_kleidiai),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
-        .layout = &layout_526,
+        .layout = &layout_537,
         .content_hash = UINT64_C(0x89d65c1dbc721a14),
         .vectorized = 1,
     },
@@ -88242,7 +89632,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_559,
+        .layout = &layout_571,
         .content_hash = UINT64_C(0xcd6ecc3a48c7bfc0),
         .vectorized = 1,
     },
@@ -88253,7 +89643,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_559,
+        .layout = &layout_571,
         .content_hash = UINT64_C(0x14fb097238493338),
         .vectorized = 1,
     },
@@ -88264,7 +89654,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_559,
+        .layout = &layout_571,
         .content_hash = UINT64_C(0x2fea0dcf711edd26),
         .vectorized = 1,
     },
@@ -88275,7 +89665,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_561,
+        .layout = &layout_573,
         .content_hash = UINT64_C(0xf7cbe8f321930e82),
         .vectorized = 1,
     },
@@ -88286,7 +89676,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_561,
+        .layout = &layout_573,
         .content_hash = UINT64_C(0x4b2442667c534014),
         .vectorized = 1,
     },
@@ -88297,7 +89687,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_561,
+        .layout = &layout_573,
         .content_hash = UINT64_C(0x6ca7676f8272d9a2),
         .vectorized = 1,
     },
@@ -88308,7 +89698,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_652,
+        .layout = &layout_665,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -88319,7 +89709,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_664,
+        .layout = &layout_677,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -88330,7 +89720,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_681,
+        .layout = &layout_694,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -88341,7 +89731,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_652,
+        .layout = &layout_665,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -88352,7 +89742,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_664,
+        .layout = &layout_677,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -88363,7 +89753,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_681,
+        .layout = &layout_694,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -88374,7 +89764,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_655,
+        .layout = &layout_668,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -88385,7 +89775,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_667,
+        .layout = &layout_680,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -88396,7 +89786,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_686,
+        .layout = &layout_699,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -88407,7 +89797,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_652,
+        .layout = &layout_665,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -88418,7 +89808,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_664,
+        .layout = &layout_677,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -88429,7 +89819,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_681,
+        .layout = &layout_694,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -88440,7 +89830,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_655,
+        .layout = &layout_668,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -88451,7 +89841,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_667,
+        .layout = &layout_680,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -88462,7 +89852,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_686,
+        .layout = &layout_699,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -88473,7 +89863,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_657,
+        .layout = &layout_670,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -88484,7 +89874,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_669,
+        .layout = &layout_682,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -88495,7 +89885,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_688,
+        .layout = &layout_701,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -88506,7 +89896,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_652,
+        .layout = &layout_665,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -88517,7 +89907,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_670,
+        .layout = &layout_683,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -88528,7 +89918,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_680,
+        .layout = &layout_693,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -88539,7 +89929,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_655,
+        .layout = &layout_668,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -88550,7 +89940,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_672,
+        .layout = &layout_685,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -88561,7 +89951,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_690,
+        .layout = &layout_703,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -88572,7 +89962,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_659,
+        .layout = &layout_672,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -88583,7 +89973,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_673,
+        .layout = &layout_686,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -88594,7 +89984,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_691,
+        .layout = &layout_704,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -88605,7 +89995,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_661,
+        .layout = &layout_674,
         .content_hash = UINT64_C(0xc4284f8ab7b9e4c2),
         .vectorized = 1,
     },
@@ -88616,7 +90006,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_693,
+        .layout = &layout_706,
         .content_hash = UINT64_C(0xc4284f8ab7b9e4c2),
         .vectorized = 1,
     },
@@ -88627,7 +90017,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_662,
+        .layout = &layout_675,
         .content_hash = UINT64_C(0x264a51f4dc2fecc0),
         .vectorized = 1,
     },
@@ -88638,7 +90028,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_694,
+        .layout = &layout_707,
         .content_hash = UINT64_C(0x264a51f4dc2fecc0),
         .vectorized = 1,
     },
@@ -88649,7 +90039,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_659,
+        .layout = &layout_672,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -88660,7 +90050,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_673,
+        .layout = &layout_686,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -88671,7 +90061,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_691,
+        .layout = &layout_704,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -88682,7 +90072,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_662,
+        .layout = &layout_675,
         .content_hash = UINT64_C(0x22db28f9657a53a2),
         .vectorized = 1,
     },
@@ -88693,7 +90083,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_694,
+        .layout = &layout_707,
         .content_hash = UINT64_C(0x22db28f9657a53a2),
         .vectorized = 1,
     },
@@ -88704,7 +90094,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme),
         .features = TW_FEATURE_SME,
-        .layout = &layout_676,
+        .layout = &layout_689,
         .content_hash = UINT64_C(0x6bb9898728fa2f22),
         .vectorized = 1,
     },
@@ -88715,7 +90105,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme),
         .features = TW_FEATURE_SME,
-        .layout = &layout_678,
+        .layout = &layout_691,
         .content_hash = UINT64_C(0x6bb9898728fa2f22),
         .vectorized = 1,
     },
@@ -88726,7 +90116,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_678,
+        .layout = &layout_691,
         .content_hash = UINT64_C(0x7e812fc852462e34),
         .vectorized = 1,
     },
@@ -88737,7 +90127,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_680,
+        .layout = &layout_693,
         .content_hash = UINT64_C(0x7e9cf340e8b9c6c2),
         .vectorized = 1,
     },
@@ -88748,7 +90138,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_683,
+        .layout = &layout_696,
         .content_hash = UINT64_C(0x12b56908a18d8267),
         .vectorized = 1,
     },
@@ -88759,7 +90149,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_685,
+        .layout = &layout_698,
         .content_hash = UINT64_C(0x1711c75a1fa9daba),
         .vectorized = 1,
     },
@@ -88770,7 +90160,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_697,
+        .layout = &layout_710,
         .content_hash = UINT64_C(0xb936f98be4aa40ea),
         .vectorized = 1,
     },
@@ -88781,7 +90171,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_697,
+        .layout = &layout_710,
         .content_hash = UINT64_C(0xe4d1be9d2d417aac),
         .vectorized = 1,
     },
@@ -95903,13 +97293,24 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
+        .name = "tw_rhs_pack_q2_k_qmi2k16p8svlx4_sme2",
+        .operand = "rhs",
+        .source = "q2_k",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_q2_k_qmi2k16p8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_467,
+        .content_hash = UINT64_C(0x9af259c90ad0dca1),
+        .vectorized = 0,
+    },
+    {
         .name = "tw_rhs_pack_q4_1_qmi4c32p4x4_scalar",
         .operand = "rhs",
         .source = "q4_1",
         .isa = "scalar",
         .run = tw_rhs_pack_q4_1_qmi4c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_466,
+        .layout = &layout_468,
         .content_hash = UINT64_C(0x253eb23a1ab3d497),
         .vectorized = 0,
     },
@@ -95920,7 +97321,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q4_1_qmi4c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_467,
+        .layout = &layout_469,
         .content_hash = UINT64_C(0x81b1f6ab1e94fb51),
         .vectorized = 1,
     },
@@ -95931,7 +97332,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q4_1_qmi4c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_467,
+        .layout = &layout_469,
         .content_hash = UINT64_C(0x803d4c1eae9f874b),
         .vectorized = 1,
     },
@@ -95942,7 +97343,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q4_1_qmi4c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_468,
+        .layout = &layout_470,
         .content_hash = UINT64_C(0x1c93ec7aaf31e861),
         .vectorized = 1,
     },
@@ -95953,7 +97354,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q4_1_qmi4c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_469,
+        .layout = &layout_471,
         .content_hash = UINT64_C(0xa34e315b70a2c0e2),
         .vectorized = 1,
     },
@@ -95964,9 +97365,20 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q4_1_qmi4c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_470,
+        .layout = &layout_472,
         .content_hash = UINT64_C(0x0c1990fd3381fe77),
         .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q4_1_qmi4c32p8svlx4_sme2",
+        .operand = "rhs",
+        .source = "q4_1",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_q4_1_qmi4c32p8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_474,
+        .content_hash = UINT64_C(0xa90938de913bc250),
+        .vectorized = 0,
     },
     {
         .name = "tw_rhs_pack_q4_k_qmi4k32p4x4_scalar",
@@ -95975,7 +97387,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q4_k_qmi4k32p4x4_scalar,
         .features = 0,
-        .layout = &layout_471,
+        .layout = &layout_475,
         .content_hash = UINT64_C(0xab66262ce19c6c57),
         .vectorized = 0,
     },
@@ -95986,7 +97398,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q4_k_qmi4k32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_472,
+        .layout = &layout_476,
         .content_hash = UINT64_C(0x0f00d8ff2bd620fe),
         .vectorized = 1,
     },
@@ -95997,7 +97409,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q4_k_qmi4k32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_472,
+        .layout = &layout_476,
         .content_hash = UINT64_C(0x8d357a66ef08b59c),
         .vectorized = 1,
     },
@@ -96008,7 +97420,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q4_k_qmi4k32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_473,
+        .layout = &layout_477,
         .content_hash = UINT64_C(0x628ecfadce0d24ab),
         .vectorized = 1,
     },
@@ -96019,7 +97431,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q4_k_qmi4k32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_474,
+        .layout = &layout_478,
         .content_hash = UINT64_C(0x53fdde40843151f0),
         .vectorized = 1,
     },
@@ -96030,9 +97442,20 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q4_k_qmi4k32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_475,
+        .layout = &layout_479,
         .content_hash = UINT64_C(0xcd7650499401b935),
         .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q4_k_qmi4k32p8svlx4_sme2",
+        .operand = "rhs",
+        .source = "q4_k",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_q4_k_qmi4k32p8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_480,
+        .content_hash = UINT64_C(0xd8a5f138b0399fbd),
+        .vectorized = 0,
     },
     {
         .name = "tw_rhs_pack_q5_1_qmi5c32p4x4_scalar",
@@ -96041,7 +97464,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q5_1_qmi5c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_476,
+        .layout = &layout_481,
         .content_hash = UINT64_C(0x577bcf88e7070e8b),
         .vectorized = 0,
     },
@@ -96052,7 +97475,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q5_1_qmi5c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_477,
+        .layout = &layout_482,
         .content_hash = UINT64_C(0xe862e13fac65feb9),
         .vectorized = 0,
     },
@@ -96063,7 +97486,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_1_qmi5c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_477,
+        .layout = &layout_482,
         .content_hash = UINT64_C(0x32b616dae616ba1f),
         .vectorized = 0,
     },
@@ -96074,7 +97497,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_1_qmi5c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_478,
+        .layout = &layout_483,
         .content_hash = UINT64_C(0x53e2146613f4bc14),
         .vectorized = 0,
     },
@@ -96085,7 +97508,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q5_1_qmi5c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_479,
+        .layout = &layout_484,
         .content_hash = UINT64_C(0x8cca7f2ce906409b),
         .vectorized = 0,
     },
@@ -96096,8 +97519,19 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q5_1_qmi5c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_480,
+        .layout = &layout_485,
         .content_hash = UINT64_C(0xb96d32351dd8944e),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q5_1_qmi5c32p8svlx4_sme2",
+        .operand = "rhs",
+        .source = "q5_1",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_q5_1_qmi5c32p8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_487,
+        .content_hash = UINT64_C(0x34833fcb211c53ee),
         .vectorized = 0,
     },
     {
@@ -96107,7 +97541,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q5_k_qmi5k32p4x4_scalar,
         .features = 0,
-        .layout = &layout_482,
+        .layout = &layout_488,
         .content_hash = UINT64_C(0x83eb5e6e116584b6),
         .vectorized = 0,
     },
@@ -96118,7 +97552,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q5_k_qmi5k32p8x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_483,
+        .layout = &layout_489,
         .content_hash = UINT64_C(0xf38f4be8c9e2e590),
         .vectorized = 1,
     },
@@ -96129,7 +97563,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_k_qmi5k32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_484,
+        .layout = &layout_490,
         .content_hash = UINT64_C(0xd77ced0363b21be1),
         .vectorized = 1,
     },
@@ -96140,7 +97574,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_k_qmi5k32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_485,
+        .layout = &layout_491,
         .content_hash = UINT64_C(0xcbb176924d5523b9),
         .vectorized = 1,
     },
@@ -96151,7 +97585,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q5_k_qmi5k32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_483,
+        .layout = &layout_489,
         .content_hash = UINT64_C(0x297674bdc93b135f),
         .vectorized = 1,
     },
@@ -96162,9 +97596,20 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q5_k_qmi5k32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_486,
+        .layout = &layout_492,
         .content_hash = UINT64_C(0x748abd9b0914dc8b),
         .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q5_k_qmi5k32p8svlx4_sme2",
+        .operand = "rhs",
+        .source = "q5_k",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_q5_k_qmi5k32p8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_493,
+        .content_hash = UINT64_C(0xa9f8573eef6b9260),
+        .vectorized = 0,
     },
     {
         .name = "tw_rhs_pack_mxfp4_qmx4c32p4x4_scalar",
@@ -96173,7 +97618,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_mxfp4_qmx4c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_488,
+        .layout = &layout_495,
         .content_hash = UINT64_C(0x2beeb688beb24483),
         .vectorized = 0,
     },
@@ -96184,7 +97629,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_mxfp4_qmx4c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_489,
+        .layout = &layout_496,
         .content_hash = UINT64_C(0xde58e4bd91a39988),
         .vectorized = 1,
     },
@@ -96195,7 +97640,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_mxfp4_qmx4c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_489,
+        .layout = &layout_496,
         .content_hash = UINT64_C(0xa6db391573dab12a),
         .vectorized = 1,
     },
@@ -96206,7 +97651,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_mxfp4_qmx4c32p64x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_492,
+        .layout = &layout_499,
         .content_hash = UINT64_C(0x0da4d79174078311),
         .vectorized = 1,
     },
@@ -96217,7 +97662,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_mxfp4_qmx4c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_494,
+        .layout = &layout_501,
         .content_hash = UINT64_C(0x8db6c14d78f3a2ab),
         .vectorized = 1,
     },
@@ -96228,9 +97673,20 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_mxfp4_qmx4c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_497,
+        .layout = &layout_504,
         .content_hash = UINT64_C(0xcf4adb8257ed5bb4),
         .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_mxfp4_qmx4c32p8svlx4_sme2",
+        .operand = "rhs",
+        .source = "mxfp4",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_mxfp4_qmx4c32p8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_507,
+        .content_hash = UINT64_C(0x71125a4955b8114f),
+        .vectorized = 0,
     },
     {
         .name = "tw_rhs_pack_iq4_nl_qnl4c32p4x4_scalar",
@@ -96239,7 +97695,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_iq4_nl_qnl4c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_499,
+        .layout = &layout_508,
         .content_hash = UINT64_C(0x162b18ff60a140b4),
         .vectorized = 0,
     },
@@ -96250,7 +97706,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_iq4_nl_qnl4c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_500,
+        .layout = &layout_509,
         .content_hash = UINT64_C(0x57d5edc116967169),
         .vectorized = 1,
     },
@@ -96261,7 +97717,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_iq4_nl_qnl4c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_500,
+        .layout = &layout_509,
         .content_hash = UINT64_C(0x6ef609f772b14b73),
         .vectorized = 1,
     },
@@ -96272,7 +97728,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_iq4_nl_qnl4c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_501,
+        .layout = &layout_510,
         .content_hash = UINT64_C(0x2fa383f0c4c4c3ee),
         .vectorized = 1,
     },
@@ -96283,7 +97739,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_iq4_nl_qnl4c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_502,
+        .layout = &layout_511,
         .content_hash = UINT64_C(0x780ac669913ff3e9),
         .vectorized = 1,
     },
@@ -96294,9 +97750,20 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_iq4_nl_qnl4c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_503,
+        .layout = &layout_512,
         .content_hash = UINT64_C(0x611f1a55fc3ed655),
         .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_iq4_nl_qnl4c32p8svlx4_sme2",
+        .operand = "rhs",
+        .source = "iq4_nl",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_iq4_nl_qnl4c32p8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_513,
+        .content_hash = UINT64_C(0x1dee153d3bd0b000),
+        .vectorized = 0,
     },
     {
         .name = "tw_rhs_pack_iq4_xs_qnl4k32p4x4_scalar",
@@ -96305,7 +97772,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_iq4_xs_qnl4k32p4x4_scalar,
         .features = 0,
-        .layout = &layout_504,
+        .layout = &layout_514,
         .content_hash = UINT64_C(0xb8b98f0fd8f9ffa6),
         .vectorized = 0,
     },
@@ -96316,7 +97783,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_iq4_xs_qnl4k32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_505,
+        .layout = &layout_515,
         .content_hash = UINT64_C(0x8d322f7f4d780ec1),
         .vectorized = 1,
     },
@@ -96327,7 +97794,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_iq4_xs_qnl4k32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_505,
+        .layout = &layout_515,
         .content_hash = UINT64_C(0x798760afaae3366f),
         .vectorized = 1,
     },
@@ -96338,7 +97805,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_iq4_xs_qnl4k32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_506,
+        .layout = &layout_516,
         .content_hash = UINT64_C(0x37390c3525031232),
         .vectorized = 1,
     },
@@ -96349,7 +97816,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_iq4_xs_qnl4k32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_507,
+        .layout = &layout_517,
         .content_hash = UINT64_C(0x844bc8c6d3f1ca2d),
         .vectorized = 1,
     },
@@ -96360,9 +97827,20 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_iq4_xs_qnl4k32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_508,
+        .layout = &layout_518,
         .content_hash = UINT64_C(0x865c13ac32f4e060),
         .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_iq4_xs_qnl4k32p8svlx4_sme2",
+        .operand = "rhs",
+        .source = "iq4_xs",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_iq4_xs_qnl4k32p8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_519,
+        .content_hash = UINT64_C(0x1ab16c4932f55963),
+        .vectorized = 0,
     },
     {
         .name = "tw_rhs_pack_q3_k_qsi3k16p4x4_scalar",
@@ -96371,7 +97849,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q3_k_qsi3k16p4x4_scalar,
         .features = 0,
-        .layout = &layout_510,
+        .layout = &layout_521,
         .content_hash = UINT64_C(0x8fd5ae64ef54ee26),
         .vectorized = 0,
     },
@@ -96382,7 +97860,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q3_k_qsi3k16p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_511,
+        .layout = &layout_522,
         .content_hash = UINT64_C(0xb72af95732ec255a),
         .vectorized = 0,
     },
@@ -96393,7 +97871,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q3_k_qsi3k16p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_511,
+        .layout = &layout_522,
         .content_hash = UINT64_C(0x774d34e8aedbe02c),
         .vectorized = 0,
     },
@@ -96404,7 +97882,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q3_k_qsi3k16p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_512,
+        .layout = &layout_523,
         .content_hash = UINT64_C(0xa41458e85518c30f),
         .vectorized = 0,
     },
@@ -96415,8 +97893,19 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q3_k_qsi3k16p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_514,
+        .layout = &layout_525,
         .content_hash = UINT64_C(0x7424bbfca357a63a),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q3_k_qsi3k16p8svlx4_sme2",
+        .operand = "rhs",
+        .source = "q3_k",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_q3_k_qsi3k16p8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_526,
+        .content_hash = UINT64_C(0x95ae7b024a3ae124),
         .vectorized = 0,
     },
     {
@@ -96426,7 +97915,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_520,
+        .layout = &layout_531,
         .content_hash = UINT64_C(0xd86e9d5b40e3b0ba),
         .vectorized = 1,
     },
@@ -96437,7 +97926,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_520,
+        .layout = &layout_531,
         .content_hash = UINT64_C(0x86dc70affda505c0),
         .vectorized = 1,
     },
@@ -96448,7 +97937,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_522,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0x6c2cea2608b8a069),
         .vectorized = 1,
     },
@@ -96459,7 +97948,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_522,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0x5eca9731c42cb8e8),
         .vectorized = 1,
     },
@@ -96470,7 +97959,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_524,
+        .layout = &layout_535,
         .content_hash = UINT64_C(0xd8be731be40d299e),
         .vectorized = 1,
     },
@@ -96481,7 +97970,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p8x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_524,
+        .layout = &layout_535,
         .content_hash = UINT64_C(0xa2822f927d826300),
         .vectorized = 1,
     },
@@ -96492,7 +97981,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_525,
+        .layout = &layout_536,
         .content_hash = UINT64_C(0xf812f4b30ade92ba),
         .vectorized = 1,
     },
@@ -96503,7 +97992,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p8x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_525,
+        .layout = &layout_536,
         .content_hash = UINT64_C(0x683ff2fb5419b6d9),
         .vectorized = 1,
     },
@@ -96514,7 +98003,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_522,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0x62e146533a93eb2e),
         .vectorized = 1,
     },
@@ -96525,7 +98014,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_522,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0xfca64afba83273e3),
         .vectorized = 1,
     },
@@ -96536,7 +98025,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_525,
+        .layout = &layout_536,
         .content_hash = UINT64_C(0xd0b76371680713ab),
         .vectorized = 1,
     },
@@ -96547,7 +98036,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p8x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_525,
+        .layout = &layout_536,
         .content_hash = UINT64_C(0xa143468ab8b24604),
         .vectorized = 1,
     },
@@ -96602,7 +98091,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p16svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_531,
+        .layout = &layout_542,
         .content_hash = UINT64_C(0x715c9c1eff751658),
         .vectorized = 0,
     },
@@ -96613,7 +98102,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p16svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_531,
+        .layout = &layout_542,
         .content_hash = UINT64_C(0x32293e0b21298f7f),
         .vectorized = 0,
     },
@@ -96624,7 +98113,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p16svlx4_sme_blocks_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_532,
+        .layout = &layout_543,
         .content_hash = UINT64_C(0xea005396c86137c2),
         .vectorized = 0,
     },
@@ -96635,7 +98124,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p16svlx4_sme_blocks_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_533,
+        .layout = &layout_544,
         .content_hash = UINT64_C(0xea005396c86137c2),
         .vectorized = 0,
     },
@@ -96646,7 +98135,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p16svlx4_sme_blocks_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_534,
+        .layout = &layout_545,
         .content_hash = UINT64_C(0xea005396c86137c2),
         .vectorized = 0,
     },
@@ -96657,7 +98146,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4vlx4_sve_kleidiai),
         .features = TW_FEATURE_SVE,
-        .layout = &layout_539,
+        .layout = &layout_550,
         .content_hash = UINT64_C(0x7c91af5979a35d5b),
         .vectorized = 0,
     },
@@ -96668,7 +98157,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve",
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4vlx4_sve_kleidiai),
         .features = TW_FEATURE_SVE,
-        .layout = &layout_539,
+        .layout = &layout_550,
         .content_hash = UINT64_C(0x22a6d7345c7d6c30),
         .vectorized = 0,
     },
@@ -96679,7 +98168,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4vlx8_sve_kleidiai),
         .features = TW_FEATURE_SVE,
-        .layout = &layout_540,
+        .layout = &layout_551,
         .content_hash = UINT64_C(0xd84cccf062a3ca1b),
         .vectorized = 0,
     },
@@ -96690,7 +98179,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve",
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4vlx8_sve_kleidiai),
         .features = TW_FEATURE_SVE,
-        .layout = &layout_540,
+        .layout = &layout_551,
         .content_hash = UINT64_C(0x6dae263275969a00),
         .vectorized = 0,
     },
@@ -96701,7 +98190,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4vlx8_sve_i8mm_kleidiai),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
-        .layout = &layout_540,
+        .layout = &layout_551,
         .content_hash = UINT64_C(0xa06ba377efef1f6b),
         .vectorized = 0,
     },
@@ -96712,7 +98201,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve_i8mm",
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4vlx8_sve_i8mm_kleidiai),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
-        .layout = &layout_540,
+        .layout = &layout_551,
         .content_hash = UINT64_C(0x948b225cf25d4efc),
         .vectorized = 0,
     },
@@ -96723,7 +98212,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar_b16_f32,
         .features = 0,
-        .layout = &layout_541,
+        .layout = &layout_552,
         .content_hash = UINT64_C(0xaa433525ad2269b6),
         .vectorized = 0,
     },
@@ -96734,7 +98223,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b16_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_542,
+        .layout = &layout_553,
         .content_hash = UINT64_C(0x41f03ddded4c9f78),
         .vectorized = 0,
     },
@@ -96745,7 +98234,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b16_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_543,
+        .layout = &layout_554,
         .content_hash = UINT64_C(0xe0f0ce28c56971a9),
         .vectorized = 0,
     },
@@ -96756,7 +98245,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b16_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_544,
+        .layout = &layout_555,
         .content_hash = UINT64_C(0x418cb7d7123b7d07),
         .vectorized = 0,
     },
@@ -96767,7 +98256,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q5_0_qsi5c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_545,
+        .layout = &layout_556,
         .content_hash = UINT64_C(0xfa68f4a1ea36221e),
         .vectorized = 0,
     },
@@ -96778,7 +98267,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q5_0_qsi5c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_546,
+        .layout = &layout_557,
         .content_hash = UINT64_C(0x9aa6fd9ba7726f54),
         .vectorized = 0,
     },
@@ -96789,7 +98278,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_0_qsi5c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_546,
+        .layout = &layout_557,
         .content_hash = UINT64_C(0x6b5d5e6864a397ea),
         .vectorized = 0,
     },
@@ -96800,7 +98289,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_0_qsi5c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_547,
+        .layout = &layout_558,
         .content_hash = UINT64_C(0x12191b1926d2aca7),
         .vectorized = 0,
     },
@@ -96811,7 +98300,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q5_0_qsi5c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_548,
+        .layout = &layout_559,
         .content_hash = UINT64_C(0xa45b0bc35c45bd8b),
         .vectorized = 0,
     },
@@ -96822,8 +98311,19 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q5_0_qsi5c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_550,
+        .layout = &layout_561,
         .content_hash = UINT64_C(0x2ae97314aa26c881),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q5_0_qsi5c32p8svlx4_sme2",
+        .operand = "rhs",
+        .source = "q5_0",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_q5_0_qsi5c32p8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_563,
+        .content_hash = UINT64_C(0xdea52476c08105fc),
         .vectorized = 0,
     },
     {
@@ -96833,7 +98333,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q6_k_qsi6k16p4x4_scalar,
         .features = 0,
-        .layout = &layout_553,
+        .layout = &layout_565,
         .content_hash = UINT64_C(0x32d66a455ec830be),
         .vectorized = 0,
     },
@@ -96844,7 +98344,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q6_k_qsi6k16p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_554,
+        .layout = &layout_566,
         .content_hash = UINT64_C(0x55d90864114a007e),
         .vectorized = 1,
     },
@@ -96855,7 +98355,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q6_k_qsi6k16p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_554,
+        .layout = &layout_566,
         .content_hash = UINT64_C(0x96a63bd14bd2d4bc),
         .vectorized = 1,
     },
@@ -96866,7 +98366,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q6_k_qsi6k16p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_557,
+        .layout = &layout_569,
         .content_hash = UINT64_C(0xb2302405fd09a647),
         .vectorized = 1,
     },
@@ -96877,7 +98377,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q6_k_qsi6k16p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_558,
+        .layout = &layout_570,
         .content_hash = UINT64_C(0x08677e1b20554f26),
         .vectorized = 1,
     },
@@ -96888,9 +98388,20 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q6_k_qsi6k16p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_560,
+        .layout = &layout_572,
         .content_hash = UINT64_C(0xeef8646827a561c9),
         .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q6_k_qsi6k16p8svlx4_sme2",
+        .operand = "rhs",
+        .source = "q6_k",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_q6_k_qsi6k16p8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_574,
+        .content_hash = UINT64_C(0xbbdbc92d6f3b3764),
+        .vectorized = 0,
     },
     {
         .name = "tw_rhs_pack_nxk_qsi8c32p4x4_scalar",
@@ -96899,7 +98410,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_562,
+        .layout = &layout_575,
         .content_hash = UINT64_C(0xc3c9fbd35aec715b),
         .vectorized = 0,
     },
@@ -96910,7 +98421,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q8_0_qsi8c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_562,
+        .layout = &layout_575,
         .content_hash = UINT64_C(0xe0889166122f1a0e),
         .vectorized = 0,
     },
@@ -96921,7 +98432,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_563,
+        .layout = &layout_576,
         .content_hash = UINT64_C(0xfce51f0430521f2e),
         .vectorized = 1,
     },
@@ -96932,7 +98443,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_563,
+        .layout = &layout_576,
         .content_hash = UINT64_C(0x41fe0f1032e705ba),
         .vectorized = 1,
     },
@@ -96943,7 +98454,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_563,
+        .layout = &layout_576,
         .content_hash = UINT64_C(0x0179d4cfa6371a68),
         .vectorized = 1,
     },
@@ -96954,7 +98465,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_563,
+        .layout = &layout_576,
         .content_hash = UINT64_C(0x17961339f501642c),
         .vectorized = 1,
     },
@@ -96965,7 +98476,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_565,
+        .layout = &layout_578,
         .content_hash = UINT64_C(0x90e6d522193836cb),
         .vectorized = 1,
     },
@@ -96976,7 +98487,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_565,
+        .layout = &layout_578,
         .content_hash = UINT64_C(0x0f24aa402a25865d),
         .vectorized = 1,
     },
@@ -96987,7 +98498,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_566,
+        .layout = &layout_579,
         .content_hash = UINT64_C(0x0f1a5109ed6f7f99),
         .vectorized = 1,
     },
@@ -96998,7 +98509,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_566,
+        .layout = &layout_579,
         .content_hash = UINT64_C(0x6f1e0af789089132),
         .vectorized = 1,
     },
@@ -97009,7 +98520,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_567,
+        .layout = &layout_580,
         .content_hash = UINT64_C(0xd0a5be82b6068745),
         .vectorized = 1,
     },
@@ -97020,7 +98531,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_567,
+        .layout = &layout_580,
         .content_hash = UINT64_C(0x93d0ad2ea0a2149a),
         .vectorized = 1,
     },
@@ -97031,7 +98542,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_568,
+        .layout = &layout_581,
         .content_hash = UINT64_C(0xa38d6f5441a7db72),
         .vectorized = 0,
     },
@@ -97042,7 +98553,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_568,
+        .layout = &layout_581,
         .content_hash = UINT64_C(0x9a00c5c0d3b6fc8a),
         .vectorized = 0,
     },
@@ -97053,7 +98564,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_569,
+        .layout = &layout_582,
         .content_hash = UINT64_C(0xa07a05d85d02278d),
         .vectorized = 0,
     },
@@ -97064,7 +98575,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_569,
+        .layout = &layout_582,
         .content_hash = UINT64_C(0xae2e396a1b78e469),
         .vectorized = 0,
     },
@@ -97075,7 +98586,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_bf16,
         .features = 0,
-        .layout = &layout_571,
+        .layout = &layout_584,
         .content_hash = UINT64_C(0x6e76da157df9076b),
         .vectorized = 0,
     },
@@ -97086,7 +98597,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_f32,
         .features = 0,
-        .layout = &layout_572,
+        .layout = &layout_585,
         .content_hash = UINT64_C(0x3cc21b4c9e9a9204),
         .vectorized = 0,
     },
@@ -97097,7 +98608,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_573,
+        .layout = &layout_586,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -97108,7 +98619,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_576,
+        .layout = &layout_589,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -97119,7 +98630,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_579,
+        .layout = &layout_592,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -97130,7 +98641,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_574,
+        .layout = &layout_587,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -97141,7 +98652,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_577,
+        .layout = &layout_590,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -97152,7 +98663,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_580,
+        .layout = &layout_593,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -97163,7 +98674,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_575,
+        .layout = &layout_588,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -97174,7 +98685,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_578,
+        .layout = &layout_591,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -97185,7 +98696,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_581,
+        .layout = &layout_594,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -97196,7 +98707,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_582,
+        .layout = &layout_595,
         .content_hash = UINT64_C(0x8920b466bed93ad6),
         .vectorized = 1,
     },
@@ -97207,7 +98718,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_583,
+        .layout = &layout_596,
         .content_hash = UINT64_C(0x52001a6d7abf0849),
         .vectorized = 1,
     },
@@ -97218,7 +98729,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_584,
+        .layout = &layout_597,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -97229,7 +98740,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_587,
+        .layout = &layout_600,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -97240,7 +98751,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_590,
+        .layout = &layout_603,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -97251,7 +98762,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_585,
+        .layout = &layout_598,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -97262,7 +98773,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_588,
+        .layout = &layout_601,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -97273,7 +98784,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_591,
+        .layout = &layout_604,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -97284,7 +98795,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_586,
+        .layout = &layout_599,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -97295,7 +98806,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_589,
+        .layout = &layout_602,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -97306,7 +98817,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_592,
+        .layout = &layout_605,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -97317,7 +98828,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_596,
+        .layout = &layout_609,
         .content_hash = UINT64_C(0xc9f23d4a7d936bd1),
         .vectorized = 1,
     },
@@ -97328,7 +98839,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_597,
+        .layout = &layout_610,
         .content_hash = UINT64_C(0xf90107523c07fd57),
         .vectorized = 1,
     },
@@ -97339,7 +98850,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_598,
+        .layout = &layout_611,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -97350,7 +98861,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_601,
+        .layout = &layout_614,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -97361,7 +98872,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_604,
+        .layout = &layout_617,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -97372,7 +98883,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_599,
+        .layout = &layout_612,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -97383,7 +98894,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_602,
+        .layout = &layout_615,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -97394,7 +98905,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_605,
+        .layout = &layout_618,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -97405,7 +98916,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_600,
+        .layout = &layout_613,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -97416,7 +98927,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_603,
+        .layout = &layout_616,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -97427,7 +98938,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_606,
+        .layout = &layout_619,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -97438,7 +98949,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_607,
+        .layout = &layout_620,
         .content_hash = UINT64_C(0x4bfa210263cbb70a),
         .vectorized = 1,
     },
@@ -97449,7 +98960,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_608,
+        .layout = &layout_621,
         .content_hash = UINT64_C(0x7565310c2aac6312),
         .vectorized = 1,
     },
@@ -97460,7 +98971,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_610,
+        .layout = &layout_623,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -97471,7 +98982,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_614,
+        .layout = &layout_627,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -97482,7 +98993,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_618,
+        .layout = &layout_631,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -97493,7 +99004,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_611,
+        .layout = &layout_624,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -97504,7 +99015,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_615,
+        .layout = &layout_628,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -97515,7 +99026,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_619,
+        .layout = &layout_632,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -97526,7 +99037,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_612,
+        .layout = &layout_625,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -97537,7 +99048,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_616,
+        .layout = &layout_629,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -97548,7 +99059,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_620,
+        .layout = &layout_633,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -97559,7 +99070,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_624,
+        .layout = &layout_637,
         .content_hash = UINT64_C(0x47d241cd491b7226),
         .vectorized = 1,
     },
@@ -97570,7 +99081,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_625,
+        .layout = &layout_638,
         .content_hash = UINT64_C(0x70a8241b52a28f54),
         .vectorized = 1,
     },
@@ -97581,7 +99092,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_627,
+        .layout = &layout_640,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -97592,7 +99103,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_631,
+        .layout = &layout_644,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -97603,7 +99114,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_635,
+        .layout = &layout_648,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -97614,7 +99125,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_628,
+        .layout = &layout_641,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -97625,7 +99136,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_632,
+        .layout = &layout_645,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -97636,7 +99147,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_636,
+        .layout = &layout_649,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -97647,7 +99158,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_629,
+        .layout = &layout_642,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -97658,7 +99169,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_633,
+        .layout = &layout_646,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -97669,7 +99180,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_637,
+        .layout = &layout_650,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -97680,7 +99191,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_641,
+        .layout = &layout_654,
         .content_hash = UINT64_C(0xb30db79bdb1ce2f4),
         .vectorized = 0,
     },
@@ -97691,7 +99202,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_642,
+        .layout = &layout_655,
         .content_hash = UINT64_C(0x67d2f33cecd9272c),
         .vectorized = 0,
     },
@@ -97702,7 +99213,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_643,
+        .layout = &layout_656,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -97713,7 +99224,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_646,
+        .layout = &layout_659,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -97724,7 +99235,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_649,
+        .layout = &layout_662,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -97735,7 +99246,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_644,
+        .layout = &layout_657,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -97746,7 +99257,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_647,
+        .layout = &layout_660,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -97757,7 +99268,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_650,
+        .layout = &layout_663,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -97768,7 +99279,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_645,
+        .layout = &layout_658,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -97779,7 +99290,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_648,
+        .layout = &layout_661,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -97790,7 +99301,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_651,
+        .layout = &layout_664,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -97801,7 +99312,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi2cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_653,
+        .layout = &layout_666,
         .content_hash = UINT64_C(0x071b1f8def682dbd),
         .vectorized = 0,
     },
@@ -97812,7 +99323,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi2cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_653,
+        .layout = &layout_666,
         .content_hash = UINT64_C(0xd6abf3d42569c926),
         .vectorized = 0,
     },
@@ -97823,7 +99334,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi2cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_654,
+        .layout = &layout_667,
         .content_hash = UINT64_C(0x882a16c902e6dcb9),
         .vectorized = 0,
     },
@@ -97834,7 +99345,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi2cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_654,
+        .layout = &layout_667,
         .content_hash = UINT64_C(0xeb066d7dbebef8bc),
         .vectorized = 0,
     },
@@ -97845,7 +99356,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi2cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_654,
+        .layout = &layout_667,
         .content_hash = UINT64_C(0x725cb2973fabde63),
         .vectorized = 0,
     },
@@ -97856,7 +99367,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi2cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_654,
+        .layout = &layout_667,
         .content_hash = UINT64_C(0x33168331555cf7f2),
         .vectorized = 0,
     },
@@ -97867,7 +99378,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi2cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_656,
+        .layout = &layout_669,
         .content_hash = UINT64_C(0x057a2ac28d87f623),
         .vectorized = 0,
     },
@@ -97878,7 +99389,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi2cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_656,
+        .layout = &layout_669,
         .content_hash = UINT64_C(0xe62102c81ab4f6ac),
         .vectorized = 0,
     },
@@ -97889,7 +99400,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_658,
+        .layout = &layout_671,
         .content_hash = UINT64_C(0xe7e9347a05cbb984),
         .vectorized = 0,
     },
@@ -97900,7 +99411,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_658,
+        .layout = &layout_671,
         .content_hash = UINT64_C(0xac856b50102067b5),
         .vectorized = 0,
     },
@@ -97911,7 +99422,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_660,
+        .layout = &layout_673,
         .content_hash = UINT64_C(0x1d71e2db200358cc),
         .vectorized = 0,
     },
@@ -97922,7 +99433,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_660,
+        .layout = &layout_673,
         .content_hash = UINT64_C(0x8c11e9582a3cc5a5),
         .vectorized = 0,
     },
@@ -97933,7 +99444,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_663,
+        .layout = &layout_676,
         .content_hash = UINT64_C(0xd1535be0c35a0c41),
         .vectorized = 0,
     },
@@ -97944,7 +99455,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_663,
+        .layout = &layout_676,
         .content_hash = UINT64_C(0x2ff80a5d963ece4e),
         .vectorized = 0,
     },
@@ -97955,7 +99466,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi4cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_665,
+        .layout = &layout_678,
         .content_hash = UINT64_C(0xcce4b35b9f4acaf8),
         .vectorized = 0,
     },
@@ -97966,7 +99477,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi4cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_665,
+        .layout = &layout_678,
         .content_hash = UINT64_C(0x64caec4f6c84d238),
         .vectorized = 0,
     },
@@ -97977,7 +99488,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_666,
+        .layout = &layout_679,
         .content_hash = UINT64_C(0xf54d73253d127048),
         .vectorized = 1,
     },
@@ -97988,7 +99499,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_666,
+        .layout = &layout_679,
         .content_hash = UINT64_C(0x4097382bd3f74e07),
         .vectorized = 1,
     },
@@ -97999,7 +99510,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_666,
+        .layout = &layout_679,
         .content_hash = UINT64_C(0x4e1b32267991acc4),
         .vectorized = 1,
     },
@@ -98010,7 +99521,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_666,
+        .layout = &layout_679,
         .content_hash = UINT64_C(0x1caaa4378b1ee62d),
         .vectorized = 1,
     },
@@ -98021,7 +99532,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_668,
+        .layout = &layout_681,
         .content_hash = UINT64_C(0xbdd3b8f7ac68886a),
         .vectorized = 1,
     },
@@ -98032,7 +99543,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_668,
+        .layout = &layout_681,
         .content_hash = UINT64_C(0x93d9c7984547ffa9),
         .vectorized = 1,
     },
@@ -98043,7 +99554,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_671,
+        .layout = &layout_684,
         .content_hash = UINT64_C(0x70eb9830889ca859),
         .vectorized = 1,
     },
@@ -98054,7 +99565,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_671,
+        .layout = &layout_684,
         .content_hash = UINT64_C(0x99d87afd105066e5),
         .vectorized = 1,
     },
@@ -98065,7 +99576,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_674,
+        .layout = &layout_687,
         .content_hash = UINT64_C(0xe15552dddb729161),
         .vectorized = 1,
     },
@@ -98076,7 +99587,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_674,
+        .layout = &layout_687,
         .content_hash = UINT64_C(0xcf33a3ce15e475d5),
         .vectorized = 1,
     },
@@ -98087,7 +99598,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_675,
+        .layout = &layout_688,
         .content_hash = UINT64_C(0x749e57f5e3015d9b),
         .vectorized = 0,
     },
@@ -98098,7 +99609,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_675,
+        .layout = &layout_688,
         .content_hash = UINT64_C(0x1b87499660baa578),
         .vectorized = 0,
     },
@@ -98109,7 +99620,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_677,
+        .layout = &layout_690,
         .content_hash = UINT64_C(0x0946212d0eb3b3c4),
         .vectorized = 0,
     },
@@ -98120,7 +99631,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_677,
+        .layout = &layout_690,
         .content_hash = UINT64_C(0xcaf0558c6643d508),
         .vectorized = 0,
     },
@@ -98131,7 +99642,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_679,
+        .layout = &layout_692,
         .content_hash = UINT64_C(0x4bb2fa0aa3306471),
         .vectorized = 0,
     },
@@ -98142,7 +99653,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_679,
+        .layout = &layout_692,
         .content_hash = UINT64_C(0x0ea10c85748c568e),
         .vectorized = 0,
     },
@@ -98153,7 +99664,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_682,
+        .layout = &layout_695,
         .content_hash = UINT64_C(0x6da3aab08b7d9de3),
         .vectorized = 0,
     },
@@ -98164,7 +99675,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi8cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_682,
+        .layout = &layout_695,
         .content_hash = UINT64_C(0x5445550872ca8876),
         .vectorized = 0,
     },
@@ -98175,7 +99686,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_684,
+        .layout = &layout_697,
         .content_hash = UINT64_C(0x0455685cda85e599),
         .vectorized = 1,
     },
@@ -98186,7 +99697,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_684,
+        .layout = &layout_697,
         .content_hash = UINT64_C(0x7f11a798c9728233),
         .vectorized = 1,
     },
@@ -98197,7 +99708,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_684,
+        .layout = &layout_697,
         .content_hash = UINT64_C(0x1ae1c4a1bf73a79f),
         .vectorized = 1,
     },
@@ -98208,7 +99719,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_684,
+        .layout = &layout_697,
         .content_hash = UINT64_C(0x008aeb4536977147),
         .vectorized = 1,
     },
@@ -98219,7 +99730,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_687,
+        .layout = &layout_700,
         .content_hash = UINT64_C(0x0455b1b66fe7f0d1),
         .vectorized = 1,
     },
@@ -98230,7 +99741,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_687,
+        .layout = &layout_700,
         .content_hash = UINT64_C(0xe6f84ed2416ba1dd),
         .vectorized = 1,
     },
@@ -98241,7 +99752,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_689,
+        .layout = &layout_702,
         .content_hash = UINT64_C(0x0167982a73f8edee),
         .vectorized = 1,
     },
@@ -98252,7 +99763,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_689,
+        .layout = &layout_702,
         .content_hash = UINT64_C(0xacf74e122acbf866),
         .vectorized = 1,
     },
@@ -98263,7 +99774,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_692,
+        .layout = &layout_705,
         .content_hash = UINT64_C(0x3f34706ce4c705d3),
         .vectorized = 1,
     },
@@ -98274,7 +99785,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_692,
+        .layout = &layout_705,
         .content_hash = UINT64_C(0xde2aca8a8bcfbbec),
         .vectorized = 1,
     },
@@ -98285,7 +99796,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_695,
+        .layout = &layout_708,
         .content_hash = UINT64_C(0x2c2a152e3d61df9c),
         .vectorized = 0,
     },
@@ -98296,7 +99807,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_695,
+        .layout = &layout_708,
         .content_hash = UINT64_C(0xd3584b749db9858f),
         .vectorized = 0,
     },
@@ -98307,7 +99818,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_696,
+        .layout = &layout_709,
         .content_hash = UINT64_C(0xbd2c3b61742017ee),
         .vectorized = 0,
     },
@@ -98318,7 +99829,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_696,
+        .layout = &layout_709,
         .content_hash = UINT64_C(0xc65be70e3324e0bd),
         .vectorized = 0,
     },
@@ -98329,7 +99840,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_696,
+        .layout = &layout_709,
         .content_hash = UINT64_C(0x9dbae4cf3ab6bb72),
         .vectorized = 0,
     },
@@ -98340,7 +99851,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_696,
+        .layout = &layout_709,
         .content_hash = UINT64_C(0xf372d988d4eede8b),
         .vectorized = 0,
     },
@@ -98351,7 +99862,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme_static_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_698,
+        .layout = &layout_711,
         .content_hash = UINT64_C(0x64391a040d95d15a),
         .vectorized = 0,
     },
@@ -98362,7 +99873,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme_static_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_698,
+        .layout = &layout_711,
         .content_hash = UINT64_C(0x34173e8403724e59),
         .vectorized = 0,
     },
@@ -98373,7 +99884,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme2_static_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_698,
+        .layout = &layout_711,
         .content_hash = UINT64_C(0x0b93c53f846bb8ea),
         .vectorized = 0,
     },
@@ -98384,42 +99895,42 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme2_static_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_698,
+        .layout = &layout_711,
         .content_hash = UINT64_C(0x32c571281f2ea5d3),
         .vectorized = 0,
     },
 };
-const size_t tw_generated_packer_count = 1832;
+const size_t tw_generated_packer_count = 1858;
 
 const tw_source tw_generated_sources[] = {
-    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_549, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_550, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_578, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_579, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_17, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_11, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_551, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_552, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_553, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_554, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_554, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_555, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q4_0", TW_Q4_0, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_556, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_557, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_580, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_581, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_582, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_583, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_583, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_584, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q4_0", TW_Q4_0, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_585, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_586, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"q8_0", TW_Q8_0, 32, 34, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {16, 0}, axes_1, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_2, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk_bf16", TW_NXK_BF16, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q4_1", TW_Q4_1, 32, 20, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {32, 0}, axes_558, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_559, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_559, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_550, 1, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q4_1", TW_Q4_1, 32, 20, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {32, 0}, axes_587, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_588, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_588, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_579, 1, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_17, 1, 1, 128, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q4_k", TW_Q4_K, 256, 144, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {128, 0}, axes_560, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_561, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_562, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_563, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_563, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_564, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_564, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q5_0", TW_Q5_0, 32, 22, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {48, 0}, axes_565, 3, 1, 8, NULL, 0}, {TW_S1, {16, 0}, axes_566, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_567, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q5_1", TW_Q5_1, 32, 24, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_568, 3, 1, 8, NULL, 0}, {TW_S1, {32, 0}, axes_569, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_570, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_570, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q5_k", TW_Q5_K, 256, 176, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {384, 0}, axes_571, 4, 1, 8, NULL, 0}, {TW_S1, {128, 0}, axes_572, 3, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_573, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_574, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_575, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_575, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_576, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_576, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q6_k", TW_Q6_K, 256, 210, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_577, 5, 1, 8, NULL, 0}, {TW_S2, {1024, 0}, axes_578, 4, 1, 0, NULL, 0}, {TW_S8, {1536, 0}, axes_579, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {1664, 0}, axes_580, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"iq4_nl", TW_IQ4_NL, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_556, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_557, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
-    {"mxfp4", TW_MXFP4, 32, 17, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {8, 0}, axes_581, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_E8M0, {0, 0}, axes_582, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_e2m1}},
-    {"iq4_xs", TW_IQ4_XS, 256, 136, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_583, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_584, 2, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_585, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {16, 0}, axes_586, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
-    {"q2_k", TW_Q2_K, 256, 84, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {128, 0}, axes_587, 4, 1, 2, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {0, 0}, axes_588, 2, 1, 0, NULL, 0}, {TW_S4, {4, 0}, axes_588, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {640, 0}, axes_589, 1, 1, 0, NULL, 0}, {TW_F16, {656, 0}, axes_589, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q3_k", TW_Q3_K, 256, 110, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {256, 0}, axes_590, 4, 1, 2, NULL, 0}, {TW_S1, {0, 0}, axes_591, 3, 1, 0, NULL, 0}, {TW_S4, {768, 0}, axes_592, 3, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {864, 0}, axes_593, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {832, 0}, axes_594, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q4_k", TW_Q4_K, 256, 144, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {128, 0}, axes_589, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_590, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_591, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_592, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_592, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_593, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_593, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q5_0", TW_Q5_0, 32, 22, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {48, 0}, axes_594, 3, 1, 8, NULL, 0}, {TW_S1, {16, 0}, axes_595, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_596, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q5_1", TW_Q5_1, 32, 24, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_597, 3, 1, 8, NULL, 0}, {TW_S1, {32, 0}, axes_598, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_599, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_599, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q5_k", TW_Q5_K, 256, 176, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {384, 0}, axes_600, 4, 1, 8, NULL, 0}, {TW_S1, {128, 0}, axes_601, 3, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_602, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_603, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_604, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_604, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_605, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_605, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q6_k", TW_Q6_K, 256, 210, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_606, 5, 1, 8, NULL, 0}, {TW_S2, {1024, 0}, axes_607, 4, 1, 0, NULL, 0}, {TW_S8, {1536, 0}, axes_608, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {1664, 0}, axes_609, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"iq4_nl", TW_IQ4_NL, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_585, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_586, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
+    {"mxfp4", TW_MXFP4, 32, 17, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {8, 0}, axes_610, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_E8M0, {0, 0}, axes_611, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_e2m1}},
+    {"iq4_xs", TW_IQ4_XS, 256, 136, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_612, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_613, 2, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_614, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {16, 0}, axes_615, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
+    {"q2_k", TW_Q2_K, 256, 84, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {128, 0}, axes_616, 4, 1, 2, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {0, 0}, axes_617, 2, 1, 0, NULL, 0}, {TW_S4, {4, 0}, axes_617, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {640, 0}, axes_618, 1, 1, 0, NULL, 0}, {TW_F16, {656, 0}, axes_618, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q3_k", TW_Q3_K, 256, 110, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {256, 0}, axes_619, 4, 1, 2, NULL, 0}, {TW_S1, {0, 0}, axes_620, 3, 1, 0, NULL, 0}, {TW_S4, {768, 0}, axes_621, 3, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {864, 0}, axes_622, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {832, 0}, axes_623, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
 };
 const size_t tw_generated_source_count = 28;
 
@@ -98467,26 +99978,27 @@ static const float rates_0[] = {  /* golden-cove */
     108.9,108.9,110.3,117.7,117.7,118.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,13.2,14.63,46.55,53.89,0,0,0,0,0,13.47,16.25,60.24,
     73.14,0,0,0,0,0,0,0,13.47,16.25,60.24,73.14,0,0,0,0,0,12.8,17.36,14.22,21.33,28.44,45.51,0,0,0,
-    19.1,19.1,23.81,24.73,32.51,47.85,47.85,68.27,0,0,0,0,0,18.73,24.98,23.17,31.51,45.51,67.15,0,0,
-    0,0,0,12,17.07,14.22,28.52,27.93,59.36,0,0,0,0,0,11.64,16.52,13.71,27.68,27.43,57.69,0,0,0,0,0,
-    17.07,23.27,21.79,40.16,42.67,80.31,0,0,0,0,0,10.51,14.22,23.27,41.8,45.11,83.08,0,0,0,0,0,
-    10.36,14.09,22.56,40.96,43.89,81.92,0,0,0,0,0,11.46,13.33,25.6,51.2,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    22.56,22.56,22.56,24,23.91,23.91,24.28,25.13,25.13,25.34,25.79,25.79,25.9,26.26,26.26,26.95,
-    27.68,56.89,56.89,80.31,80.31,59.08,64,80.31,81.92,62.95,62.95,64.95,69.15,69.15,70.34,72.73,
-    72.73,73.38,95.81,95.81,96.95,104,104,104.7,108.7,108.7,109,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,19.1,19.1,23.81,24.73,32.51,47.85,47.85,68.27,0,0,0,0,0,0,0,18.73,24.98,23.17,31.51,45.51,
+    67.15,0,0,0,0,0,0,0,12,17.07,14.22,28.52,27.93,59.36,0,0,0,0,0,0,0,11.64,16.52,13.71,27.68,
+    27.43,57.69,0,0,0,0,0,0,0,17.07,23.27,21.79,40.16,42.67,80.31,0,0,0,0,0,0,0,10.51,14.22,23.27,
+    41.8,45.11,83.08,0,0,0,0,0,0,0,10.36,14.09,22.56,40.96,43.89,81.92,0,0,0,0,0,0,0,11.46,13.33,
+    25.6,51.2,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,22.56,22.56,22.56,24,23.91,23.91,24.28,25.13,25.13,
+    25.34,25.79,25.79,25.9,26.26,26.26,26.95,27.68,56.89,56.89,80.31,80.31,59.08,64,80.31,81.92,
+    62.95,62.95,64.95,69.15,69.15,70.34,72.73,72.73,73.38,95.81,95.81,96.95,104,104,104.7,108.7,
+    108.7,109,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,21.33,23.27,54.47,64,0,0,0,0,0,
-    22.56,26.26,56.89,80.31,0,0,0,0,0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,13.23,18.82,16,
-    35.31,31.31,68.27,0,0,0,0,0,11.64,16.52,14.22,28.44,27.43,53.89,0,0,0,0,0,14.49,14.49,17.45,
-    39.08,39.08,44.52,44.52,65.36,65.36,87.15,87.15,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    14.49,15.06,14.95,14.95,15.1,15.46,15.46,15.53,15.72,15.72,15.76,17.45,17.86,17.93,17.93,18.09,
-    18.54,18.54,18.63,18.86,18.86,18.91,65.36,64,46.02,46.02,47.08,48.47,48.47,49.05,49.8,49.8,50.1,
-    87.15,89.04,105.7,105.7,107.1,115.8,115.8,116.6,121.6,121.6,122,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,39.08,
-    17.45,44.52,65.36,87.15,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,24.38,
-    12.8,35.31,51.2,64,64,102.4,113.8,113.8,0,0,0,0,0,0,0,0,0,0,0,0,26.39,12.8,37.24,51.2,76.8,76.8,
-    113.8,113.8,120.5,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,12.8,21.33,51.2,76.42,76.42,128,
-    128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,21.33,23.27,54.47,64,0,0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,0,0,22.56,26.26,
+    56.89,80.31,0,0,0,0,0,0,13.23,18.82,16,35.31,31.31,68.27,0,0,0,0,0,0,0,11.64,16.52,14.22,28.44,
+    27.43,53.89,0,0,0,0,0,0,0,14.49,14.49,17.45,39.08,39.08,44.52,44.52,65.36,65.36,87.15,87.15,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,15.06,14.95,14.95,15.1,15.46,15.46,15.53,15.72,
+    15.72,15.76,17.45,17.86,17.93,17.93,18.09,18.54,18.54,18.63,18.86,18.86,18.91,65.36,64,46.02,
+    46.02,47.08,48.47,48.47,49.05,49.8,49.8,50.1,87.15,89.04,105.7,105.7,107.1,115.8,115.8,116.6,
+    121.6,121.6,122,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,0,0,14.49,
+    39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,24.38,12.8,35.31,51.2,64,64,102.4,113.8,113.8,0,0,0,0,
+    0,0,0,0,0,0,0,0,26.39,12.8,37.24,51.2,76.8,76.8,113.8,113.8,120.5,120.5,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,16,12.8,21.33,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,
 };
 static const float rates_1[] = {  /* redwood-cove */
     0,0,0,0,0,0,0,0,0,0,0,16,16,16,16,16,16,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,16,0,0,0,0,16,16,0,
@@ -98532,26 +100044,27 @@ static const float rates_1[] = {  /* redwood-cove */
     68.27,68.27,73.14,89.04,89.04,93.09,105,105,107.8,115.4,115.4,117,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,8.828,10.24,46.55,51.2,
     0,0,0,0,0,8.982,10.89,56.89,68.27,0,0,0,0,0,0,0,8.982,10.89,56.89,68.27,0,0,0,0,0,8.828,13.84,
-    10.67,18.29,21.33,40.96,0,0,0,12.8,12.8,16.25,16.52,27.6,32,32,55.35,0,0,0,0,0,12.49,18.45,
-    15.52,27.31,31.03,57.69,0,0,0,0,0,8,11.51,9.481,21.11,18.62,44.04,0,0,0,0,0,7.758,11.38,9.143,
-    20.48,18.29,43.57,0,0,0,0,0,11.38,15.52,14.63,30.12,28.44,60.24,0,0,0,0,0,7.014,9.481,15.52,
-    31.03,30.12,62.06,0,0,0,0,0,6.919,9.394,15.06,30.57,29.26,61.13,0,0,0,0,0,7.642,8.982,17.3,
-    41.37,0,0,0,0,0,0,0,0,0,0,0,0,0,0,15.06,15.06,15.06,16,16.25,16.25,16.65,16.93,16.93,17.14,
-    17.28,17.28,17.39,18.96,18.96,18.96,19.69,39.38,39.38,66.06,66.06,39.38,42.67,66.06,68.27,42.67,
-    42.67,44.52,46.55,46.55,47.63,48.76,48.76,49.35,77.28,77.28,78.77,84.45,84.45,85.33,88.56,88.56,
-    89.04,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    10.67,18.29,21.33,40.96,0,0,0,0,0,12.8,12.8,16.25,16.52,27.6,32,32,55.35,0,0,0,0,0,0,0,12.49,
+    18.45,15.52,27.31,31.03,57.69,0,0,0,0,0,0,0,8,11.51,9.481,21.11,18.62,44.04,0,0,0,0,0,0,0,7.758,
+    11.38,9.143,20.48,18.29,43.57,0,0,0,0,0,0,0,11.38,15.52,14.63,30.12,28.44,60.24,0,0,0,0,0,0,0,
+    7.014,9.481,15.52,31.03,30.12,62.06,0,0,0,0,0,0,0,6.919,9.394,15.06,30.57,29.26,61.13,0,0,0,0,0,
+    0,0,7.642,8.982,17.3,41.37,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,15.06,15.06,15.06,16,16.25,16.25,
+    16.65,16.93,16.93,17.14,17.28,17.28,17.39,18.96,18.96,18.96,19.69,39.38,39.38,66.06,66.06,39.38,
+    42.67,66.06,68.27,42.67,42.67,44.52,46.55,46.55,47.63,48.76,48.76,49.35,77.28,77.28,78.77,84.45,
+    84.45,85.33,88.56,88.56,89.04,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,14.22,17.07,36.57,53.89,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,0,0,15.06,18.96,
-    39.38,66.06,0,0,0,0,0,0,8.828,12.96,10.67,25.22,20.9,50.57,0,0,0,0,0,7.758,11.13,9.481,21.33,
-    18.29,42.67,0,0,0,0,0,9.66,9.66,11.64,37.37,37.37,42.67,42.67,64,64,81.92,81.92,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,10.04,10.14,10.14,10.26,10.4,10.4,10.46,10.53,10.53,10.56,
-    11.64,11.91,12.19,12.19,12.34,12.49,12.49,12.56,12.64,12.64,12.68,65.22,64,44.52,44.52,46.55,
-    47.63,47.63,48.76,49.35,49.35,49.95,81.92,85.33,99.9,99.9,102.4,112.2,112.2,113.8,119.6,119.6,
-    120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,0,0,9.66,37.37,11.64,
-    42.67,64,81.92,0,0,0,0,0,0,16.52,12.8,24.98,44.52,46.55,46.55,89.04,105,105,0,0,0,0,0,0,0,0,0,0,
-    0,0,17.66,12.8,25.6,46.55,51.2,51.2,93.09,93.09,107.8,107.8,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    10.67,12.8,14.22,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.22,17.07,36.57,53.89,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,
+    0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,8.828,12.96,10.67,25.22,20.9,50.57,0,0,0,0,0,0,0,
+    7.758,11.13,9.481,21.33,18.29,42.67,0,0,0,0,0,0,0,9.66,9.66,11.64,37.37,37.37,42.67,42.67,64,64,
+    81.92,81.92,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,10.04,10.14,10.14,10.26,10.4,10.4,
+    10.46,10.53,10.53,10.56,11.64,11.91,12.19,12.19,12.34,12.49,12.49,12.56,12.64,12.64,12.68,65.22,
+    64,44.52,44.52,46.55,47.63,47.63,48.76,49.35,49.35,49.95,81.92,85.33,99.9,99.9,102.4,112.2,
+    112.2,113.8,119.6,119.6,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,0,
+    0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,16.52,12.8,24.98,44.52,46.55,46.55,89.04,105,105,
+    0,0,0,0,0,0,0,0,0,0,0,0,17.66,12.8,25.6,46.55,51.2,51.2,93.09,93.09,107.8,107.8,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,10.67,12.8,14.22,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,
 };
 static const float rates_2[] = {  /* zen4 */
     0,0,0,0,0,0,0,0,0,0,0,24,24,32,32,32,32,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,24,32,0,0,0,0,24,32,0,
@@ -98596,26 +100109,27 @@ static const float rates_2[] = {  /* zen4 */
     46.02,46.02,53.19,52.51,53.89,58.1,57.69,58.51,60.91,60.68,61.13,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16.34,18.96,22.76,35.93,
     0,0,0,0,0,18.55,21.79,33.03,46.02,0,0,0,0,0,0,0,18.55,21.79,33.03,46.02,0,0,0,0,0,16,24.38,
-    18.29,30.12,20.48,31.51,0,0,0,26.95,26.95,33.03,32.82,39.38,33.03,33.03,43.57,0,0,0,0,0,24.5,
-    33.03,28.6,37.93,29.26,42.23,0,0,0,0,0,16.52,23.45,19.32,35.31,18.96,43.57,0,0,0,0,0,15.52,
-    22.76,17.36,33.8,17.66,42.01,0,0,0,0,0,22.76,29.94,28.13,45.51,27.68,49.95,0,0,0,0,0,14.22,
-    18.03,32,45.51,29.68,51.2,0,0,0,0,0,13.84,17.96,29.43,45.51,27.68,49.95,0,0,0,0,0,15.15,17.78,
-    16.36,40.16,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,31.03,30.12,32,31.19,30.87,31.51,33.12,32.94,33.3,
-    34.18,34.09,34.28,37.93,37.93,37.51,38.79,39.54,39.54,50.57,50.57,37.93,40.96,50.57,50.57,43.57,
-    42.67,44.52,47.08,46.55,47.63,49.05,48.76,49.35,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,
-    61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    18.29,30.12,20.48,31.51,0,0,0,0,0,26.95,26.95,33.03,32.82,39.38,33.03,33.03,43.57,0,0,0,0,0,0,0,
+    24.5,33.03,28.6,37.93,29.26,42.23,0,0,0,0,0,0,0,16.52,23.45,19.32,35.31,18.96,43.57,0,0,0,0,0,0,
+    0,15.52,22.76,17.36,33.8,17.66,42.01,0,0,0,0,0,0,0,22.76,29.94,28.13,45.51,27.68,49.95,0,0,0,0,
+    0,0,0,14.22,18.03,32,45.51,29.68,51.2,0,0,0,0,0,0,0,13.84,17.96,29.43,45.51,27.68,49.95,0,0,0,0,
+    0,0,0,15.15,17.78,16.36,40.16,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,31.03,30.12,32,31.19,30.87,
+    31.51,33.12,32.94,33.3,34.18,34.09,34.28,37.93,37.93,37.51,38.79,39.54,39.54,50.57,50.57,37.93,
+    40.96,50.57,50.57,43.57,42.67,44.52,47.08,46.55,47.63,49.05,48.76,49.35,56.5,56.11,56.11,60.01,
+    59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,26.48,32,34.13,41.8,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,0,0,31.03,37.93,39.54,
-    50.57,0,0,0,0,0,0,17.9,25.73,21.79,41.8,20.9,50.57,0,0,0,0,0,15.52,20.98,18.96,35.07,17.07,
-    40.96,0,0,0,0,0,19.69,19.69,23.27,34.13,34.13,48.08,48.08,35.31,35.31,50.57,50.57,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,19.92,19.63,19.5,19.76,20.45,20.38,20.51,20.88,20.84,20.92,
-    23.27,23.27,23.86,23.77,23.95,24.7,24.65,24.75,25.14,25.12,25.17,35.31,32,38.64,37.93,37.93,
-    40.55,40.16,40.16,41.58,41.37,41.37,50.57,50.57,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,
-    61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,0,0,19.69,34.13,23.27,
-    48.08,35.31,50.57,0,0,0,0,0,0,33.03,16,49.95,64,46.55,46.55,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,
-    35.31,16,51.2,64,51.2,51.2,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,21.33,16,28.44,64,
-    42.67,42.67,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,26.48,32,34.13,41.8,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,0,
+    0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,17.9,25.73,21.79,41.8,20.9,50.57,0,0,0,0,0,0,0,15.52,
+    20.98,18.96,35.07,17.07,40.96,0,0,0,0,0,0,0,19.69,19.69,23.27,34.13,34.13,48.08,48.08,35.31,
+    35.31,50.57,50.57,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,19.92,19.63,19.5,19.76,
+    20.45,20.38,20.51,20.88,20.84,20.92,23.27,23.27,23.86,23.77,23.95,24.7,24.65,24.75,25.14,25.12,
+    25.17,35.31,32,38.64,37.93,37.93,40.55,40.16,40.16,41.58,41.37,41.37,50.57,50.57,56.5,56.11,
+    56.11,60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,
+    0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,33.03,16,49.95,64,46.55,46.55,
+    64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,51.2,51.2,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,21.33,16,28.44,64,42.67,42.67,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,
 };
 static const float rates_3[] = {  /* zen5 */
     0,0,0,0,0,0,0,0,0,0,0,41.14,41.14,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,41.14,64,0,0,0,
@@ -98660,26 +100174,27 @@ static const float rates_3[] = {  /* zen5 */
     61.83,93.09,93.09,93.09,106.4,105,107.8,116.2,115.4,117,121.8,121.4,122.3,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,17.66,20.48,
     46.55,73.14,0,0,0,0,0,18.62,22.26,60.24,93.09,0,0,0,0,0,0,0,18.62,22.26,60.24,93.09,0,0,0,0,0,
-    17.66,27.68,21.33,33.03,42.67,66.06,0,0,0,26.95,26.95,33.57,35.31,40.96,68.27,68.27,91.02,0,0,0,
-    0,0,24.98,36.9,31.03,40.96,62.06,87.15,0,0,0,0,0,16.52,23.54,19.69,37.93,38.64,90.02,0,0,0,0,0,
-    15.52,22.76,18.29,37.93,36.57,87.15,0,0,0,0,0,22.76,31.03,29.26,45.51,56.89,99.9,0,0,0,0,0,
-    14.22,19.14,32,45.51,62.06,102.4,0,0,0,0,0,13.84,18.79,30.12,45.51,58.51,99.9,0,0,0,0,0,15.28,
-    17.96,34.71,81.92,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,31.03,30.12,32,32,31.88,32,33.57,33.51,
-    33.57,34.42,34.38,34.42,38.64,38.64,37.93,39.38,81.92,81.92,102.4,102.4,78.77,85.33,102.4,102.4,
-    84.89,84.02,86.69,92.83,92.3,93.89,97.38,97.09,97.96,112.2,112.2,112.2,119.6,119.6,119.6,123.7,
-    123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    17.66,27.68,21.33,33.03,42.67,66.06,0,0,0,0,0,26.95,26.95,33.57,35.31,40.96,68.27,68.27,91.02,0,
+    0,0,0,0,0,0,24.98,36.9,31.03,40.96,62.06,87.15,0,0,0,0,0,0,0,16.52,23.54,19.69,37.93,38.64,
+    90.02,0,0,0,0,0,0,0,15.52,22.76,18.29,37.93,36.57,87.15,0,0,0,0,0,0,0,22.76,31.03,29.26,45.51,
+    56.89,99.9,0,0,0,0,0,0,0,14.22,19.14,32,45.51,62.06,102.4,0,0,0,0,0,0,0,13.84,18.79,30.12,45.51,
+    58.51,99.9,0,0,0,0,0,0,0,15.28,17.96,34.71,81.92,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,31.03,
+    30.12,32,32,31.88,32,33.57,33.51,33.57,34.42,34.38,34.42,38.64,38.64,37.93,39.38,81.92,81.92,
+    102.4,102.4,78.77,85.33,102.4,102.4,84.89,84.02,86.69,92.83,92.3,93.89,97.38,97.09,97.96,112.2,
+    112.2,112.2,119.6,119.6,119.6,123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,28.44,34.13,73.14,85.33,0,0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,0,0,0,0,0,31.03,
-    38.64,81.92,102.4,0,0,0,0,0,0,17.96,26.26,21.79,41.8,42.67,102.4,0,0,0,0,0,15.52,22.26,18.96,
-    35.31,36.57,81.92,0,0,0,0,0,19.69,19.69,23.54,34.13,34.13,48.76,48.76,65.36,65.36,102.4,102.4,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,20.08,15.26,15.2,15.28,15.62,15.59,15.63,15.81,
-    15.79,15.81,23.27,23.81,24.09,24.09,24.09,24.82,24.82,24.82,25.21,25.21,25.21,65.36,64,58.31,
-    57.89,58.51,61.02,60.79,61.13,62.47,62.36,62.53,102.4,102.4,112.2,112.2,112.2,119.6,119.6,119.6,
-    123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,0,0,19.69,
-    34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,33.03,16,49.95,64,93.09,93.09,128,128,128,0,0,0,0,0,0,
-    0,0,0,0,0,0,35.31,16,51.2,64,102.4,102.4,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,
-    16,28.44,64,76.8,76.8,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,28.44,34.13,73.14,85.33,0,0,0,0,0,31.03,38.64,
+    81.92,102.4,0,0,0,0,0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,0,0,0,17.96,26.26,21.79,41.8,42.67,
+    102.4,0,0,0,0,0,0,0,15.52,22.26,18.96,35.31,36.57,81.92,0,0,0,0,0,0,0,19.69,19.69,23.54,34.13,
+    34.13,48.76,48.76,65.36,65.36,102.4,102.4,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,
+    20.08,15.26,15.2,15.28,15.62,15.59,15.63,15.81,15.79,15.81,23.27,23.81,24.09,24.09,24.09,24.82,
+    24.82,24.82,25.21,25.21,25.21,65.36,64,58.31,57.89,58.51,61.02,60.79,61.13,62.47,62.36,62.53,
+    102.4,102.4,112.2,112.2,112.2,119.6,119.6,119.6,123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,
+    34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,
+    33.03,16,49.95,64,93.09,93.09,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,102.4,102.4,
+    128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,16,28.44,64,76.8,76.8,128,128,128,128,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 const tw_core tw_generated_cores[] = {
     {"golden-cove", "Intel", 6, 0, 1310720, 3072, 2, rates_0},

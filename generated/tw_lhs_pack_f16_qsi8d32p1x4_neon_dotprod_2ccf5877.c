@@ -16,9 +16,9 @@
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6ac87e42c8de77c2)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (85d7b8f90c4e454f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (b7d9a86ce1f0d5d0)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (c90681671189ed51)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (b79b901fbee96f00)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (d5796480068a1701)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 //     | 8 f16 x scale_steps | 32 x k bits of codes | 8 i2 x tops a block | 8 i8 x scales a block | 8 f32 x bias |
 // tile 1 x 16: needs 25 vector registers on neon_dotprod (8 accumulators + 15 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (56287954ce76d704)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (3b64c0a01303b986)
 // again  tilewright generate
 //
 // Registers in loop k:

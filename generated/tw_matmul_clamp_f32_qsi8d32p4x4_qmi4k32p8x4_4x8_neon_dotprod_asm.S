@@ -8,7 +8,7 @@
 //     | 8 f16 x scale_steps | 8 f16 x minimum_steps | 32 x k bits of codes | 8 i8 x scales a block | 8 i8 x minimums a block | 8 f32 x bias |
 // tile 4 x 8: needs 25 vector registers on neon_dotprod (8 accumulators + 14 operands + 2 masks + 1 other), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (53c9347db5d82eb8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (19b5ff1123c8d40a)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -5,7 +5,7 @@
 // into rhs i4 n8 kr4 pair=column us k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32] (c3198706e3804e32)
 //          | 8 f16 x scale_steps | 8 f16 x minimum_steps | 32 x k bits of codes | 8 i8 x scales a block | 8 i8 x minimums a block | 8 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (53c9347db5d82eb8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (19b5ff1123c8d40a)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -16,8 +16,7 @@
 
 #include <bit>
 
-#include "lower/splat.h"
-#include "lower/tile.h"
+#include "lower/block_scales.h"
 #include "lower/widen.h"
 #include "model/operand_contract.h"
 
@@ -90,20 +89,6 @@ Value count_super_blocks(const Tile1& t) {
 
 namespace {
 
-/// What scales and minimums of a super-block's blocks are multiplied by, for all columns; none.
-struct Steps {
-  std::vector<Value> scales, minimums;
-};
-
-/// From cursors at a super-block's first block, before which they stand.
-Steps load_steps(const Tile1& t, const std::vector<Value>& rhs) {
-  Steps steps{block_columns(t, rhs, FieldKind::scale_steps), {}};
-  if (field_index(*t.rhs.layout, FieldKind::minimum_steps) >= 0) {
-    steps.minimums = block_columns(t, rhs, FieldKind::minimum_steps);
-  }
-  return steps;
-}
-
 /// A row's value in the current block. Of fields behind the codes of long ones: from their end.
 Place in_block(const Tile1& t, const std::vector<Value>& lhs, int64_t row, FieldKind kind) {
   Place at = lhs_row(t, field_cursors(*t.lhs.layout, lhs), row, kind);
@@ -133,48 +118,16 @@ std::vector<Value> start_block(const Tile1& t, Multiplier& multiplier,
   return multiplier.start(t, starts);
 }
 
-/// The block's scales.
-std::vector<Value> scales_of_block(const Tile1& t, const std::vector<Value>& rhs,
-                                   const Steps& steps) {
-  std::vector<Value> scales = block_columns(t, rhs, FieldKind::scales);
-  for (size_t j = 0; j < steps.scales.size(); ++j) {
-    const std::string name = fmt::format("scale_{}", j);
-    scales[j] = t.b.op(OpCode::fmul, {scales[j], steps.scales[j]}, {}, name, Role::operand);
-  }
-  const CodeTable* table = t.v.rhs.table;
-  if (table == nullptr || table->unit == 1) return scales;
-  const Value unit = splat32(t.b, std::bit_cast<uint32_t>(table->unit), "unit");
-  for (Value& scale : scales) {
-    scale = t.b.op(OpCode::fmul, {scale, unit}, {}, "scale", Role::operand);
-  }
-  return scales;
-}
-
-/// Minus what the middle code is worth, of all the tile's columns.
-std::vector<Value> negated_middles(const Tile1& t, const std::vector<Value>& rhs,
-                                   const std::vector<Value>& scales, const Steps& steps) {
-  const auto lowest = -static_cast<float>(middle_code(*t.v.family.rhs));
-  const Value negated_half = splat32(t.b, std::bit_cast<uint32_t>(lowest), "negated_half");
-  std::vector<Value> middles = block_columns(t, rhs, FieldKind::minimums);
-  for (size_t j = 0; j < middles.size(); ++j) {
-    const Value half = t.b.op(OpCode::fmul, {scales[j], negated_half}, {}, "half", Role::operand);
-    middles[j] = steps.minimums.empty()
-                     ? t.b.op(OpCode::fsub, {half, middles[j]}, {}, "middle", Role::operand)
-                     : t.b.op(OpCode::fma, {middles[j], steps.minimums[j], half}, {}, "middle",
-                              Role::operand);
-  }
-  return middles;
-}
-
 /// One block's sums of all rows and columns into the f32 accumulators, with minimums: they are
 /// scaled by columns first. Arguments as of add_block().
 std::vector<Value> add_block_above_minimums(const Tile1& t, Multiplier& multiplier,
                                             const KState& at, const std::vector<Value>& sums,
                                             const std::vector<Value>& acc, const Steps& steps) {
-  const std::vector<Value> scales = scales_of_block(t, at.rhs, steps);
+  const Columns all = all_columns(t);
+  const std::vector<Value> scales = scales_of_block(t, at.rhs, steps, all);
   const std::vector<Value> columns = multiplier.column_scales(t, scales);
   const std::vector<Value> middles =
-      multiplier.column_zeros(t, negated_middles(t, at.rhs, scales, steps));
+      multiplier.column_zeros(t, negated_middles(t, at.rhs, scales, steps, all));
   const std::vector<Value> reals = multiplier.reals(t, acc);
   const std::vector<Value> negated =
       multiplier.negated_sums(t, all_in_block(t, sums, FieldKind::sums));
@@ -257,7 +210,8 @@ std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const KStat
   if (field_index(*t.rhs.layout, FieldKind::offsets) >= 0) {
     return add_block_and_offsets(t, multiplier, at, sums, acc);
   }
-  const std::vector<Value> columns = multiplier.column_scales(t, scales_of_block(t, at.rhs, steps));
+  const std::vector<Value> columns =
+      multiplier.column_scales(t, scales_of_block(t, at.rhs, steps, all_columns(t)));
   std::vector<Value> reals = multiplier.reals(t, acc);
   std::vector<Value> totals = at.carried;
   if (field_index(*t.rhs.layout, FieldKind::zero_points) >= 0) {

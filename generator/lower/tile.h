@@ -167,8 +167,12 @@ class Decoder {
   Value mask_ = no_value, top_mask_ = no_value;
   std::vector<Value> values_;  ///< the table: a vector, or its bytes four at a time
 };
-/// Whether nibbles that are unsigned are looked up in a table of their own.
+/// Whether nibbles that are unsigned are looked up in a table of their own ...
 bool looks_up_raised(const Variant& v);
+/// ... or in that of the values that they stand for, or of themselves, which the kernel puts there
+/// first.
+bool looks_up_values(const Variant& v);
+void put_table(const Variant& v, Builder& b);
 /// Vectors of bytes of one of codes that are neighbors in k, NibblePair::next: two of nibbles, four
 /// of codes of 2 bits, for as many columns each.
 class TableDecoder {
@@ -263,10 +267,8 @@ bool keeps_factor(const Tile1& t);
 std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals, size_t every = 2);
 std::unique_ptr<Multiplier> make_depth_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_column_dot(const Variant& v);
-/// With blocks, for one row whose sums are in accumulator tiles until a block ends; whether an ISA
-/// and a tile have such.
+/// With blocks, for one row whose sums are in accumulator tiles until a block ends.
 std::unique_ptr<Multiplier> make_group_sums(const Variant& v);
-bool has_group_sums(const Variant& v);
 std::unique_ptr<Multiplier> make_narrow_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_pair_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_mmla(const Variant& v);

@@ -1,0 +1,84 @@
+#include "lower/block_scales.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "lower/splat.h"
+#include "model/operand_contract.h"
+
+namespace tw {
+namespace {
+
+std::vector<Value> vectors_of(const Tile1& t, const std::vector<Value>& rhs, FieldKind kind,
+                              Columns columns) {
+  std::vector<Value> vectors;
+  for (int64_t i = 0; i < columns.count; ++i) {
+    vectors.push_back(column_scale(t, rhs, columns.first + i, kind));
+  }
+  return vectors;
+}
+
+/// Those of super-blocks are kept with the other sign.
+std::vector<Value> negated_minimums(const Tile1& t, const std::vector<Value>& rhs,
+                                    const Steps& steps, Columns columns) {
+  std::vector<Value> all = vectors_of(t, rhs, FieldKind::minimums, columns);
+  for (size_t j = 0; j < all.size(); ++j) {
+    if (steps.minimums.empty()) {
+      const Value zero = t.b.op(OpCode::zero, {}, {}, "zero", Role::operand);
+      all[j] = t.b.op(OpCode::fsub, {zero, all[j]}, {}, "minimum", Role::operand);
+    } else {
+      const Value step = steps.minimums[static_cast<size_t>(columns.first) + j];
+      all[j] = t.b.op(OpCode::fmul, {all[j], step}, {}, "minimum", Role::operand);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+Steps load_steps(const Tile1& t, const std::vector<Value>& rhs) {
+  Steps steps{block_columns(t, rhs, FieldKind::scale_steps), {}};
+  if (field_index(*t.rhs.layout, FieldKind::minimum_steps) >= 0) {
+    steps.minimums = block_columns(t, rhs, FieldKind::minimum_steps);
+  }
+  return steps;
+}
+
+std::vector<Value> scales_of_block(const Tile1& t, const std::vector<Value>& rhs,
+                                   const Steps& steps, Columns columns) {
+  std::vector<Value> scales = vectors_of(t, rhs, FieldKind::scales, columns);
+  const auto first = static_cast<size_t>(columns.first);
+  for (size_t j = 0; j < scales.size() && !steps.scales.empty(); ++j) {
+    const std::string name = fmt::format("scale_{}", first + j);
+    scales[j] = t.b.op(OpCode::fmul, {scales[j], steps.scales[first + j]}, {}, name, Role::operand);
+  }
+  const CodeTable* table = t.v.rhs.table;
+  if (table == nullptr || table->unit == 1) return scales;
+  const Value unit = splat32(t.b, std::bit_cast<uint32_t>(table->unit), "unit");
+  for (Value& scale : scales) {
+    scale = t.b.op(OpCode::fmul, {scale, unit}, {}, "scale", Role::operand);
+  }
+  return scales;
+}
+
+std::vector<Value> negated_middles(const Tile1& t, const std::vector<Value>& rhs,
+                                   const std::vector<Value>& scales, const Steps& steps,
+                                   Columns columns) {
+  const auto first = static_cast<size_t>(columns.first);
+  const int code = code_of_zero(contract_of(t.v), *t.v.family.rhs);
+  if (code == 0) return negated_minimums(t, rhs, steps, columns);
+  const auto lowest = -static_cast<float>(code);
+  const Value negated_half = splat32(t.b, std::bit_cast<uint32_t>(lowest), "negated_half");
+  std::vector<Value> middles = vectors_of(t, rhs, FieldKind::minimums, columns);
+  for (size_t j = 0; j < middles.size(); ++j) {
+    const Value half = t.b.op(OpCode::fmul, {scales[j], negated_half}, {}, "half", Role::operand);
+    middles[j] = steps.minimums.empty()
+                     ? t.b.op(OpCode::fsub, {half, middles[j]}, {}, "middle", Role::operand)
+                     : t.b.op(OpCode::fma, {middles[j], steps.minimums[first + j], half}, {},
+                              "middle", Role::operand);
+  }
+  return middles;
+}
+
+}  // namespace tw
