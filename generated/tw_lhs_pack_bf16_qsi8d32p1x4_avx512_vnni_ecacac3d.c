@@ -18,7 +18,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (1a9c2cf0648d2396)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (d11061491cc1ee57)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (265e5b8a1bb010f3)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (3b64c0a01303b986)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (3d4fe0933620f714)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

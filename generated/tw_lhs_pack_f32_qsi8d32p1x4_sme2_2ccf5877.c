@@ -9,12 +9,12 @@
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (2ddf422c3f91a519)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (19b5ff1123c8d40a)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (c90681671189ed51)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (b79b901fbee96f00)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (63208880012d1627)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (8331b1383a61525e)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml (8e8284efef385d16)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (c8fe82986dd2e56e)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (5a46dffa46733383)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (d5796480068a1701)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (6155e336f8cf0218)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

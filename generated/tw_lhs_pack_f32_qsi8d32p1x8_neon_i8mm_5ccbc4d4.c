@@ -5,7 +5,7 @@
 // into lhs i8 m1 kr8 k%16 b16 [data/b|sums:i32*-16/b|scales:f32/b] (5ccbc4d41d48a2a3)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (3b64c0a01303b986)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (3d4fe0933620f714)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -16,9 +16,9 @@
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6ac87e42c8de77c2)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (c90681671189ed51)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (b79b901fbee96f00)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (d5796480068a1701)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (63208880012d1627)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (8331b1383a61525e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (6155e336f8cf0218)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

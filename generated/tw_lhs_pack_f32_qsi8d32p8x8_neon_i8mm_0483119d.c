@@ -5,7 +5,7 @@
 // into lhs i8 m8 kr8 k%16 b16 [data/b|sums:i32*-32x2/b|scales:f32x2/b] (0483119d2154700a)
 //          | 64 x k bits of codes | 16 i32 x sums a block | 16 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (3b64c0a01303b986)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (3d4fe0933620f714)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -237,13 +237,10 @@ L(k):
   ld1h {z3.s}, p7/z, [x21, #3, mul vl]                   // scale
   fcvt z3.s, p7/m, z3.h                                  // minimum_3
   mov z20.b, #0                                          // zero
-  fsub z20.s, z20.s, z0.s                                // minimum
-  mov z0.b, #0                                           // zero
-  fsub z21.s, z0.s, z1.s                                 // minimum
-  mov z0.b, #0                                           // zero
-  fsub z22.s, z0.s, z2.s                                 // minimum
-  mov z0.b, #0                                           // zero
-  fsub z23.s, z0.s, z3.s                                 // minimum
+  fsub z21.s, z20.s, z0.s                                // minimum
+  fsub z22.s, z20.s, z1.s                                // minimum
+  fsub z23.s, z20.s, z2.s                                // minimum
+  fsub z20.s, z20.s, z3.s                                // minimum
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((0 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 0 + 0, vgx4] // real, real, real, real
   .inst 0xc132e000 + (0 << 5) + 0 // scvtf {z0.s - z3.s}, {z0.s - z3.s}
   ld1rw {z24.s}, p7/z, [x14, #32]                        // sum_of_codes
@@ -253,16 +250,16 @@ L(k):
   ld1rw {z27.s}, p7/z, [x14, #36]                        // scale_row_0
   ld1rw {z28.s}, p7/z, [x14, #36]                        // scale_row_0
   fmul z0.s, z0.s, z4.s                                  // real
-  fmla z0.s, p7/m, z24.s, z20.s                          // real
+  fmla z0.s, p7/m, z24.s, z21.s                          // real
   fmla z16.s, p7/m, z0.s, z25.s                          // f_0
   fmul z0.s, z1.s, z5.s                                  // real
-  fmla z0.s, p7/m, z24.s, z21.s                          // real
+  fmla z0.s, p7/m, z24.s, z22.s                          // real
   fmla z17.s, p7/m, z0.s, z26.s                          // f_1
   fmul z0.s, z2.s, z6.s                                  // real
-  fmla z0.s, p7/m, z24.s, z22.s                          // real
+  fmla z0.s, p7/m, z24.s, z23.s                          // real
   fmla z18.s, p7/m, z0.s, z27.s                          // f_2
   fmul z0.s, z3.s, z7.s                                  // real
-  fmla z0.s, p7/m, z24.s, z23.s                          // real
+  fmla z0.s, p7/m, z24.s, z20.s                          // real
   fmla z19.s, p7/m, z0.s, z28.s                          // f_3
   add x14, x14, #40
   addvl x15, x15, #10

@@ -6,19 +6,19 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i4 n8svl kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32] (92093dad64302b48)
 //     | 32svl x k bits of codes | 8svl i1 x tops a block | 8svl f16 x scales a block | 8svl f16 x minimums a block | 8svl f32 x bias |
-// tile 1 x 16svl: needs 23 vector registers on sme2 (4 accumulators + 17 operands + 2 masks), 32 exist
+// tile 1 x 16svl: needs 22 vector registers on sme2 (4 accumulators + 17 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (c90681671189ed51)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (63208880012d1627)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x19 rhs_1  x9 row  x10 m_left  x11 k_padded  x12 rhs_1  x13 k_left  x14 lhs_panel
 //  x15 rhs_panel  x20 rhs_panel  x21 rhs_1  z0 a ...  z1 a ...  z2 tops ...  z3 tops ...
-//  z4 raw_0 ...  z5 raw_1 ...  z6 raw_0 ...  z7 raw_1 ...  z8 code_0  z9 code_1  z10 code_2
-//  z11 code_3  z12 code_0  z13 code_1  z14 code_2  z15 code_3  z16 lo_0 ...  z17 tops ...
-//  z18 raw_2 ...  z19 raw_3 ...  z20 mask  z21 top_mask  z22 f_0  z23 f_1  z24 f_2  z25 f_3
-//  z26 sum_of_codes  z27 scale_row_0  z28 scale_row_0  z29 scale_row_0  z30 scale_row_0
+//  z4 raw_0 ...  z5 raw_1 ...  z6 raw_0 ...  z7 raw_1 ...  z8 tops ...  z9 tops ...  z10 tops ...
+//  z11 tops ...  z12 lo_0 ...  z13 lo_1 ...  z14 lo_2 ...  z15 lo_3 ...  z16 raw_2 ...
+//  z17 raw_3 ...  z18 raw_2 ...  z19 raw_3 ...  z20 top_mask  z21 f_0  z22 f_1  z23 f_2  z24 f_3
+//  z25 sum_of_codes  z26 scale_row_0  z27 scale_row_0  z28 scale_row_0  z29 scale_row_0
 //  za0 tile_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
@@ -158,13 +158,12 @@ L(m):
   add x9, x3, x9
   cmp x12, #0                                            // rhs_1
   csel x12, x3, x9, eq
-  mov z20.b, #15                                         // mask
-  mov z21.b, #16                                         // top_mask
+  mov z20.b, #17                                         // top_mask
   mov x9, #0                                             // row
-  mov z22.b, #0                                          // f_0
-  mov z23.b, #0                                          // f_1
-  mov z24.b, #0                                          // f_2
-  mov z25.b, #0                                          // f_3
+  mov z21.b, #0                                          // f_0
+  mov z22.b, #0                                          // f_1
+  mov z23.b, #0                                          // f_2
+  mov z24.b, #0                                          // f_3
   lsr x13, x11, #5                                       // blocks
   mov x14, x7                                            // lhs_panel
   mov x15, x3                                            // rhs_panel
@@ -178,149 +177,101 @@ L(k):
   ld1rqb {z0.b}, p7/z, [x14, #0]                         // a
   ld1rqb {z1.b}, p7/z, [x14, #16]                        // a
   .inst 0xa0408000 + ((0 & 15) << 16) + (15 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x15, #4 * 0, mul vl] // raw_0, raw_1, raw_0, raw_1
-  and z16.d, z4.d, z20.d                                 // lo_0
-  lsr z4.b, z4.b, #4                                     // hi_0
   .inst 0xa0400000 + ((4 & 15) << 16) + (15 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x15, #2 * 4, mul vl] // tops, tops
-  lsl z17.b, z2.b, #4                                    // tops
-  and z17.d, z17.d, z21.d                                // tops
-  orr z8.d, z16.d, z17.d                                 // code_0
-  and z2.d, z2.d, z21.d                                  // tops
-  orr z12.d, z4.d, z2.d                                  // code_0
-  and z2.d, z5.d, z20.d                                  // lo_1
-  lsr z4.b, z5.b, #4                                     // hi_1
-  lsl z5.b, z3.b, #4                                     // tops
-  and z5.d, z5.d, z21.d                                  // tops
-  orr z9.d, z2.d, z5.d                                   // code_1
-  and z2.d, z3.d, z21.d                                  // tops
-  orr z13.d, z4.d, z2.d                                  // code_1
+  and z8.d, z2.d, z20.d                                  // tops
+  mov z12.d, z4.d                                        // raw_0
+  .inst 0x4508f400 + (4 << 16) + (8 << 5) + 12 // sli z12.b, z8.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (4 << 5) + 8 // sri z8.b, z4.b, #4 // hi_0
+  and z9.d, z3.d, z20.d                                  // tops
+  mov z13.d, z5.d                                        // raw_1
+  .inst 0x4508f400 + (4 << 16) + (9 << 5) + 13 // sli z13.b, z9.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (5 << 5) + 9 // sri z9.b, z5.b, #4 // hi_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 16 // ld1b {z16.b, z17.b, z18.b, z19.b}, pn8/z, [x19, #4 * 0, mul vl] // raw_2, raw_3, raw_2, raw_3
-  and z4.d, z16.d, z20.d                                 // lo_2
-  lsr z5.b, z16.b, #4                                    // hi_2
   .inst 0xa0400000 + ((4 & 15) << 16) + (19 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x19, #2 * 4, mul vl] // tops, tops
-  lsl z16.b, z2.b, #4                                    // tops
-  and z16.d, z16.d, z21.d                                // tops
-  orr z10.d, z4.d, z16.d                                 // code_2
-  and z2.d, z2.d, z21.d                                  // tops
-  orr z14.d, z5.d, z2.d                                  // code_2
-  and z2.d, z17.d, z20.d                                 // lo_3
-  lsr z4.b, z17.b, #4                                    // hi_3
-  lsl z5.b, z3.b, #4                                     // tops
-  and z5.d, z5.d, z21.d                                  // tops
-  orr z11.d, z2.d, z5.d                                  // code_3
-  and z2.d, z3.d, z21.d                                  // tops
-  orr z15.d, z4.d, z2.d                                  // code_3
-  .inst 0xc1509020 + (0 << 16) + (0 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z0.b[0] // tile
-  .inst 0xc1509020 + (1 << 16) + (0 << 10) + (12 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z12.b - z15.b}, z1.b[0] // tile
-  and z4.d, z6.d, z20.d                                  // lo_0
-  lsr z5.b, z6.b, #4                                     // hi_0
+  and z10.d, z2.d, z20.d                                 // tops
+  mov z14.d, z16.d                                       // raw_2
+  .inst 0x4508f400 + (4 << 16) + (10 << 5) + 14 // sli z14.b, z10.b, #4 // lo_2
+  .inst 0x4510f000 - (4 << 16) + (16 << 5) + 10 // sri z10.b, z16.b, #4 // hi_2
+  and z11.d, z3.d, z20.d                                 // tops
+  mov z15.d, z17.d                                       // raw_3
+  .inst 0x4508f400 + (4 << 16) + (11 << 5) + 15 // sli z15.b, z11.b, #4 // lo_3
+  .inst 0x4510f000 - (4 << 16) + (17 << 5) + 11 // sri z11.b, z17.b, #4 // hi_3
+  .inst 0xc1509020 + (0 << 16) + (0 << 10) + (12 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z12.b - z15.b}, z0.b[0] // tile
+  .inst 0xc1509020 + (1 << 16) + (0 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z1.b[0] // tile
   .inst 0xa0400000 + ((4 & 15) << 16) + (15 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x15, #2 * 4, mul vl] // tops, tops
-  lsl z6.b, z2.b, #3                                     // tops
-  and z6.d, z6.d, z21.d                                  // tops
-  orr z4.d, z4.d, z6.d                                   // code_0
   lsr z2.b, z2.b, #1                                     // tops
-  and z2.d, z2.d, z21.d                                  // tops
-  orr z8.d, z5.d, z2.d                                   // code_0
-  and z2.d, z7.d, z20.d                                  // lo_1
-  lsr z6.b, z7.b, #4                                     // hi_1
-  lsl z5.b, z3.b, #3                                     // tops
-  and z5.d, z5.d, z21.d                                  // tops
-  orr z5.d, z2.d, z5.d                                   // code_1
+  and z4.d, z2.d, z20.d                                  // tops
+  mov z8.d, z6.d                                         // raw_0
+  .inst 0x4508f400 + (4 << 16) + (4 << 5) + 8 // sli z8.b, z4.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (6 << 5) + 4 // sri z4.b, z6.b, #4 // hi_0
   lsr z2.b, z3.b, #1                                     // tops
-  and z2.d, z2.d, z21.d                                  // tops
-  orr z9.d, z6.d, z2.d                                   // code_1
-  and z6.d, z18.d, z20.d                                 // lo_2
-  lsr z7.b, z18.b, #4                                    // hi_2
+  and z5.d, z2.d, z20.d                                  // tops
+  mov z9.d, z7.d                                         // raw_1
+  .inst 0x4508f400 + (4 << 16) + (5 << 5) + 9 // sli z9.b, z5.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (7 << 5) + 5 // sri z5.b, z7.b, #4 // hi_1
   .inst 0xa0400000 + ((4 & 15) << 16) + (19 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x19, #2 * 4, mul vl] // tops, tops
-  lsl z16.b, z2.b, #3                                    // tops
-  and z16.d, z16.d, z21.d                                // tops
-  orr z6.d, z6.d, z16.d                                  // code_2
   lsr z2.b, z2.b, #1                                     // tops
-  and z2.d, z2.d, z21.d                                  // tops
-  orr z10.d, z7.d, z2.d                                  // code_2
-  and z2.d, z19.d, z20.d                                 // lo_3
-  lsr z16.b, z19.b, #4                                   // hi_3
-  lsl z7.b, z3.b, #3                                     // tops
-  and z7.d, z7.d, z21.d                                  // tops
-  orr z7.d, z2.d, z7.d                                   // code_3
+  and z6.d, z2.d, z20.d                                  // tops
+  mov z10.d, z18.d                                       // raw_2
+  .inst 0x4508f400 + (4 << 16) + (6 << 5) + 10 // sli z10.b, z6.b, #4 // lo_2
+  .inst 0x4510f000 - (4 << 16) + (18 << 5) + 6 // sri z6.b, z18.b, #4 // hi_2
   lsr z2.b, z3.b, #1                                     // tops
-  and z2.d, z2.d, z21.d                                  // tops
-  orr z11.d, z16.d, z2.d                                 // code_3
-  .inst 0xc1509020 + (0 << 16) + (1 << 10) + (4 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z4.b - z7.b}, z0.b[1] // tile
-  .inst 0xc1509020 + (1 << 16) + (1 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z1.b[1] // tile
+  and z7.d, z2.d, z20.d                                  // tops
+  mov z11.d, z19.d                                       // raw_3
+  .inst 0x4508f400 + (4 << 16) + (7 << 5) + 11 // sli z11.b, z7.b, #4 // lo_3
+  .inst 0x4510f000 - (4 << 16) + (19 << 5) + 7 // sri z7.b, z19.b, #4 // hi_3
+  .inst 0xc1509020 + (0 << 16) + (1 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z0.b[1] // tile
+  .inst 0xc1509020 + (1 << 16) + (1 << 10) + (4 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z4.b - z7.b}, z1.b[1] // tile
   .inst 0xa0408000 + ((1 & 15) << 16) + (15 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x15, #4 * 1, mul vl] // raw_0, raw_1, raw_0, raw_1
-  and z16.d, z4.d, z20.d                                 // lo_0
-  lsr z4.b, z4.b, #4                                     // hi_0
   .inst 0xa0400000 + ((4 & 15) << 16) + (15 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x15, #2 * 4, mul vl] // tops, tops
-  lsl z17.b, z2.b, #2                                    // tops
-  and z17.d, z17.d, z21.d                                // tops
-  orr z8.d, z16.d, z17.d                                 // code_0
   lsr z2.b, z2.b, #2                                     // tops
-  and z2.d, z2.d, z21.d                                  // tops
-  orr z12.d, z4.d, z2.d                                  // code_0
-  and z2.d, z5.d, z20.d                                  // lo_1
-  lsr z4.b, z5.b, #4                                     // hi_1
-  lsl z5.b, z3.b, #2                                     // tops
-  and z5.d, z5.d, z21.d                                  // tops
-  orr z9.d, z2.d, z5.d                                   // code_1
+  and z8.d, z2.d, z20.d                                  // tops
+  mov z12.d, z4.d                                        // raw_0
+  .inst 0x4508f400 + (4 << 16) + (8 << 5) + 12 // sli z12.b, z8.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (4 << 5) + 8 // sri z8.b, z4.b, #4 // hi_0
   lsr z2.b, z3.b, #2                                     // tops
-  and z2.d, z2.d, z21.d                                  // tops
-  orr z13.d, z4.d, z2.d                                  // code_1
+  and z9.d, z2.d, z20.d                                  // tops
+  mov z13.d, z5.d                                        // raw_1
+  .inst 0x4508f400 + (4 << 16) + (9 << 5) + 13 // sli z13.b, z9.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (5 << 5) + 9 // sri z9.b, z5.b, #4 // hi_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (19 << 5) + 16 // ld1b {z16.b, z17.b, z18.b, z19.b}, pn8/z, [x19, #4 * 1, mul vl] // raw_2, raw_3, raw_2, raw_3
-  and z4.d, z16.d, z20.d                                 // lo_2
-  lsr z5.b, z16.b, #4                                    // hi_2
   .inst 0xa0400000 + ((4 & 15) << 16) + (19 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x19, #2 * 4, mul vl] // tops, tops
-  lsl z16.b, z2.b, #2                                    // tops
-  and z16.d, z16.d, z21.d                                // tops
-  orr z10.d, z4.d, z16.d                                 // code_2
   lsr z2.b, z2.b, #2                                     // tops
-  and z2.d, z2.d, z21.d                                  // tops
-  orr z14.d, z5.d, z2.d                                  // code_2
-  and z2.d, z17.d, z20.d                                 // lo_3
-  lsr z4.b, z17.b, #4                                    // hi_3
-  lsl z5.b, z3.b, #2                                     // tops
-  and z5.d, z5.d, z21.d                                  // tops
-  orr z11.d, z2.d, z5.d                                  // code_3
+  and z10.d, z2.d, z20.d                                 // tops
+  mov z14.d, z16.d                                       // raw_2
+  .inst 0x4508f400 + (4 << 16) + (10 << 5) + 14 // sli z14.b, z10.b, #4 // lo_2
+  .inst 0x4510f000 - (4 << 16) + (16 << 5) + 10 // sri z10.b, z16.b, #4 // hi_2
   lsr z2.b, z3.b, #2                                     // tops
-  and z2.d, z2.d, z21.d                                  // tops
-  orr z15.d, z4.d, z2.d                                  // code_3
-  .inst 0xc1509020 + (0 << 16) + (2 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z0.b[2] // tile
-  .inst 0xc1509020 + (1 << 16) + (2 << 10) + (12 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z12.b - z15.b}, z1.b[2] // tile
-  and z4.d, z6.d, z20.d                                  // lo_0
-  lsr z5.b, z6.b, #4                                     // hi_0
+  and z11.d, z2.d, z20.d                                 // tops
+  mov z15.d, z17.d                                       // raw_3
+  .inst 0x4508f400 + (4 << 16) + (11 << 5) + 15 // sli z15.b, z11.b, #4 // lo_3
+  .inst 0x4510f000 - (4 << 16) + (17 << 5) + 11 // sri z11.b, z17.b, #4 // hi_3
+  .inst 0xc1509020 + (0 << 16) + (2 << 10) + (12 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z12.b - z15.b}, z0.b[2] // tile
+  .inst 0xc1509020 + (1 << 16) + (2 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z1.b[2] // tile
   .inst 0xa0400000 + ((4 & 15) << 16) + (15 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x15, #2 * 4, mul vl] // tops, tops
-  lsl z6.b, z2.b, #1                                     // tops
-  and z6.d, z6.d, z21.d                                  // tops
-  orr z4.d, z4.d, z6.d                                   // code_0
   lsr z2.b, z2.b, #3                                     // tops
-  and z2.d, z2.d, z21.d                                  // tops
-  orr z8.d, z5.d, z2.d                                   // code_0
-  and z2.d, z7.d, z20.d                                  // lo_1
-  lsr z6.b, z7.b, #4                                     // hi_1
-  lsl z5.b, z3.b, #1                                     // tops
-  and z5.d, z5.d, z21.d                                  // tops
-  orr z5.d, z2.d, z5.d                                   // code_1
+  and z4.d, z2.d, z20.d                                  // tops
+  mov z8.d, z6.d                                         // raw_0
+  .inst 0x4508f400 + (4 << 16) + (4 << 5) + 8 // sli z8.b, z4.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (6 << 5) + 4 // sri z4.b, z6.b, #4 // hi_0
   lsr z2.b, z3.b, #3                                     // tops
-  and z2.d, z2.d, z21.d                                  // tops
-  orr z9.d, z6.d, z2.d                                   // code_1
-  and z6.d, z18.d, z20.d                                 // lo_2
-  lsr z7.b, z18.b, #4                                    // hi_2
+  and z5.d, z2.d, z20.d                                  // tops
+  mov z9.d, z7.d                                         // raw_1
+  .inst 0x4508f400 + (4 << 16) + (5 << 5) + 9 // sli z9.b, z5.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (7 << 5) + 5 // sri z5.b, z7.b, #4 // hi_1
   .inst 0xa0400000 + ((4 & 15) << 16) + (19 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x19, #2 * 4, mul vl] // tops, tops
-  lsl z16.b, z2.b, #1                                    // tops
-  and z16.d, z16.d, z21.d                                // tops
-  orr z6.d, z6.d, z16.d                                  // code_2
   lsr z2.b, z2.b, #3                                     // tops
-  and z2.d, z2.d, z21.d                                  // tops
-  orr z10.d, z7.d, z2.d                                  // code_2
-  and z2.d, z19.d, z20.d                                 // lo_3
-  lsr z16.b, z19.b, #4                                   // hi_3
-  lsl z7.b, z3.b, #1                                     // tops
-  and z7.d, z7.d, z21.d                                  // tops
-  orr z7.d, z2.d, z7.d                                   // code_3
+  and z6.d, z2.d, z20.d                                  // tops
+  mov z10.d, z18.d                                       // raw_2
+  .inst 0x4508f400 + (4 << 16) + (6 << 5) + 10 // sli z10.b, z6.b, #4 // lo_2
+  .inst 0x4510f000 - (4 << 16) + (18 << 5) + 6 // sri z6.b, z18.b, #4 // hi_2
   lsr z2.b, z3.b, #3                                     // tops
-  and z2.d, z2.d, z21.d                                  // tops
-  orr z11.d, z16.d, z2.d                                 // code_3
-  .inst 0xc1509020 + (0 << 16) + (3 << 10) + (4 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z4.b - z7.b}, z0.b[3] // tile
-  .inst 0xc1509020 + (1 << 16) + (3 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z1.b[3] // tile
+  and z7.d, z2.d, z20.d                                  // tops
+  mov z11.d, z19.d                                       // raw_3
+  .inst 0x4508f400 + (4 << 16) + (7 << 5) + 11 // sli z11.b, z7.b, #4 // lo_3
+  .inst 0x4510f000 - (4 << 16) + (19 << 5) + 7 // sri z7.b, z19.b, #4 // hi_3
+  .inst 0xc1509020 + (0 << 16) + (3 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z0.b[3] // tile
+  .inst 0xc1509020 + (1 << 16) + (3 << 10) + (4 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z4.b - z7.b}, z1.b[3] // tile
   addvl x20, x15, #8                                     // rhs_panel
   ld1h {z0.s}, p7/z, [x20, #4, mul vl]                   // scale
   fcvt z4.s, p7/m, z0.h                                  // scale_0
@@ -340,33 +291,30 @@ L(k):
   ld1h {z3.s}, p7/z, [x21, #7, mul vl]                   // scale
   fcvt z3.s, p7/m, z3.h                                  // minimum_3
   mov z16.b, #0                                          // zero
-  fsub z16.s, z16.s, z0.s                                // minimum
-  mov z0.b, #0                                           // zero
-  fsub z17.s, z0.s, z1.s                                 // minimum
-  mov z0.b, #0                                           // zero
-  fsub z18.s, z0.s, z2.s                                 // minimum
-  mov z0.b, #0                                           // zero
-  fsub z19.s, z0.s, z3.s                                 // minimum
+  fsub z17.s, z16.s, z0.s                                // minimum
+  fsub z18.s, z16.s, z1.s                                // minimum
+  fsub z19.s, z16.s, z2.s                                // minimum
+  fsub z16.s, z16.s, z3.s                                // minimum
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((0 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 0 + 0, vgx4] // real, real, real, real
   .inst 0xc132e000 + (0 << 5) + 0 // scvtf {z0.s - z3.s}, {z0.s - z3.s}
-  ld1rw {z26.s}, p7/z, [x14, #32]                        // sum_of_codes
-  scvtf z26.s, p7/m, z26.s                               // sum_of_codes
+  ld1rw {z25.s}, p7/z, [x14, #32]                        // sum_of_codes
+  scvtf z25.s, p7/m, z25.s                               // sum_of_codes
+  ld1rw {z26.s}, p7/z, [x14, #36]                        // scale_row_0
   ld1rw {z27.s}, p7/z, [x14, #36]                        // scale_row_0
   ld1rw {z28.s}, p7/z, [x14, #36]                        // scale_row_0
   ld1rw {z29.s}, p7/z, [x14, #36]                        // scale_row_0
-  ld1rw {z30.s}, p7/z, [x14, #36]                        // scale_row_0
   fmul z0.s, z0.s, z4.s                                  // real
-  fmla z0.s, p7/m, z26.s, z16.s                          // real
-  fmla z22.s, p7/m, z0.s, z27.s                          // f_0
+  fmla z0.s, p7/m, z25.s, z17.s                          // real
+  fmla z21.s, p7/m, z0.s, z26.s                          // f_0
   fmul z0.s, z1.s, z5.s                                  // real
-  fmla z0.s, p7/m, z26.s, z17.s                          // real
-  fmla z23.s, p7/m, z0.s, z28.s                          // f_1
+  fmla z0.s, p7/m, z25.s, z18.s                          // real
+  fmla z22.s, p7/m, z0.s, z27.s                          // f_1
   fmul z0.s, z2.s, z6.s                                  // real
-  fmla z0.s, p7/m, z26.s, z18.s                          // real
-  fmla z24.s, p7/m, z0.s, z29.s                          // f_2
+  fmla z0.s, p7/m, z25.s, z19.s                          // real
+  fmla z23.s, p7/m, z0.s, z28.s                          // f_2
   fmul z0.s, z3.s, z7.s                                  // real
-  fmla z0.s, p7/m, z26.s, z19.s                          // real
-  fmla z25.s, p7/m, z0.s, z30.s                          // f_3
+  fmla z0.s, p7/m, z25.s, z16.s                          // real
+  fmla z24.s, p7/m, z0.s, z29.s                          // f_3
   add x14, x14, #40
   addvl x15, x15, #12
   addvl x19, x19, #12
@@ -395,19 +343,19 @@ L(k_done):
   csel x11, x11, x13, eq
   .inst 0xa0400000 + ((0 & 15) << 16) + (9 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x9, #2 * 0, mul vl] // bias, bias
   .inst 0xa0400000 + ((0 & 15) << 16) + (11 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x11, #2 * 0, mul vl] // bias, bias
-  fadd z0.s, z22.s, z0.s                                 // out
+  fadd z0.s, z21.s, z0.s                                 // out
   fmax z0.s, p7/m, z0.s, z4.s                            // out
   fmin z0.s, p7/m, z0.s, z5.s                            // out_0_0
   str z0, [x6, #0, mul vl]                               // out_0_0
-  fadd z0.s, z23.s, z1.s                                 // out
+  fadd z0.s, z22.s, z1.s                                 // out
   fmax z0.s, p7/m, z0.s, z4.s                            // out
   fmin z0.s, p7/m, z0.s, z5.s                            // out_0_1
   str z0, [x6, #1, mul vl]                               // out_0_1
-  fadd z0.s, z24.s, z2.s                                 // out
+  fadd z0.s, z23.s, z2.s                                 // out
   fmax z0.s, p7/m, z0.s, z4.s                            // out
   fmin z0.s, p7/m, z0.s, z5.s                            // out_0_2
   str z0, [x6, #2, mul vl]                               // out_0_2
-  fadd z0.s, z25.s, z3.s                                 // out
+  fadd z0.s, z24.s, z3.s                                 // out
   fmax z0.s, p7/m, z0.s, z4.s                            // out
   fmin z0.s, p7/m, z0.s, z5.s                            // out_0_3
   str z0, [x6, #3, mul vl]                               // out_0_3
@@ -439,19 +387,19 @@ L(if_else):
   ld1w {z1.s}, p1/z, [x9, #1, mul vl]                    // bias
   ld1w {z2.s}, p2/z, [x11, #0, mul vl]                   // bias
   ld1w {z3.s}, p3/z, [x11, #1, mul vl]                   // bias
-  fadd z0.s, z22.s, z0.s                                 // out
+  fadd z0.s, z21.s, z0.s                                 // out
   fmax z0.s, p7/m, z0.s, z4.s                            // out
   fmin z0.s, p7/m, z0.s, z5.s                            // out_0_0
   st1w {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
-  fadd z0.s, z23.s, z1.s                                 // out
+  fadd z0.s, z22.s, z1.s                                 // out
   fmax z0.s, p7/m, z0.s, z4.s                            // out
   fmin z0.s, p7/m, z0.s, z5.s                            // out_0_1
   st1w {z0.s}, p1, [x6, #1, mul vl]                      // out_0_1
-  fadd z0.s, z24.s, z2.s                                 // out
+  fadd z0.s, z23.s, z2.s                                 // out
   fmax z0.s, p7/m, z0.s, z4.s                            // out
   fmin z0.s, p7/m, z0.s, z5.s                            // out_0_2
   st1w {z0.s}, p2, [x6, #2, mul vl]                      // out_0_2
-  fadd z0.s, z25.s, z3.s                                 // out
+  fadd z0.s, z24.s, z3.s                                 // out
   fmax z0.s, p7/m, z0.s, z4.s                            // out
   fmin z0.s, p7/m, z0.s, z5.s                            // out_0_3
   st1w {z0.s}, p3, [x6, #3, mul vl]                      // out_0_3

@@ -6,19 +6,19 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i4 n8 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32] (2998d144c4d057b7)
 //     | 8 f16 x scale_steps | 8 f16 x minimum_steps | 32 x k bits of codes | 8 i1 x tops a block | 8 i8 x scales a block | 8 i8 x minimums a block | 8 f32 x bias |
-// tile 1 x 16: needs 31 vector registers on neon_dotprod (4 accumulators + 25 operands + 2 masks), 32 exist
+// tile 1 x 16: needs 30 vector registers on neon_dotprod (4 accumulators + 25 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (b79b901fbee96f00)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (8331b1383a61525e)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 block_left  x12 lhs_panel  x13 -  x14 -
-//  x15 k_left  v0 mask  v1 top_mask  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 zero_0  v7 zero_1
-//  v8 tops ...  v9 lo_2 ...  v10 tops ...  v11 tops ...  v12 tops ...  v13 tops ...  v14 tops ...
-//  v15 scale_row_0  v16 zero_2  v17 zero_3  v18 zero_0  v19 zero_1  v20 zero_2  v21 zero_3
-//  v22 negated_half  v23 acc_0_0 ...  v24 acc_0_1 ...  v25 acc_0_2 ...  v26 acc_0_3 ...
-//  v27 raw_1 ...  v28 raw_0 ...  v29 lo_0 ...  v30 tops ...  v31 tops ...
+//  x15 k_left  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 tops ...  v5 tops ...
+//  v6 raw_2 ...  v7 raw_3 ...  v8 acc_0_2 ...  v9 acc_0_3 ...  v10 tops ...  v11 lo_0 ...
+//  v12 lo_1 ...  v13 tops ...  v14 lo_2 ...  v15 a_0  v16 top_mask  v17 f_0  v18 f_1  v19 f_2
+//  v20 f_3  v21 zero_0  v22 zero_1  v23 zero_2  v24 zero_3  v25 zero_0  v26 zero_1  v27 zero_2
+//  v28 zero_3  v29 negated_half  v30 acc_0_0 ...  v31 acc_0_1 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -111,12 +111,11 @@ L(m):
   add x9, x3, x9
   cmp x4, #8                                             // rhs_1
   csel x9, x3, x9, ls
-  movi v0.16b, #15                                       // mask
-  movi v1.16b, #16                                       // top_mask
-  movi v2.2d, #0                                         // f_0
-  movi v3.2d, #0                                         // f_1
-  movi v4.2d, #0                                         // f_2
-  movi v5.2d, #0                                         // f_3
+  movi v16.16b, #17                                      // top_mask
+  movi v17.2d, #0                                        // f_0
+  movi v18.2d, #0                                        // f_1
+  movi v19.2d, #0                                        // f_2
+  movi v20.2d, #0                                        // f_3
   lsr x11, x10, #8                                       // super_blocks
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
@@ -127,297 +126,247 @@ L(block):
   add x14, x14, #32
   ldr x15, =-32
   add x15, x15, x13
-  ldr d6, [x15, #0]                                      // scale
-  fcvtl v6.4s, v6.4h                                     // zero_0
+  ldr d0, [x15, #0]                                      // scale
+  fcvtl v21.4s, v0.4h                                    // zero_0
   ldr x15, =-24
   add x15, x15, x13
-  ldr d7, [x15, #0]                                      // scale
-  fcvtl v7.4s, v7.4h                                     // zero_1
+  ldr d0, [x15, #0]                                      // scale
+  fcvtl v22.4s, v0.4h                                    // zero_1
   ldr x15, =-32
   add x15, x15, x14
-  ldr d16, [x15, #0]                                     // scale
-  fcvtl v16.4s, v16.4h                                   // zero_2
+  ldr d0, [x15, #0]                                      // scale
+  fcvtl v23.4s, v0.4h                                    // zero_2
   ldr x15, =-24
   add x15, x15, x14
-  ldr d17, [x15, #0]                                     // scale
-  fcvtl v17.4s, v17.4h                                   // zero_3
+  ldr d0, [x15, #0]                                      // scale
+  fcvtl v24.4s, v0.4h                                    // zero_3
   ldr x15, =-16
   add x15, x15, x13
-  ldr d18, [x15, #0]                                     // scale
-  fcvtl v18.4s, v18.4h                                   // zero_0
+  ldr d0, [x15, #0]                                      // scale
+  fcvtl v25.4s, v0.4h                                    // zero_0
   ldr x15, =-8
   add x15, x15, x13
-  ldr d19, [x15, #0]                                     // scale
-  fcvtl v19.4s, v19.4h                                   // zero_1
+  ldr d0, [x15, #0]                                      // scale
+  fcvtl v26.4s, v0.4h                                    // zero_1
   ldr x15, =-16
   add x15, x15, x14
-  ldr d20, [x15, #0]                                     // scale
-  fcvtl v20.4s, v20.4h                                   // zero_2
+  ldr d0, [x15, #0]                                      // scale
+  fcvtl v27.4s, v0.4h                                    // zero_2
   ldr x15, =-8
   add x15, x15, x14
-  ldr d21, [x15, #0]                                     // scale
-  fcvtl v21.4s, v21.4h                                   // zero_3
+  ldr d0, [x15, #0]                                      // scale
+  fcvtl v28.4s, v0.4h                                    // zero_3
   mov x15, #8
   ldr x16, =3238002688                                   // number
-  dup v22.4s, w16                                        // negated_half
+  dup v29.4s, w16                                        // negated_half
   cbz x15, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldr s23, [x12, #32]                                    // acc_0_0
-  dup v23.4s, v23.s[0]
-  ldr s24, [x12, #32]                                    // acc_0_1
-  dup v24.4s, v24.s[0]
-  ldr s25, [x12, #32]                                    // acc_0_2
-  dup v25.4s, v25.s[0]
-  ldr s26, [x12, #32]                                    // acc_0_3
-  dup v26.4s, v26.s[0]
-  ldp q28, q27, [x13, #0]                                // raw_0, raw_1
-  and v29.16b, v28.16b, v0.16b                           // lo_0
-  ushr v28.16b, v28.16b, #4                              // hi_0
-  ldp q31, q30, [x13, #128]                              // tops, tops
-  shl v8.16b, v31.16b, #4                                // tops
-  and v8.16b, v8.16b, v1.16b                             // tops
-  orr v29.16b, v29.16b, v8.16b                           // code_0
-  and v31.16b, v31.16b, v1.16b                           // tops
-  orr v28.16b, v28.16b, v31.16b                          // code_0
-  and v31.16b, v27.16b, v0.16b                           // lo_1
-  ushr v27.16b, v27.16b, #4                              // hi_1
-  shl v8.16b, v30.16b, #4                                // tops
-  and v8.16b, v8.16b, v1.16b                             // tops
-  orr v31.16b, v31.16b, v8.16b                           // code_1
-  and v30.16b, v30.16b, v1.16b                           // tops
-  orr v27.16b, v27.16b, v30.16b                          // code_1
-  ldp q8, q30, [x14, #0]                                 // raw_2, raw_3
-  and v9.16b, v8.16b, v0.16b                             // lo_2
-  ushr v8.16b, v8.16b, #4                                // hi_2
-  ldp q11, q10, [x14, #128]                              // tops, tops
-  shl v12.16b, v11.16b, #4                               // tops
-  and v12.16b, v12.16b, v1.16b                           // tops
-  orr v9.16b, v9.16b, v12.16b                            // code_2
-  and v11.16b, v11.16b, v1.16b                           // tops
-  orr v8.16b, v8.16b, v11.16b                            // code_2
-  and v11.16b, v30.16b, v0.16b                           // lo_3
-  ushr v30.16b, v30.16b, #4                              // hi_3
-  shl v12.16b, v10.16b, #4                               // tops
-  and v12.16b, v12.16b, v1.16b                           // tops
-  orr v11.16b, v11.16b, v12.16b                          // code_3
-  and v10.16b, v10.16b, v1.16b                           // tops
-  orr v30.16b, v30.16b, v10.16b                          // code_3
-  ldp q12, q10, [x12, #0]                                // a_0, a_0
-  sdot v23.4s, v29.16b, v12.4b[0]                        // acc_0_0
-  sdot v24.4s, v31.16b, v12.4b[0]                        // acc_0_1
-  sdot v25.4s, v9.16b, v12.4b[0]                         // acc_0_2
-  sdot v26.4s, v11.16b, v12.4b[0]                        // acc_0_3
-  sdot v23.4s, v28.16b, v10.4b[0]                        // acc_0_0
-  sdot v24.4s, v27.16b, v10.4b[0]                        // acc_0_1
-  sdot v25.4s, v8.16b, v10.4b[0]                         // acc_0_2
-  sdot v26.4s, v30.16b, v10.4b[0]                        // acc_0_3
-  ldp q28, q27, [x13, #32]                               // raw_0, raw_1
-  and v29.16b, v28.16b, v0.16b                           // lo_0
-  ushr v28.16b, v28.16b, #4                              // hi_0
-  ldp q31, q30, [x13, #128]                              // tops, tops
-  shl v8.16b, v31.16b, #3                                // tops
-  and v8.16b, v8.16b, v1.16b                             // tops
-  orr v29.16b, v29.16b, v8.16b                           // code_0
-  ushr v31.16b, v31.16b, #1                              // tops
-  and v31.16b, v31.16b, v1.16b                           // tops
-  orr v28.16b, v28.16b, v31.16b                          // code_0
-  and v31.16b, v27.16b, v0.16b                           // lo_1
-  ushr v27.16b, v27.16b, #4                              // hi_1
-  shl v8.16b, v30.16b, #3                                // tops
-  and v8.16b, v8.16b, v1.16b                             // tops
-  orr v31.16b, v31.16b, v8.16b                           // code_1
-  ushr v30.16b, v30.16b, #1                              // tops
-  and v30.16b, v30.16b, v1.16b                           // tops
-  orr v27.16b, v27.16b, v30.16b                          // code_1
-  ldp q8, q30, [x14, #32]                                // raw_2, raw_3
-  and v9.16b, v8.16b, v0.16b                             // lo_2
-  ushr v8.16b, v8.16b, #4                                // hi_2
-  ldp q13, q11, [x14, #128]                              // tops, tops
-  shl v14.16b, v13.16b, #3                               // tops
-  and v14.16b, v14.16b, v1.16b                           // tops
-  orr v9.16b, v9.16b, v14.16b                            // code_2
-  ushr v13.16b, v13.16b, #1                              // tops
-  and v13.16b, v13.16b, v1.16b                           // tops
-  orr v8.16b, v8.16b, v13.16b                            // code_2
-  and v13.16b, v30.16b, v0.16b                           // lo_3
-  ushr v30.16b, v30.16b, #4                              // hi_3
-  shl v14.16b, v11.16b, #3                               // tops
-  and v14.16b, v14.16b, v1.16b                           // tops
-  orr v13.16b, v13.16b, v14.16b                          // code_3
-  ushr v11.16b, v11.16b, #1                              // tops
-  and v11.16b, v11.16b, v1.16b                           // tops
-  orr v30.16b, v30.16b, v11.16b                          // code_3
-  sdot v23.4s, v29.16b, v12.4b[1]                        // acc_0_0
-  sdot v24.4s, v31.16b, v12.4b[1]                        // acc_0_1
-  sdot v25.4s, v9.16b, v12.4b[1]                         // acc_0_2
-  sdot v26.4s, v13.16b, v12.4b[1]                        // acc_0_3
-  sdot v23.4s, v28.16b, v10.4b[1]                        // acc_0_0
-  sdot v24.4s, v27.16b, v10.4b[1]                        // acc_0_1
-  sdot v25.4s, v8.16b, v10.4b[1]                         // acc_0_2
-  sdot v26.4s, v30.16b, v10.4b[1]                        // acc_0_3
-  ldp q28, q27, [x13, #64]                               // raw_0, raw_1
-  and v29.16b, v28.16b, v0.16b                           // lo_0
-  ushr v28.16b, v28.16b, #4                              // hi_0
-  ldp q31, q30, [x13, #128]                              // tops, tops
-  shl v8.16b, v31.16b, #2                                // tops
-  and v8.16b, v8.16b, v1.16b                             // tops
-  orr v29.16b, v29.16b, v8.16b                           // code_0
-  ushr v31.16b, v31.16b, #2                              // tops
-  and v31.16b, v31.16b, v1.16b                           // tops
-  orr v28.16b, v28.16b, v31.16b                          // code_0
-  and v31.16b, v27.16b, v0.16b                           // lo_1
-  ushr v27.16b, v27.16b, #4                              // hi_1
-  shl v8.16b, v30.16b, #2                                // tops
-  and v8.16b, v8.16b, v1.16b                             // tops
-  orr v31.16b, v31.16b, v8.16b                           // code_1
-  ushr v30.16b, v30.16b, #2                              // tops
-  and v30.16b, v30.16b, v1.16b                           // tops
-  orr v27.16b, v27.16b, v30.16b                          // code_1
-  ldp q8, q30, [x14, #64]                                // raw_2, raw_3
-  and v9.16b, v8.16b, v0.16b                             // lo_2
-  ushr v8.16b, v8.16b, #4                                // hi_2
-  ldp q13, q11, [x14, #128]                              // tops, tops
-  shl v14.16b, v13.16b, #2                               // tops
-  and v14.16b, v14.16b, v1.16b                           // tops
-  orr v9.16b, v9.16b, v14.16b                            // code_2
-  ushr v13.16b, v13.16b, #2                              // tops
-  and v13.16b, v13.16b, v1.16b                           // tops
-  orr v8.16b, v8.16b, v13.16b                            // code_2
-  and v13.16b, v30.16b, v0.16b                           // lo_3
-  ushr v30.16b, v30.16b, #4                              // hi_3
-  shl v14.16b, v11.16b, #2                               // tops
-  and v14.16b, v14.16b, v1.16b                           // tops
-  orr v13.16b, v13.16b, v14.16b                          // code_3
-  ushr v11.16b, v11.16b, #2                              // tops
-  and v11.16b, v11.16b, v1.16b                           // tops
-  orr v30.16b, v30.16b, v11.16b                          // code_3
-  sdot v23.4s, v29.16b, v12.4b[2]                        // acc_0_0
-  sdot v24.4s, v31.16b, v12.4b[2]                        // acc_0_1
-  sdot v25.4s, v9.16b, v12.4b[2]                         // acc_0_2
-  sdot v26.4s, v13.16b, v12.4b[2]                        // acc_0_3
-  sdot v23.4s, v28.16b, v10.4b[2]                        // acc_0_0
-  sdot v24.4s, v27.16b, v10.4b[2]                        // acc_0_1
-  sdot v25.4s, v8.16b, v10.4b[2]                         // acc_0_2
-  sdot v26.4s, v30.16b, v10.4b[2]                        // acc_0_3
-  ldp q28, q27, [x13, #96]                               // raw_0, raw_1
-  and v29.16b, v28.16b, v0.16b                           // lo_0
-  ushr v28.16b, v28.16b, #4                              // hi_0
-  ldp q31, q30, [x13, #128]                              // tops, tops
-  shl v8.16b, v31.16b, #1                                // tops
-  and v8.16b, v8.16b, v1.16b                             // tops
-  orr v29.16b, v29.16b, v8.16b                           // code_0
-  ushr v31.16b, v31.16b, #3                              // tops
-  and v31.16b, v31.16b, v1.16b                           // tops
-  orr v28.16b, v28.16b, v31.16b                          // code_0
-  and v31.16b, v27.16b, v0.16b                           // lo_1
-  ushr v27.16b, v27.16b, #4                              // hi_1
-  shl v8.16b, v30.16b, #1                                // tops
-  and v8.16b, v8.16b, v1.16b                             // tops
-  orr v31.16b, v31.16b, v8.16b                           // code_1
-  ushr v30.16b, v30.16b, #3                              // tops
-  and v30.16b, v30.16b, v1.16b                           // tops
-  orr v27.16b, v27.16b, v30.16b                          // code_1
-  ldp q8, q30, [x14, #96]                                // raw_2, raw_3
-  and v9.16b, v8.16b, v0.16b                             // lo_2
-  ushr v8.16b, v8.16b, #4                                // hi_2
-  ldp q13, q11, [x14, #128]                              // tops, tops
-  shl v14.16b, v13.16b, #1                               // tops
-  and v14.16b, v14.16b, v1.16b                           // tops
-  orr v9.16b, v9.16b, v14.16b                            // code_2
-  ushr v13.16b, v13.16b, #3                              // tops
-  and v13.16b, v13.16b, v1.16b                           // tops
-  orr v8.16b, v8.16b, v13.16b                            // code_2
-  and v13.16b, v30.16b, v0.16b                           // lo_3
-  ushr v30.16b, v30.16b, #4                              // hi_3
-  shl v14.16b, v11.16b, #1                               // tops
-  and v14.16b, v14.16b, v1.16b                           // tops
-  orr v13.16b, v13.16b, v14.16b                          // code_3
-  ushr v11.16b, v11.16b, #3                              // tops
-  and v11.16b, v11.16b, v1.16b                           // tops
-  orr v30.16b, v30.16b, v11.16b                          // code_3
-  sdot v23.4s, v29.16b, v12.4b[3]                        // acc_0_0
-  sdot v24.4s, v31.16b, v12.4b[3]                        // acc_0_1
-  sdot v25.4s, v9.16b, v12.4b[3]                         // acc_0_2
-  sdot v26.4s, v13.16b, v12.4b[3]                        // acc_0_3
-  sdot v23.4s, v28.16b, v10.4b[3]                        // acc_0_0
-  sdot v24.4s, v27.16b, v10.4b[3]                        // acc_0_1
-  sdot v25.4s, v8.16b, v10.4b[3]                         // acc_0_2
-  sdot v26.4s, v30.16b, v10.4b[3]                        // acc_0_3
-  ldr s27, [x13, #160]                                   // scale
-  sshll v27.8h, v27.8b, #0                               // scale_0
-  sshll v27.4s, v27.4h, #0
-  scvtf v27.4s, v27.4s                                   // scale_0
-  ldr s28, [x13, #164]                                   // scale
-  sshll v28.8h, v28.8b, #0                               // scale_1
-  sshll v28.4s, v28.4h, #0
-  scvtf v28.4s, v28.4s                                   // scale_1
-  ldr s29, [x14, #160]                                   // scale
-  sshll v29.8h, v29.8b, #0                               // scale_2
-  sshll v29.4s, v29.4h, #0
-  scvtf v29.4s, v29.4s                                   // scale_2
-  ldr s30, [x14, #164]                                   // scale
-  sshll v30.8h, v30.8b, #0                               // scale_3
-  sshll v30.4s, v30.4h, #0
-  scvtf v30.4s, v30.4s                                   // scale_3
-  fmul v27.4s, v27.4s, v6.4s                             // scale_0
-  fmul v28.4s, v28.4s, v7.4s                             // scale_1
-  fmul v29.4s, v29.4s, v16.4s                            // scale_2
-  fmul v30.4s, v30.4s, v17.4s                            // scale_3
-  ldr s31, [x13, #168]                                   // scale
-  sshll v31.8h, v31.8b, #0                               // minimum_0
-  sshll v31.4s, v31.4h, #0
-  scvtf v31.4s, v31.4s                                   // minimum_0
-  ldr s8, [x13, #172]                                    // scale
-  sshll v8.8h, v8.8b, #0                                 // minimum_1
-  sshll v8.4s, v8.4h, #0
-  scvtf v8.4s, v8.4s                                     // minimum_1
-  ldr s9, [x14, #168]                                    // scale
-  sshll v9.8h, v9.8b, #0                                 // minimum_2
-  sshll v9.4s, v9.4h, #0
-  scvtf v9.4s, v9.4s                                     // minimum_2
-  ldr s10, [x14, #172]                                   // scale
-  sshll v10.8h, v10.8b, #0                               // minimum_3
-  sshll v10.4s, v10.4h, #0
-  scvtf v10.4s, v10.4s                                   // minimum_3
-  fmul v11.4s, v27.4s, v22.4s                            // half
-  fmla v11.4s, v31.4s, v18.4s                            // middle
-  fmul v31.4s, v28.4s, v22.4s                            // half
-  fmla v31.4s, v8.4s, v19.4s                             // middle
-  fmul v8.4s, v29.4s, v22.4s                             // half
-  fmla v8.4s, v9.4s, v20.4s                              // middle
-  fmul v9.4s, v30.4s, v22.4s                             // half
-  fmla v9.4s, v10.4s, v21.4s                             // middle
-  scvtf v23.4s, v23.4s                                   // real
-  scvtf v24.4s, v24.4s                                   // real
-  scvtf v25.4s, v25.4s                                   // real
-  scvtf v26.4s, v26.4s                                   // real
-  ldr s10, [x12, #32]                                    // sum_of_codes
-  dup v10.4s, v10.s[0]
-  sshr v10.4s, v10.4s, #3                                // sum_of_codes
-  scvtf v10.4s, v10.4s                                   // sum_of_codes
+  ldr s30, [x12, #32]                                    // acc_0_0
+  dup v30.4s, v30.s[0]
+  ldr s31, [x12, #32]                                    // acc_0_1
+  dup v31.4s, v31.s[0]
+  ldr s8, [x12, #32]                                     // acc_0_2
+  dup v8.4s, v8.s[0]
+  ldr s9, [x12, #32]                                     // acc_0_3
+  dup v9.4s, v9.s[0]
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13]            // raw_0, raw_1, raw_0, raw_1
+  ldp q5, q4, [x13, #128]                                // tops, tops
+  and v10.16b, v5.16b, v16.16b                           // tops
+  mov v11.16b, v0.16b                                    // raw_0
+  sli v11.16b, v10.16b, #4                               // lo_0
+  sri v10.16b, v0.16b, #4                                // hi_0
+  and v0.16b, v4.16b, v16.16b                            // tops
+  mov v12.16b, v1.16b                                    // raw_1
+  sli v12.16b, v0.16b, #4                                // lo_1
+  sri v0.16b, v1.16b, #4                                 // hi_1
+  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14]            // raw_2, raw_3, raw_2, raw_3
+  ldp q13, q1, [x14, #128]                               // tops, tops
+  and v13.16b, v13.16b, v16.16b                          // tops
+  mov v14.16b, v4.16b                                    // raw_2
+  sli v14.16b, v13.16b, #4                               // lo_2
+  sri v13.16b, v4.16b, #4                                // hi_2
+  and v1.16b, v1.16b, v16.16b                            // tops
+  mov v4.16b, v5.16b                                     // raw_3
+  sli v4.16b, v1.16b, #4                                 // lo_3
+  sri v1.16b, v5.16b, #4                                 // hi_3
+  ldp q15, q5, [x12, #0]                                 // a_0, a_0
+  sdot v30.4s, v11.16b, v15.4b[0]                        // acc_0_0
+  sdot v31.4s, v12.16b, v15.4b[0]                        // acc_0_1
+  sdot v8.4s, v14.16b, v15.4b[0]                         // acc_0_2
+  sdot v9.4s, v4.16b, v15.4b[0]                          // acc_0_3
+  sdot v30.4s, v10.16b, v5.4b[0]                         // acc_0_0
+  sdot v31.4s, v0.16b, v5.4b[0]                          // acc_0_1
+  sdot v8.4s, v13.16b, v5.4b[0]                          // acc_0_2
+  sdot v9.4s, v1.16b, v5.4b[0]                           // acc_0_3
+  ldp q1, q0, [x13, #128]                                // tops, tops
+  ushr v1.16b, v1.16b, #1                                // tops
+  and v1.16b, v1.16b, v16.16b                            // tops
+  mov v4.16b, v2.16b                                     // raw_0
+  sli v4.16b, v1.16b, #4                                 // lo_0
+  sri v1.16b, v2.16b, #4                                 // hi_0
+  ushr v0.16b, v0.16b, #1                                // tops
+  and v0.16b, v0.16b, v16.16b                            // tops
+  mov v2.16b, v3.16b                                     // raw_1
+  sli v2.16b, v0.16b, #4                                 // lo_1
+  sri v0.16b, v3.16b, #4                                 // hi_1
+  ldp q10, q3, [x14, #128]                               // tops, tops
+  ushr v10.16b, v10.16b, #1                              // tops
+  and v10.16b, v10.16b, v16.16b                          // tops
+  mov v11.16b, v6.16b                                    // raw_2
+  sli v11.16b, v10.16b, #4                               // lo_2
+  sri v10.16b, v6.16b, #4                                // hi_2
+  ushr v3.16b, v3.16b, #1                                // tops
+  and v3.16b, v3.16b, v16.16b                            // tops
+  mov v6.16b, v7.16b                                     // raw_3
+  sli v6.16b, v3.16b, #4                                 // lo_3
+  sri v3.16b, v7.16b, #4                                 // hi_3
+  sdot v30.4s, v4.16b, v15.4b[1]                         // acc_0_0
+  sdot v31.4s, v2.16b, v15.4b[1]                         // acc_0_1
+  sdot v8.4s, v11.16b, v15.4b[1]                         // acc_0_2
+  sdot v9.4s, v6.16b, v15.4b[1]                          // acc_0_3
+  sdot v30.4s, v1.16b, v5.4b[1]                          // acc_0_0
+  sdot v31.4s, v0.16b, v5.4b[1]                          // acc_0_1
+  sdot v8.4s, v10.16b, v5.4b[1]                          // acc_0_2
+  sdot v9.4s, v3.16b, v5.4b[1]                           // acc_0_3
+  ldp q1, q0, [x13, #64]                                 // raw_0, raw_1
+  ldp q3, q2, [x13, #128]                                // tops, tops
+  ushr v3.16b, v3.16b, #2                                // tops
+  and v3.16b, v3.16b, v16.16b                            // tops
+  mov v4.16b, v1.16b                                     // raw_0
+  sli v4.16b, v3.16b, #4                                 // lo_0
+  sri v3.16b, v1.16b, #4                                 // hi_0
+  ushr v1.16b, v2.16b, #2                                // tops
+  and v1.16b, v1.16b, v16.16b                            // tops
+  mov v2.16b, v0.16b                                     // raw_1
+  sli v2.16b, v1.16b, #4                                 // lo_1
+  sri v1.16b, v0.16b, #4                                 // hi_1
+  ldp q6, q0, [x14, #64]                                 // raw_2, raw_3
+  ldp q10, q7, [x14, #128]                               // tops, tops
+  ushr v10.16b, v10.16b, #2                              // tops
+  and v10.16b, v10.16b, v16.16b                          // tops
+  mov v11.16b, v6.16b                                    // raw_2
+  sli v11.16b, v10.16b, #4                               // lo_2
+  sri v10.16b, v6.16b, #4                                // hi_2
+  ushr v6.16b, v7.16b, #2                                // tops
+  and v6.16b, v6.16b, v16.16b                            // tops
+  mov v7.16b, v0.16b                                     // raw_3
+  sli v7.16b, v6.16b, #4                                 // lo_3
+  sri v6.16b, v0.16b, #4                                 // hi_3
+  sdot v30.4s, v4.16b, v15.4b[2]                         // acc_0_0
+  sdot v31.4s, v2.16b, v15.4b[2]                         // acc_0_1
+  sdot v8.4s, v11.16b, v15.4b[2]                         // acc_0_2
+  sdot v9.4s, v7.16b, v15.4b[2]                          // acc_0_3
+  sdot v30.4s, v3.16b, v5.4b[2]                          // acc_0_0
+  sdot v31.4s, v1.16b, v5.4b[2]                          // acc_0_1
+  sdot v8.4s, v10.16b, v5.4b[2]                          // acc_0_2
+  sdot v9.4s, v6.16b, v5.4b[2]                           // acc_0_3
+  ldp q1, q0, [x13, #96]                                 // raw_0, raw_1
+  ldp q3, q2, [x13, #128]                                // tops, tops
+  ushr v3.16b, v3.16b, #3                                // tops
+  and v3.16b, v3.16b, v16.16b                            // tops
+  mov v4.16b, v1.16b                                     // raw_0
+  sli v4.16b, v3.16b, #4                                 // lo_0
+  sri v3.16b, v1.16b, #4                                 // hi_0
+  ushr v1.16b, v2.16b, #3                                // tops
+  and v1.16b, v1.16b, v16.16b                            // tops
+  mov v2.16b, v0.16b                                     // raw_1
+  sli v2.16b, v1.16b, #4                                 // lo_1
+  sri v1.16b, v0.16b, #4                                 // hi_1
+  ldp q6, q0, [x14, #96]                                 // raw_2, raw_3
+  ldp q10, q7, [x14, #128]                               // tops, tops
+  ushr v10.16b, v10.16b, #3                              // tops
+  and v10.16b, v10.16b, v16.16b                          // tops
+  mov v11.16b, v6.16b                                    // raw_2
+  sli v11.16b, v10.16b, #4                               // lo_2
+  sri v10.16b, v6.16b, #4                                // hi_2
+  ushr v6.16b, v7.16b, #3                                // tops
+  and v6.16b, v6.16b, v16.16b                            // tops
+  mov v7.16b, v0.16b                                     // raw_3
+  sli v7.16b, v6.16b, #4                                 // lo_3
+  sri v6.16b, v0.16b, #4                                 // hi_3
+  sdot v30.4s, v4.16b, v15.4b[3]                         // acc_0_0
+  sdot v31.4s, v2.16b, v15.4b[3]                         // acc_0_1
+  sdot v8.4s, v11.16b, v15.4b[3]                         // acc_0_2
+  sdot v9.4s, v7.16b, v15.4b[3]                          // acc_0_3
+  sdot v30.4s, v3.16b, v5.4b[3]                          // acc_0_0
+  sdot v31.4s, v1.16b, v5.4b[3]                          // acc_0_1
+  sdot v8.4s, v10.16b, v5.4b[3]                          // acc_0_2
+  sdot v9.4s, v6.16b, v5.4b[3]                           // acc_0_3
+  ldr s0, [x13, #160]                                    // scale
+  sshll v0.8h, v0.8b, #0                                 // scale_0
+  sshll v0.4s, v0.4h, #0
+  scvtf v0.4s, v0.4s                                     // scale_0
+  ldr s1, [x13, #164]                                    // scale
+  sshll v1.8h, v1.8b, #0                                 // scale_1
+  sshll v1.4s, v1.4h, #0
+  scvtf v1.4s, v1.4s                                     // scale_1
+  ldr s2, [x14, #160]                                    // scale
+  sshll v2.8h, v2.8b, #0                                 // scale_2
+  sshll v2.4s, v2.4h, #0
+  scvtf v2.4s, v2.4s                                     // scale_2
+  ldr s3, [x14, #164]                                    // scale
+  sshll v3.8h, v3.8b, #0                                 // scale_3
+  sshll v3.4s, v3.4h, #0
+  scvtf v3.4s, v3.4s                                     // scale_3
+  fmul v0.4s, v0.4s, v21.4s                              // scale_0
+  fmul v1.4s, v1.4s, v22.4s                              // scale_1
+  fmul v2.4s, v2.4s, v23.4s                              // scale_2
+  fmul v3.4s, v3.4s, v24.4s                              // scale_3
+  ldr s4, [x13, #168]                                    // scale
+  sshll v4.8h, v4.8b, #0                                 // minimum_0
+  sshll v4.4s, v4.4h, #0
+  scvtf v4.4s, v4.4s                                     // minimum_0
+  ldr s5, [x13, #172]                                    // scale
+  sshll v5.8h, v5.8b, #0                                 // minimum_1
+  sshll v5.4s, v5.4h, #0
+  scvtf v5.4s, v5.4s                                     // minimum_1
+  ldr s6, [x14, #168]                                    // scale
+  sshll v6.8h, v6.8b, #0                                 // minimum_2
+  sshll v6.4s, v6.4h, #0
+  scvtf v6.4s, v6.4s                                     // minimum_2
+  ldr s7, [x14, #172]                                    // scale
+  sshll v7.8h, v7.8b, #0                                 // minimum_3
+  sshll v7.4s, v7.4h, #0
+  scvtf v7.4s, v7.4s                                     // minimum_3
+  fmul v10.4s, v0.4s, v29.4s                             // half
+  fmla v10.4s, v4.4s, v25.4s                             // middle
+  fmul v4.4s, v1.4s, v29.4s                              // half
+  fmla v4.4s, v5.4s, v26.4s                              // middle
+  fmul v5.4s, v2.4s, v29.4s                              // half
+  fmla v5.4s, v6.4s, v27.4s                              // middle
+  fmul v6.4s, v3.4s, v29.4s                              // half
+  fmla v6.4s, v7.4s, v28.4s                              // middle
+  scvtf v7.4s, v30.4s                                    // real
+  scvtf v30.4s, v31.4s                                   // real
+  scvtf v31.4s, v8.4s                                    // real
+  scvtf v8.4s, v9.4s                                     // real
+  ldr s9, [x12, #32]                                     // sum_of_codes
+  dup v9.4s, v9.s[0]
+  sshr v9.4s, v9.4s, #3                                  // sum_of_codes
+  scvtf v9.4s, v9.4s                                     // sum_of_codes
+  ldr s11, [x12, #36]                                    // scale_row_0
+  dup v11.4s, v11.s[0]
   ldr s12, [x12, #36]                                    // scale_row_0
   dup v12.4s, v12.s[0]
   ldr s13, [x12, #36]                                    // scale_row_0
   dup v13.4s, v13.s[0]
   ldr s14, [x12, #36]                                    // scale_row_0
   dup v14.4s, v14.s[0]
-  ldr s15, [x12, #36]                                    // scale_row_0
-  dup v15.4s, v15.s[0]
-  fmul v23.4s, v23.4s, v27.4s                            // real
-  fmla v23.4s, v10.4s, v11.4s                            // real
-  fmla v2.4s, v23.4s, v12.4s                             // f_0
-  fmul v23.4s, v24.4s, v28.4s                            // real
-  fmla v23.4s, v10.4s, v31.4s                            // real
-  fmla v3.4s, v23.4s, v13.4s                             // f_1
-  fmul v23.4s, v25.4s, v29.4s                            // real
-  fmla v23.4s, v10.4s, v8.4s                             // real
-  fmla v4.4s, v23.4s, v14.4s                             // f_2
-  fmul v23.4s, v26.4s, v30.4s                            // real
-  fmla v23.4s, v10.4s, v9.4s                             // real
-  fmla v5.4s, v23.4s, v15.4s                             // f_3
+  fmul v0.4s, v7.4s, v0.4s                               // real
+  fmla v0.4s, v9.4s, v10.4s                              // real
+  fmla v17.4s, v0.4s, v11.4s                             // f_0
+  fmul v0.4s, v30.4s, v1.4s                              // real
+  fmla v0.4s, v9.4s, v4.4s                               // real
+  fmla v18.4s, v0.4s, v12.4s                             // f_1
+  fmul v0.4s, v31.4s, v2.4s                              // real
+  fmla v0.4s, v9.4s, v5.4s                               // real
+  fmla v19.4s, v0.4s, v13.4s                             // f_2
+  fmul v0.4s, v8.4s, v3.4s                               // real
+  fmla v0.4s, v9.4s, v6.4s                               // real
+  fmla v20.4s, v0.4s, v14.4s                             // f_3
   add x12, x12, #40
   add x13, x13, #176
   add x14, x14, #176
@@ -448,21 +397,21 @@ L(block_done):
   add x12, x12, #32
   cmp x11, #0                                            // bias
   csel x9, x9, x12, eq
-  ldp q7, q6, [x10, #0]                                  // bias, bias
-  ldp q17, q16, [x9, #0]                                 // bias, bias
-  fadd v2.4s, v2.4s, v7.4s                               // out
-  fmax v2.4s, v2.4s, v0.4s                               // out
-  fmin v2.4s, v2.4s, v1.4s                               // out_0_0
-  str q2, [x6, #0]                                       // out_0_0
-  fadd v2.4s, v3.4s, v6.4s                               // out
+  ldp q3, q2, [x10, #0]                                  // bias, bias
+  ldp q5, q4, [x9, #0]                                   // bias, bias
+  fadd v3.4s, v17.4s, v3.4s                              // out
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out_0_0
+  str q3, [x6, #0]                                       // out_0_0
+  fadd v2.4s, v18.4s, v2.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_1
   str q2, [x6, #16]                                      // out_0_1
-  fadd v2.4s, v4.4s, v17.4s                              // out
+  fadd v2.4s, v19.4s, v5.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_2
   str q2, [x6, #32]                                      // out_0_2
-  fadd v2.4s, v5.4s, v16.4s                              // out
+  fadd v2.4s, v20.4s, v4.4s                              // out
   fmax v0.4s, v2.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_3
   str q0, [x6, #48]                                      // out_0_3
@@ -486,22 +435,22 @@ L(if_else):
   csel x12, x12, xzr, hs
   cmp x12, #0
   csel x12, x10, x10, eq
-  ld1r {v6.4s}, [x12]                                    // bias
+  ld1r {v2.4s}, [x12]                                    // bias
   mov x14, #1
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v6.s}[1], [x14]                                   // bias
+  ld1 {v2.s}[1], [x14]                                   // bias
   mov x14, #2
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v6.s}[2], [x14]                                   // bias
+  ld1 {v2.s}[2], [x14]                                   // bias
   mov x14, #3
   cmp x13, x14
   csel x13, x13, x14, lo
   add x12, x12, x13, lsl #2
-  ld1 {v6.s}[3], [x12]                                   // bias
+  ld1 {v2.s}[3], [x12]                                   // bias
   mov x12, #4
   subs x13, x11, x12
   csel x13, x13, xzr, hs
@@ -510,22 +459,22 @@ L(if_else):
   add x14, x10, #16
   cmp x12, #0
   csel x12, x10, x14, eq
-  ld1r {v7.4s}, [x12]                                    // bias
+  ld1r {v3.4s}, [x12]                                    // bias
   mov x14, #1
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v7.s}[1], [x14]                                   // bias
+  ld1 {v3.s}[1], [x14]                                   // bias
   mov x14, #2
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v7.s}[2], [x14]                                   // bias
+  ld1 {v3.s}[2], [x14]                                   // bias
   mov x14, #3
   cmp x13, x14
   csel x13, x13, x14, lo
   add x12, x12, x13, lsl #2
-  ld1 {v7.s}[3], [x12]                                   // bias
+  ld1 {v3.s}[3], [x12]                                   // bias
   mov x12, #8
   subs x13, x11, x12
   csel x13, x13, xzr, hs
@@ -533,22 +482,22 @@ L(if_else):
   csel x12, x12, xzr, hs
   cmp x12, #0
   csel x12, x10, x9, eq
-  ld1r {v16.4s}, [x12]                                   // bias
+  ld1r {v4.4s}, [x12]                                    // bias
   mov x14, #1
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v16.s}[1], [x14]                                  // bias
+  ld1 {v4.s}[1], [x14]                                   // bias
   mov x14, #2
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v16.s}[2], [x14]                                  // bias
+  ld1 {v4.s}[2], [x14]                                   // bias
   mov x14, #3
   cmp x13, x14
   csel x13, x13, x14, lo
   add x12, x12, x13, lsl #2
-  ld1 {v16.s}[3], [x12]                                  // bias
+  ld1 {v4.s}[3], [x12]                                   // bias
   mov x12, #12
   subs x11, x11, x12
   csel x11, x11, xzr, hs
@@ -557,32 +506,32 @@ L(if_else):
   add x9, x9, #16
   cmp x12, #0
   csel x9, x10, x9, eq
-  ld1r {v17.4s}, [x9]                                    // bias
+  ld1r {v5.4s}, [x9]                                     // bias
   mov x10, #1
   cmp x11, x10
   csel x10, x11, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v17.s}[1], [x10]                                  // bias
+  ld1 {v5.s}[1], [x10]                                   // bias
   mov x10, #2
   cmp x11, x10
   csel x10, x11, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v17.s}[2], [x10]                                  // bias
+  ld1 {v5.s}[2], [x10]                                   // bias
   mov x10, #3
   cmp x11, x10
   csel x10, x11, x10, lo
   add x9, x9, x10, lsl #2
-  ld1 {v17.s}[3], [x9]                                   // bias
-  fadd v2.4s, v2.4s, v6.4s                               // out
+  ld1 {v5.s}[3], [x9]                                    // bias
+  fadd v2.4s, v17.4s, v2.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_0
-  fadd v3.4s, v3.4s, v7.4s                               // out
+  fadd v3.4s, v18.4s, v3.4s                              // out
   fmax v3.4s, v3.4s, v0.4s                               // out
   fmin v3.4s, v3.4s, v1.4s                               // out_0_1
-  fadd v4.4s, v4.4s, v16.4s                              // out
+  fadd v4.4s, v19.4s, v4.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_0_2
-  fadd v5.4s, v5.4s, v17.4s                              // out
+  fadd v5.4s, v20.4s, v5.4s                              // out
   fmax v0.4s, v5.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_3
   mov x9, #1

@@ -6,9 +6,9 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i4 n8svl kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32] (85ab87ae158824ff)
 //     | 32svl x k bits of codes | 8svl i1 x tops a block | 8svl f16 x scales a block | 8svl f32 x bias |
-// tile 1 x 16svl: needs 22 vector registers on sme2 (4 accumulators + 16 operands + 2 masks), 32 exist
+// tile 1 x 16svl: needs 21 vector registers on sme2 (4 accumulators + 16 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (d5796480068a1701)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (6155e336f8cf0218)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -16,9 +16,9 @@
 //  x7 lhs_panel  x19 rhs_1  x9 row  x10 m_left  x11 k_padded  x12 rhs_1  x13 k_left  x14 lhs_panel
 //  x15 rhs_panel  x20 rhs_panel ...  z0 sums ...  z1 a ...  z2 tops ...  z3 tops ...  z4 middle
 //  z5 middle  z6 middle  z7 middle  z8 raw_0 ...  z9 raw_1 ...  z10 raw_0 ...  z11 raw_1 ...
-//  z12 code_0  z13 code_1  z14 code_2  z15 code_3  z16 lo_0 ...  z17 hi_0 ...  z18 tops ...
-//  z19 hi_2 ...  z20 raw_2 ...  z21 raw_3 ...  z22 raw_2 ...  z23 raw_3 ...  z24 mask  z25 top_mask
-//  z26 f_0  z27 f_1  z28 f_2  z29 f_3  za0 tile_0 ...
+//  z12 tops ...  z13 tops ...  z14 tops ...  z15 tops ...  z16 lo_0 ...  z17 lo_1 ...  z18 lo_2 ...
+//  z19 lo_3 ...  z20 raw_2 ...  z21 raw_3 ...  z22 raw_2 ...  z23 raw_3 ...  z24 top_mask  z25 f_0
+//  z26 f_1  z27 f_2  z28 f_3  za0 tile_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
 #if defined(__ELF__)
@@ -153,8 +153,7 @@ L(m):
   add x9, x3, x9
   cmp x12, #0                                            // rhs_1
   csel x12, x3, x9, eq
-  mov z24.b, #15                                         // mask
-  mov z25.b, #16                                         // top_mask
+  mov z24.b, #17                                         // top_mask
   mov x9, #16
   mov z4.s, w9                                           // middle
   mov x9, #16
@@ -164,10 +163,10 @@ L(m):
   mov x9, #16
   mov z7.s, w9                                           // middle
   mov x9, #0                                             // row
-  mov z26.b, #0                                          // f_0
-  mov z27.b, #0                                          // f_1
-  mov z28.b, #0                                          // f_2
-  mov z29.b, #0                                          // f_3
+  mov z25.b, #0                                          // f_0
+  mov z26.b, #0                                          // f_1
+  mov z27.b, #0                                          // f_2
+  mov z28.b, #0                                          // f_3
   lsr x13, x11, #5                                       // blocks
   mov x14, x7                                            // lhs_panel
   mov x15, x3                                            // rhs_panel
@@ -183,149 +182,101 @@ L(k):
   ld1rqb {z0.b}, p7/z, [x14, #0]                         // a
   ld1rqb {z1.b}, p7/z, [x14, #16]                        // a
   .inst 0xa0408000 + ((0 & 15) << 16) + (15 << 5) + 8 // ld1b {z8.b, z9.b, z10.b, z11.b}, pn8/z, [x15, #4 * 0, mul vl] // raw_0, raw_1, raw_0, raw_1
-  and z16.d, z8.d, z24.d                                 // lo_0
-  lsr z17.b, z8.b, #4                                    // hi_0
   .inst 0xa0400000 + ((4 & 15) << 16) + (15 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x15, #2 * 4, mul vl] // tops, tops
-  lsl z18.b, z2.b, #4                                    // tops
-  and z18.d, z18.d, z25.d                                // tops
-  orr z12.d, z16.d, z18.d                                // code_0
-  and z2.d, z2.d, z25.d                                  // tops
-  orr z16.d, z17.d, z2.d                                 // code_0
-  and z2.d, z9.d, z24.d                                  // lo_1
-  lsr z17.b, z9.b, #4                                    // hi_1
-  lsl z18.b, z3.b, #4                                    // tops
-  and z18.d, z18.d, z25.d                                // tops
-  orr z13.d, z2.d, z18.d                                 // code_1
-  and z2.d, z3.d, z25.d                                  // tops
-  orr z17.d, z17.d, z2.d                                 // code_1
+  and z12.d, z2.d, z24.d                                 // tops
+  mov z16.d, z8.d                                        // raw_0
+  .inst 0x4508f400 + (4 << 16) + (12 << 5) + 16 // sli z16.b, z12.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (8 << 5) + 12 // sri z12.b, z8.b, #4 // hi_0
+  and z13.d, z3.d, z24.d                                 // tops
+  mov z17.d, z9.d                                        // raw_1
+  .inst 0x4508f400 + (4 << 16) + (13 << 5) + 17 // sli z17.b, z13.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (9 << 5) + 13 // sri z13.b, z9.b, #4 // hi_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 20 // ld1b {z20.b, z21.b, z22.b, z23.b}, pn8/z, [x19, #4 * 0, mul vl] // raw_2, raw_3, raw_2, raw_3
-  and z18.d, z20.d, z24.d                                // lo_2
-  lsr z19.b, z20.b, #4                                   // hi_2
   .inst 0xa0400000 + ((4 & 15) << 16) + (19 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x19, #2 * 4, mul vl] // tops, tops
-  lsl z20.b, z2.b, #4                                    // tops
-  and z20.d, z20.d, z25.d                                // tops
-  orr z14.d, z18.d, z20.d                                // code_2
-  and z2.d, z2.d, z25.d                                  // tops
-  orr z18.d, z19.d, z2.d                                 // code_2
-  and z2.d, z21.d, z24.d                                 // lo_3
-  lsr z19.b, z21.b, #4                                   // hi_3
-  lsl z20.b, z3.b, #4                                    // tops
-  and z20.d, z20.d, z25.d                                // tops
-  orr z15.d, z2.d, z20.d                                 // code_3
-  and z2.d, z3.d, z25.d                                  // tops
-  orr z19.d, z19.d, z2.d                                 // code_3
-  .inst 0xc1509020 + (0 << 16) + (0 << 10) + (12 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z12.b - z15.b}, z0.b[0] // tile
-  .inst 0xc1509020 + (1 << 16) + (0 << 10) + (16 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z16.b - z19.b}, z1.b[0] // tile
-  and z16.d, z10.d, z24.d                                // lo_0
-  lsr z17.b, z10.b, #4                                   // hi_0
+  and z14.d, z2.d, z24.d                                 // tops
+  mov z18.d, z20.d                                       // raw_2
+  .inst 0x4508f400 + (4 << 16) + (14 << 5) + 18 // sli z18.b, z14.b, #4 // lo_2
+  .inst 0x4510f000 - (4 << 16) + (20 << 5) + 14 // sri z14.b, z20.b, #4 // hi_2
+  and z15.d, z3.d, z24.d                                 // tops
+  mov z19.d, z21.d                                       // raw_3
+  .inst 0x4508f400 + (4 << 16) + (15 << 5) + 19 // sli z19.b, z15.b, #4 // lo_3
+  .inst 0x4510f000 - (4 << 16) + (21 << 5) + 15 // sri z15.b, z21.b, #4 // hi_3
+  .inst 0xc1509020 + (0 << 16) + (0 << 10) + (16 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z16.b - z19.b}, z0.b[0] // tile
+  .inst 0xc1509020 + (1 << 16) + (0 << 10) + (12 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z12.b - z15.b}, z1.b[0] // tile
   .inst 0xa0400000 + ((4 & 15) << 16) + (15 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x15, #2 * 4, mul vl] // tops, tops
-  lsl z18.b, z2.b, #3                                    // tops
-  and z18.d, z18.d, z25.d                                // tops
-  orr z8.d, z16.d, z18.d                                 // code_0
   lsr z2.b, z2.b, #1                                     // tops
-  and z2.d, z2.d, z25.d                                  // tops
-  orr z12.d, z17.d, z2.d                                 // code_0
-  and z2.d, z11.d, z24.d                                 // lo_1
-  lsr z16.b, z11.b, #4                                   // hi_1
-  lsl z17.b, z3.b, #3                                    // tops
-  and z17.d, z17.d, z25.d                                // tops
-  orr z9.d, z2.d, z17.d                                  // code_1
+  and z8.d, z2.d, z24.d                                  // tops
+  mov z12.d, z10.d                                       // raw_0
+  .inst 0x4508f400 + (4 << 16) + (8 << 5) + 12 // sli z12.b, z8.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (10 << 5) + 8 // sri z8.b, z10.b, #4 // hi_0
   lsr z2.b, z3.b, #1                                     // tops
-  and z2.d, z2.d, z25.d                                  // tops
-  orr z13.d, z16.d, z2.d                                 // code_1
-  and z16.d, z22.d, z24.d                                // lo_2
-  lsr z17.b, z22.b, #4                                   // hi_2
+  and z9.d, z2.d, z24.d                                  // tops
+  mov z13.d, z11.d                                       // raw_1
+  .inst 0x4508f400 + (4 << 16) + (9 << 5) + 13 // sli z13.b, z9.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (11 << 5) + 9 // sri z9.b, z11.b, #4 // hi_1
   .inst 0xa0400000 + ((4 & 15) << 16) + (19 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x19, #2 * 4, mul vl] // tops, tops
-  lsl z18.b, z2.b, #3                                    // tops
-  and z18.d, z18.d, z25.d                                // tops
-  orr z10.d, z16.d, z18.d                                // code_2
   lsr z2.b, z2.b, #1                                     // tops
-  and z2.d, z2.d, z25.d                                  // tops
-  orr z14.d, z17.d, z2.d                                 // code_2
-  and z2.d, z23.d, z24.d                                 // lo_3
-  lsr z16.b, z23.b, #4                                   // hi_3
-  lsl z17.b, z3.b, #3                                    // tops
-  and z17.d, z17.d, z25.d                                // tops
-  orr z11.d, z2.d, z17.d                                 // code_3
+  and z10.d, z2.d, z24.d                                 // tops
+  mov z14.d, z22.d                                       // raw_2
+  .inst 0x4508f400 + (4 << 16) + (10 << 5) + 14 // sli z14.b, z10.b, #4 // lo_2
+  .inst 0x4510f000 - (4 << 16) + (22 << 5) + 10 // sri z10.b, z22.b, #4 // hi_2
   lsr z2.b, z3.b, #1                                     // tops
-  and z2.d, z2.d, z25.d                                  // tops
-  orr z15.d, z16.d, z2.d                                 // code_3
-  .inst 0xc1509020 + (0 << 16) + (1 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z0.b[1] // tile
-  .inst 0xc1509020 + (1 << 16) + (1 << 10) + (12 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z12.b - z15.b}, z1.b[1] // tile
+  and z11.d, z2.d, z24.d                                 // tops
+  mov z15.d, z23.d                                       // raw_3
+  .inst 0x4508f400 + (4 << 16) + (11 << 5) + 15 // sli z15.b, z11.b, #4 // lo_3
+  .inst 0x4510f000 - (4 << 16) + (23 << 5) + 11 // sri z11.b, z23.b, #4 // hi_3
+  .inst 0xc1509020 + (0 << 16) + (1 << 10) + (12 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z12.b - z15.b}, z0.b[1] // tile
+  .inst 0xc1509020 + (1 << 16) + (1 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z1.b[1] // tile
   .inst 0xa0408000 + ((1 & 15) << 16) + (15 << 5) + 8 // ld1b {z8.b, z9.b, z10.b, z11.b}, pn8/z, [x15, #4 * 1, mul vl] // raw_0, raw_1, raw_0, raw_1
-  and z16.d, z8.d, z24.d                                 // lo_0
-  lsr z17.b, z8.b, #4                                    // hi_0
   .inst 0xa0400000 + ((4 & 15) << 16) + (15 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x15, #2 * 4, mul vl] // tops, tops
-  lsl z18.b, z2.b, #2                                    // tops
-  and z18.d, z18.d, z25.d                                // tops
-  orr z12.d, z16.d, z18.d                                // code_0
   lsr z2.b, z2.b, #2                                     // tops
-  and z2.d, z2.d, z25.d                                  // tops
-  orr z16.d, z17.d, z2.d                                 // code_0
-  and z2.d, z9.d, z24.d                                  // lo_1
-  lsr z17.b, z9.b, #4                                    // hi_1
-  lsl z18.b, z3.b, #2                                    // tops
-  and z18.d, z18.d, z25.d                                // tops
-  orr z13.d, z2.d, z18.d                                 // code_1
+  and z12.d, z2.d, z24.d                                 // tops
+  mov z16.d, z8.d                                        // raw_0
+  .inst 0x4508f400 + (4 << 16) + (12 << 5) + 16 // sli z16.b, z12.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (8 << 5) + 12 // sri z12.b, z8.b, #4 // hi_0
   lsr z2.b, z3.b, #2                                     // tops
-  and z2.d, z2.d, z25.d                                  // tops
-  orr z17.d, z17.d, z2.d                                 // code_1
+  and z13.d, z2.d, z24.d                                 // tops
+  mov z17.d, z9.d                                        // raw_1
+  .inst 0x4508f400 + (4 << 16) + (13 << 5) + 17 // sli z17.b, z13.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (9 << 5) + 13 // sri z13.b, z9.b, #4 // hi_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (19 << 5) + 20 // ld1b {z20.b, z21.b, z22.b, z23.b}, pn8/z, [x19, #4 * 1, mul vl] // raw_2, raw_3, raw_2, raw_3
-  and z18.d, z20.d, z24.d                                // lo_2
-  lsr z19.b, z20.b, #4                                   // hi_2
   .inst 0xa0400000 + ((4 & 15) << 16) + (19 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x19, #2 * 4, mul vl] // tops, tops
-  lsl z20.b, z2.b, #2                                    // tops
-  and z20.d, z20.d, z25.d                                // tops
-  orr z14.d, z18.d, z20.d                                // code_2
   lsr z2.b, z2.b, #2                                     // tops
-  and z2.d, z2.d, z25.d                                  // tops
-  orr z18.d, z19.d, z2.d                                 // code_2
-  and z2.d, z21.d, z24.d                                 // lo_3
-  lsr z19.b, z21.b, #4                                   // hi_3
-  lsl z20.b, z3.b, #2                                    // tops
-  and z20.d, z20.d, z25.d                                // tops
-  orr z15.d, z2.d, z20.d                                 // code_3
+  and z14.d, z2.d, z24.d                                 // tops
+  mov z18.d, z20.d                                       // raw_2
+  .inst 0x4508f400 + (4 << 16) + (14 << 5) + 18 // sli z18.b, z14.b, #4 // lo_2
+  .inst 0x4510f000 - (4 << 16) + (20 << 5) + 14 // sri z14.b, z20.b, #4 // hi_2
   lsr z2.b, z3.b, #2                                     // tops
-  and z2.d, z2.d, z25.d                                  // tops
-  orr z19.d, z19.d, z2.d                                 // code_3
-  .inst 0xc1509020 + (0 << 16) + (2 << 10) + (12 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z12.b - z15.b}, z0.b[2] // tile
-  .inst 0xc1509020 + (1 << 16) + (2 << 10) + (16 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z16.b - z19.b}, z1.b[2] // tile
-  and z16.d, z10.d, z24.d                                // lo_0
-  lsr z17.b, z10.b, #4                                   // hi_0
+  and z15.d, z2.d, z24.d                                 // tops
+  mov z19.d, z21.d                                       // raw_3
+  .inst 0x4508f400 + (4 << 16) + (15 << 5) + 19 // sli z19.b, z15.b, #4 // lo_3
+  .inst 0x4510f000 - (4 << 16) + (21 << 5) + 15 // sri z15.b, z21.b, #4 // hi_3
+  .inst 0xc1509020 + (0 << 16) + (2 << 10) + (16 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z16.b - z19.b}, z0.b[2] // tile
+  .inst 0xc1509020 + (1 << 16) + (2 << 10) + (12 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z12.b - z15.b}, z1.b[2] // tile
   .inst 0xa0400000 + ((4 & 15) << 16) + (15 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x15, #2 * 4, mul vl] // tops, tops
-  lsl z18.b, z2.b, #1                                    // tops
-  and z18.d, z18.d, z25.d                                // tops
-  orr z8.d, z16.d, z18.d                                 // code_0
   lsr z2.b, z2.b, #3                                     // tops
-  and z2.d, z2.d, z25.d                                  // tops
-  orr z12.d, z17.d, z2.d                                 // code_0
-  and z2.d, z11.d, z24.d                                 // lo_1
-  lsr z16.b, z11.b, #4                                   // hi_1
-  lsl z17.b, z3.b, #1                                    // tops
-  and z17.d, z17.d, z25.d                                // tops
-  orr z9.d, z2.d, z17.d                                  // code_1
+  and z8.d, z2.d, z24.d                                  // tops
+  mov z12.d, z10.d                                       // raw_0
+  .inst 0x4508f400 + (4 << 16) + (8 << 5) + 12 // sli z12.b, z8.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (10 << 5) + 8 // sri z8.b, z10.b, #4 // hi_0
   lsr z2.b, z3.b, #3                                     // tops
-  and z2.d, z2.d, z25.d                                  // tops
-  orr z13.d, z16.d, z2.d                                 // code_1
-  and z16.d, z22.d, z24.d                                // lo_2
-  lsr z17.b, z22.b, #4                                   // hi_2
+  and z9.d, z2.d, z24.d                                  // tops
+  mov z13.d, z11.d                                       // raw_1
+  .inst 0x4508f400 + (4 << 16) + (9 << 5) + 13 // sli z13.b, z9.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (11 << 5) + 9 // sri z9.b, z11.b, #4 // hi_1
   .inst 0xa0400000 + ((4 & 15) << 16) + (19 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x19, #2 * 4, mul vl] // tops, tops
-  lsl z18.b, z2.b, #1                                    // tops
-  and z18.d, z18.d, z25.d                                // tops
-  orr z10.d, z16.d, z18.d                                // code_2
   lsr z2.b, z2.b, #3                                     // tops
-  and z2.d, z2.d, z25.d                                  // tops
-  orr z14.d, z17.d, z2.d                                 // code_2
-  and z2.d, z23.d, z24.d                                 // lo_3
-  lsr z16.b, z23.b, #4                                   // hi_3
-  lsl z17.b, z3.b, #1                                    // tops
-  and z17.d, z17.d, z25.d                                // tops
-  orr z11.d, z2.d, z17.d                                 // code_3
+  and z10.d, z2.d, z24.d                                 // tops
+  mov z14.d, z22.d                                       // raw_2
+  .inst 0x4508f400 + (4 << 16) + (10 << 5) + 14 // sli z14.b, z10.b, #4 // lo_2
+  .inst 0x4510f000 - (4 << 16) + (22 << 5) + 10 // sri z10.b, z22.b, #4 // hi_2
   lsr z2.b, z3.b, #3                                     // tops
-  and z2.d, z2.d, z25.d                                  // tops
-  orr z15.d, z16.d, z2.d                                 // code_3
-  .inst 0xc1509020 + (0 << 16) + (3 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z0.b[3] // tile
-  .inst 0xc1509020 + (1 << 16) + (3 << 10) + (12 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z12.b - z15.b}, z1.b[3] // tile
+  and z11.d, z2.d, z24.d                                 // tops
+  mov z15.d, z23.d                                       // raw_3
+  .inst 0x4508f400 + (4 << 16) + (11 << 5) + 15 // sli z15.b, z11.b, #4 // lo_3
+  .inst 0x4510f000 - (4 << 16) + (23 << 5) + 11 // sri z11.b, z23.b, #4 // hi_3
+  .inst 0xc1509020 + (0 << 16) + (3 << 10) + (12 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z12.b - z15.b}, z0.b[3] // tile
+  .inst 0xc1509020 + (1 << 16) + (3 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z1.b[3] // tile
   addvl x20, x15, #8                                     // rhs_panel
   ld1h {z0.s}, p7/z, [x20, #4, mul vl]                   // scale
   fcvt z16.s, p7/m, z0.h                                 // scale_0
@@ -346,10 +297,10 @@ L(k):
   fmul z1.s, z1.s, z21.s                                 // real
   fmul z2.s, z2.s, z22.s                                 // real
   fmul z3.s, z3.s, z23.s                                 // real
-  fmla z26.s, p7/m, z0.s, z16.s                          // f_0
-  fmla z27.s, p7/m, z1.s, z17.s                          // f_1
-  fmla z28.s, p7/m, z2.s, z18.s                          // f_2
-  fmla z29.s, p7/m, z3.s, z19.s                          // f_3
+  fmla z25.s, p7/m, z0.s, z16.s                          // f_0
+  fmla z26.s, p7/m, z1.s, z17.s                          // f_1
+  fmla z27.s, p7/m, z2.s, z18.s                          // f_2
+  fmla z28.s, p7/m, z3.s, z19.s                          // f_3
   add x14, x14, #40
   addvl x15, x15, #11
   addvl x19, x19, #11
@@ -378,19 +329,19 @@ L(k_done):
   csel x11, x11, x13, eq
   .inst 0xa0400000 + ((0 & 15) << 16) + (9 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x9, #2 * 0, mul vl] // bias, bias
   .inst 0xa0400000 + ((0 & 15) << 16) + (11 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x11, #2 * 0, mul vl] // bias, bias
-  fadd z0.s, z26.s, z0.s                                 // out
+  fadd z0.s, z25.s, z0.s                                 // out
   fmax z0.s, p7/m, z0.s, z4.s                            // out
   fmin z0.s, p7/m, z0.s, z5.s                            // out_0_0
   str z0, [x6, #0, mul vl]                               // out_0_0
-  fadd z0.s, z27.s, z1.s                                 // out
+  fadd z0.s, z26.s, z1.s                                 // out
   fmax z0.s, p7/m, z0.s, z4.s                            // out
   fmin z0.s, p7/m, z0.s, z5.s                            // out_0_1
   str z0, [x6, #1, mul vl]                               // out_0_1
-  fadd z0.s, z28.s, z2.s                                 // out
+  fadd z0.s, z27.s, z2.s                                 // out
   fmax z0.s, p7/m, z0.s, z4.s                            // out
   fmin z0.s, p7/m, z0.s, z5.s                            // out_0_2
   str z0, [x6, #2, mul vl]                               // out_0_2
-  fadd z0.s, z29.s, z3.s                                 // out
+  fadd z0.s, z28.s, z3.s                                 // out
   fmax z0.s, p7/m, z0.s, z4.s                            // out
   fmin z0.s, p7/m, z0.s, z5.s                            // out_0_3
   str z0, [x6, #3, mul vl]                               // out_0_3
@@ -422,19 +373,19 @@ L(if_else):
   ld1w {z1.s}, p1/z, [x9, #1, mul vl]                    // bias
   ld1w {z2.s}, p2/z, [x11, #0, mul vl]                   // bias
   ld1w {z3.s}, p3/z, [x11, #1, mul vl]                   // bias
-  fadd z0.s, z26.s, z0.s                                 // out
+  fadd z0.s, z25.s, z0.s                                 // out
   fmax z0.s, p7/m, z0.s, z4.s                            // out
   fmin z0.s, p7/m, z0.s, z5.s                            // out_0_0
   st1w {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
-  fadd z0.s, z27.s, z1.s                                 // out
+  fadd z0.s, z26.s, z1.s                                 // out
   fmax z0.s, p7/m, z0.s, z4.s                            // out
   fmin z0.s, p7/m, z0.s, z5.s                            // out_0_1
   st1w {z0.s}, p1, [x6, #1, mul vl]                      // out_0_1
-  fadd z0.s, z28.s, z2.s                                 // out
+  fadd z0.s, z27.s, z2.s                                 // out
   fmax z0.s, p7/m, z0.s, z4.s                            // out
   fmin z0.s, p7/m, z0.s, z5.s                            // out_0_2
   st1w {z0.s}, p2, [x6, #2, mul vl]                      // out_0_2
-  fadd z0.s, z29.s, z3.s                                 // out
+  fadd z0.s, z28.s, z3.s                                 // out
   fmax z0.s, p7/m, z0.s, z4.s                            // out
   fmin z0.s, p7/m, z0.s, z5.s                            // out_0_3
   st1w {z0.s}, p3, [x6, #3, mul vl]                      // out_0_3

@@ -6,19 +6,19 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i4 n8svl kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32] (df88cb0164459154)
 //     | 8svl f16 x scale_steps | 32svl x k bits of codes | 8svl i2 x tops a block | 8svl i8 x scales a block | 8svl f32 x bias |
-// tile 1 x 16svl: needs 26 vector registers on sme2 (4 accumulators + 20 operands + 2 masks), 32 exist
+// tile 1 x 16svl: needs 25 vector registers on sme2 (4 accumulators + 20 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (3b64c0a01303b986)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (3d4fe0933620f714)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x19 -  x9 row  x10 m_left  x11 k_padded  x12 rhs_1  x13 block_left  x14 lhs_panel
-//  x15 -  x20 k_left  z0 zero_3  z1 zero_2  z2 sums ...  z3 mask  z4 middle  z5 middle  z6 middle
-//  z7 middle  z8 raw_0 ...  z9 raw_1 ...  z10 raw_0 ...  z11 raw_1 ...  z12 code_0 ...
-//  z13 code_1 ...  z14 tops ...  z15 tops ...  z16 lo_0 ...  z17 hi_0 ...  z18 tops ...
-//  z19 tops ...  z20 raw_2 ...  z21 raw_3 ...  z22 raw_2 ...  z23 raw_3  z24 top_mask  z25 f_0
-//  z26 f_1  z27 f_2  z28 f_3  z29 zero_0  z30 zero_1  za0 tile_0 ...
+//  x15 -  x20 k_left  z0 zero_3  z1 sums ...  z2 tops ...  z3 tops ...  z4 middle  z5 middle
+//  z6 middle  z7 middle  z8 raw_0 ...  z9 raw_1 ...  z10 raw_0 ...  z11 raw_1 ...  z12 tops ...
+//  z13 tops ...  z14 tops ...  z15 tops ...  z16 lo_0 ...  z17 lo_1 ...  z18 lo_2 ...  z19 lo_3 ...
+//  z20 raw_2 ...  z21 raw_3  z22 raw_2  z23 raw_3  z24 top_mask  z25 f_0  z26 f_1  z27 f_2  z28 f_3
+//  z29 zero_0  z30 zero_1  z31 zero_2  za0 tile_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
 #if defined(__ELF__)
@@ -153,8 +153,7 @@ L(m):
   add x9, x3, x9
   cmp x12, #0                                            // rhs_1
   csel x12, x3, x9, eq
-  mov z3.b, #15                                          // mask
-  mov z24.b, #48                                         // top_mask
+  mov z24.b, #51                                         // top_mask
   mov x9, #32
   mov z4.s, w9                                           // middle
   mov x9, #32
@@ -181,7 +180,7 @@ L(block):
   ld1h {z0.s}, p7/z, [x15, #-1, mul vl]                  // scale
   fcvt z30.s, p7/m, z0.h                                 // zero_1
   ld1h {z0.s}, p7/z, [x19, #-2, mul vl]                  // scale
-  fcvt z1.s, p7/m, z0.h                                  // zero_2
+  fcvt z31.s, p7/m, z0.h                                 // zero_2
   ld1h {z0.s}, p7/z, [x19, #-1, mul vl]                  // scale
   fcvt z0.s, p7/m, z0.h                                  // zero_3
   mov x20, #16
@@ -191,111 +190,87 @@ L(block):
 #endif
 L(k):
   .inst 0xc0080000 + (0x11 << 0) // zero {za0.s}         // tile_0
-  ld1rw {z2.s}, p7/z, [x14, #16]                         // sums
-  .inst 0xc1509000 + (2 << 16) + (0 << 10) + (4 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z4.h - z7.h}, z2.h[0] // tile
-  ld1rqb {z2.b}, p7/z, [x14, #0]                         // a
+  ld1rw {z1.s}, p7/z, [x14, #16]                         // sums
+  .inst 0xc1509000 + (1 << 16) + (0 << 10) + (4 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z4.h - z7.h}, z1.h[0] // tile
+  ld1rqb {z1.b}, p7/z, [x14, #0]                         // a
   .inst 0xa0408000 + ((0 & 15) << 16) + (15 << 5) + 8 // ld1b {z8.b, z9.b, z10.b, z11.b}, pn8/z, [x15, #4 * 0, mul vl] // raw_0, raw_1, raw_0, raw_1
-  and z16.d, z8.d, z3.d                                  // lo_0
-  lsr z17.b, z8.b, #4                                    // hi_0
-  .inst 0xa0400000 + ((2 & 15) << 16) + (15 << 5) + 14 // ld1b {z14.b, z15.b}, pn8/z, [x15, #2 * 2, mul vl] // tops, tops
-  lsl z18.b, z14.b, #4                                   // tops
-  and z18.d, z18.d, z24.d                                // tops
-  orr z12.d, z16.d, z18.d                                // code_0
-  and z16.d, z14.d, z24.d                                // tops
-  orr z16.d, z17.d, z16.d                                // code_0
-  and z17.d, z9.d, z3.d                                  // lo_1
-  lsr z18.b, z9.b, #4                                    // hi_1
-  lsl z19.b, z15.b, #4                                   // tops
-  and z19.d, z19.d, z24.d                                // tops
-  orr z13.d, z17.d, z19.d                                // code_1
-  and z17.d, z15.d, z24.d                                // tops
-  orr z17.d, z18.d, z17.d                                // code_1
+  .inst 0xa0400000 + ((2 & 15) << 16) + (15 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x15, #2 * 2, mul vl] // tops, tops
+  and z12.d, z2.d, z24.d                                 // tops
+  mov z16.d, z8.d                                        // raw_0
+  .inst 0x4508f400 + (4 << 16) + (12 << 5) + 16 // sli z16.b, z12.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (8 << 5) + 12 // sri z12.b, z8.b, #4 // hi_0
+  and z13.d, z3.d, z24.d                                 // tops
+  mov z17.d, z9.d                                        // raw_1
+  .inst 0x4508f400 + (4 << 16) + (13 << 5) + 17 // sli z17.b, z13.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (9 << 5) + 13 // sri z13.b, z9.b, #4 // hi_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 20 // ld1b {z20.b, z21.b, z22.b, z23.b}, pn8/z, [x19, #4 * 0, mul vl] // raw_2, raw_3, raw_2, raw_3
-  and z18.d, z20.d, z3.d                                 // lo_2
-  lsr z19.b, z20.b, #4                                   // hi_2
-  .inst 0xa0400000 + ((2 & 15) << 16) + (19 << 5) + 8 // ld1b {z8.b, z9.b}, pn8/z, [x19, #2 * 2, mul vl] // tops, tops
-  lsl z20.b, z8.b, #4                                    // tops
-  and z20.d, z20.d, z24.d                                // tops
-  orr z14.d, z18.d, z20.d                                // code_2
-  and z18.d, z8.d, z24.d                                 // tops
-  orr z18.d, z19.d, z18.d                                // code_2
-  and z19.d, z21.d, z3.d                                 // lo_3
-  lsr z20.b, z21.b, #4                                   // hi_3
-  lsl z21.b, z9.b, #4                                    // tops
-  and z21.d, z21.d, z24.d                                // tops
-  orr z15.d, z19.d, z21.d                                // code_3
-  and z19.d, z9.d, z24.d                                 // tops
-  orr z19.d, z20.d, z19.d                                // code_3
-  .inst 0xc1509020 + (2 << 16) + (0 << 10) + (12 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z12.b - z15.b}, z2.b[0] // tile
-  .inst 0xc1509020 + (2 << 16) + (2 << 10) + (16 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z16.b - z19.b}, z2.b[2] // tile
-  and z16.d, z10.d, z3.d                                 // lo_0
-  lsr z17.b, z10.b, #4                                   // hi_0
-  .inst 0xa0400000 + ((2 & 15) << 16) + (15 << 5) + 12 // ld1b {z12.b, z13.b}, pn8/z, [x15, #2 * 2, mul vl] // tops, tops
-  lsl z18.b, z12.b, #2                                   // tops
-  and z18.d, z18.d, z24.d                                // tops
-  orr z8.d, z16.d, z18.d                                 // code_0
-  lsr z16.b, z12.b, #2                                   // tops
-  and z16.d, z16.d, z24.d                                // tops
-  orr z12.d, z17.d, z16.d                                // code_0
-  and z16.d, z11.d, z3.d                                 // lo_1
-  lsr z17.b, z11.b, #4                                   // hi_1
-  lsl z18.b, z13.b, #2                                   // tops
-  and z18.d, z18.d, z24.d                                // tops
-  orr z9.d, z16.d, z18.d                                 // code_1
-  lsr z16.b, z13.b, #2                                   // tops
-  and z16.d, z16.d, z24.d                                // tops
-  orr z13.d, z17.d, z16.d                                // code_1
-  and z16.d, z22.d, z3.d                                 // lo_2
-  lsr z17.b, z22.b, #4                                   // hi_2
-  .inst 0xa0400000 + ((2 & 15) << 16) + (19 << 5) + 14 // ld1b {z14.b, z15.b}, pn8/z, [x19, #2 * 2, mul vl] // tops, tops
-  lsl z18.b, z14.b, #2                                   // tops
-  and z18.d, z18.d, z24.d                                // tops
-  orr z10.d, z16.d, z18.d                                // code_2
-  lsr z16.b, z14.b, #2                                   // tops
-  and z16.d, z16.d, z24.d                                // tops
-  orr z14.d, z17.d, z16.d                                // code_2
-  and z16.d, z23.d, z3.d                                 // lo_3
-  lsr z17.b, z23.b, #4                                   // hi_3
-  lsl z18.b, z15.b, #2                                   // tops
-  and z18.d, z18.d, z24.d                                // tops
-  orr z11.d, z16.d, z18.d                                // code_3
-  lsr z16.b, z15.b, #2                                   // tops
-  and z16.d, z16.d, z24.d                                // tops
-  orr z15.d, z17.d, z16.d                                // code_3
-  .inst 0xc1509020 + (2 << 16) + (1 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z2.b[1] // tile
-  .inst 0xc1509020 + (2 << 16) + (3 << 10) + (12 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z12.b - z15.b}, z2.b[3] // tile
+  .inst 0xa0400000 + ((2 & 15) << 16) + (19 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x19, #2 * 2, mul vl] // tops, tops
+  and z14.d, z2.d, z24.d                                 // tops
+  mov z18.d, z20.d                                       // raw_2
+  .inst 0x4508f400 + (4 << 16) + (14 << 5) + 18 // sli z18.b, z14.b, #4 // lo_2
+  .inst 0x4510f000 - (4 << 16) + (20 << 5) + 14 // sri z14.b, z20.b, #4 // hi_2
+  and z15.d, z3.d, z24.d                                 // tops
+  mov z19.d, z21.d                                       // raw_3
+  .inst 0x4508f400 + (4 << 16) + (15 << 5) + 19 // sli z19.b, z15.b, #4 // lo_3
+  .inst 0x4510f000 - (4 << 16) + (21 << 5) + 15 // sri z15.b, z21.b, #4 // hi_3
+  .inst 0xc1509020 + (1 << 16) + (0 << 10) + (16 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z16.b - z19.b}, z1.b[0] // tile
+  .inst 0xc1509020 + (1 << 16) + (2 << 10) + (12 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z12.b - z15.b}, z1.b[2] // tile
+  .inst 0xa0400000 + ((2 & 15) << 16) + (15 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x15, #2 * 2, mul vl] // tops, tops
+  lsr z2.b, z2.b, #2                                     // tops
+  and z8.d, z2.d, z24.d                                  // tops
+  mov z12.d, z10.d                                       // raw_0
+  .inst 0x4508f400 + (4 << 16) + (8 << 5) + 12 // sli z12.b, z8.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (10 << 5) + 8 // sri z8.b, z10.b, #4 // hi_0
+  lsr z2.b, z3.b, #2                                     // tops
+  and z9.d, z2.d, z24.d                                  // tops
+  mov z13.d, z11.d                                       // raw_1
+  .inst 0x4508f400 + (4 << 16) + (9 << 5) + 13 // sli z13.b, z9.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (11 << 5) + 9 // sri z9.b, z11.b, #4 // hi_1
+  .inst 0xa0400000 + ((2 & 15) << 16) + (19 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x19, #2 * 2, mul vl] // tops, tops
+  lsr z2.b, z2.b, #2                                     // tops
+  and z10.d, z2.d, z24.d                                 // tops
+  mov z14.d, z22.d                                       // raw_2
+  .inst 0x4508f400 + (4 << 16) + (10 << 5) + 14 // sli z14.b, z10.b, #4 // lo_2
+  .inst 0x4510f000 - (4 << 16) + (22 << 5) + 10 // sri z10.b, z22.b, #4 // hi_2
+  lsr z2.b, z3.b, #2                                     // tops
+  and z11.d, z2.d, z24.d                                 // tops
+  mov z15.d, z23.d                                       // raw_3
+  .inst 0x4508f400 + (4 << 16) + (11 << 5) + 15 // sli z15.b, z11.b, #4 // lo_3
+  .inst 0x4510f000 - (4 << 16) + (23 << 5) + 11 // sri z11.b, z23.b, #4 // hi_3
+  .inst 0xc1509020 + (1 << 16) + (1 << 10) + (12 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z12.b - z15.b}, z1.b[1] // tile
+  .inst 0xc1509020 + (1 << 16) + (3 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z1.b[3] // tile
   addvl x15, x15, #6
-  ld1b {z2.s}, p7/z, [x15, #0, mul vl]                   // scale
-  sxtb z2.s, p7/m, z2.s                                  // scale_0
-  scvtf z2.s, p7/m, z2.s                                 // scale_0
-  ld1b {z16.s}, p7/z, [x15, #1, mul vl]                  // scale
-  sxtb z16.s, p7/m, z16.s                                // scale_1
-  scvtf z16.s, p7/m, z16.s                               // scale_1
+  ld1b {z1.s}, p7/z, [x15, #0, mul vl]                   // scale
+  sxtb z1.s, p7/m, z1.s                                  // scale_0
+  scvtf z1.s, p7/m, z1.s                                 // scale_0
+  ld1b {z2.s}, p7/z, [x15, #1, mul vl]                   // scale
+  sxtb z2.s, p7/m, z2.s                                  // scale_1
+  scvtf z2.s, p7/m, z2.s                                 // scale_1
   addvl x19, x19, #6
-  ld1b {z17.s}, p7/z, [x19, #0, mul vl]                  // scale
-  sxtb z17.s, p7/m, z17.s                                // scale_2
-  scvtf z17.s, p7/m, z17.s                               // scale_2
-  ld1b {z18.s}, p7/z, [x19, #1, mul vl]                  // scale
-  sxtb z18.s, p7/m, z18.s                                // scale_3
-  scvtf z18.s, p7/m, z18.s                               // scale_3
-  fmul z2.s, z2.s, z29.s                                 // scale_0
-  fmul z16.s, z16.s, z30.s                               // scale_1
-  fmul z17.s, z17.s, z1.s                                // scale_2
-  fmul z18.s, z18.s, z0.s                                // scale_3
+  ld1b {z3.s}, p7/z, [x19, #0, mul vl]                   // scale
+  sxtb z3.s, p7/m, z3.s                                  // scale_2
+  scvtf z3.s, p7/m, z3.s                                 // scale_2
+  ld1b {z16.s}, p7/z, [x19, #1, mul vl]                  // scale
+  sxtb z16.s, p7/m, z16.s                                // scale_3
+  scvtf z16.s, p7/m, z16.s                               // scale_3
+  fmul z1.s, z1.s, z29.s                                 // scale_0
+  fmul z2.s, z2.s, z30.s                                 // scale_1
+  fmul z3.s, z3.s, z31.s                                 // scale_2
+  fmul z16.s, z16.s, z0.s                                // scale_3
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((0 + 0) << 5) + 8 // mov {z8.d - z11.d}, za.d[w9, 0 + 0, vgx4] // real, real, real, real
   .inst 0xc132e000 + (8 << 5) + 8 // scvtf {z8.s - z11.s}, {z8.s - z11.s}
+  ld1rw {z17.s}, p7/z, [x14, #20]                        // scale_row_0
+  ld1rw {z18.s}, p7/z, [x14, #20]                        // scale_row_0
   ld1rw {z19.s}, p7/z, [x14, #20]                        // scale_row_0
   ld1rw {z20.s}, p7/z, [x14, #20]                        // scale_row_0
-  ld1rw {z21.s}, p7/z, [x14, #20]                        // scale_row_0
-  ld1rw {z22.s}, p7/z, [x14, #20]                        // scale_row_0
-  fmul z19.s, z8.s, z19.s                                // real
-  fmul z20.s, z9.s, z20.s                                // real
-  fmul z21.s, z10.s, z21.s                               // real
-  fmul z22.s, z11.s, z22.s                               // real
-  fmla z25.s, p7/m, z19.s, z2.s                          // f_0
-  fmla z26.s, p7/m, z20.s, z16.s                         // f_1
-  fmla z27.s, p7/m, z21.s, z17.s                         // f_2
-  fmla z28.s, p7/m, z22.s, z18.s                         // f_3
+  fmul z17.s, z8.s, z17.s                                // real
+  fmul z18.s, z9.s, z18.s                                // real
+  fmul z19.s, z10.s, z19.s                               // real
+  fmul z20.s, z11.s, z20.s                               // real
+  fmla z25.s, p7/m, z17.s, z1.s                          // f_0
+  fmla z26.s, p7/m, z18.s, z2.s                          // f_1
+  fmla z27.s, p7/m, z19.s, z3.s                          // f_2
+  fmla z28.s, p7/m, z20.s, z16.s                         // f_3
   add x14, x14, #24
   addpl x15, x15, #4
   addpl x19, x19, #4

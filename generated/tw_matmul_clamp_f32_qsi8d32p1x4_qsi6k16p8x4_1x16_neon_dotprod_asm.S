@@ -6,19 +6,18 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i4 n8 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32] (021482e569596a93)
 //     | 8 f16 x scale_steps | 32 x k bits of codes | 8 i2 x tops a block | 8 i8 x scales a block | 8 f32 x bias |
-// tile 1 x 16: needs 25 vector registers on neon_dotprod (8 accumulators + 15 operands + 2 masks), 32 exist
+// tile 1 x 16: needs 23 vector registers on neon_dotprod (8 accumulators + 14 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (3b64c0a01303b986)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (3d4fe0933620f714)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 block_left  x12 lhs_panel  x13 -  x14 -
-//  x15 k_left  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 lo_0 ...  v5 tops ...
-//  v6 tops ...  v7 tops ...  v8 lo_2 ...  v9 tops ...  v10 tops ...  v11 tops  v16 mask
-//  v17 top_mask  v18 f_0  v19 f_1  v20 f_2  v21 f_3  v22 zero_0  v23 zero_1  v24 zero_2  v25 zero_3
-//  v26 acc_0_0 ...  v27 acc_0_1 ...  v28 acc_0_2 ...  v29 acc_0_3 ...  v30 code_0 ...
-//  v31 code_1 ...
+//  x15 k_left  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 tops ...  v5 tops ...
+//  v6 raw_2 ...  v7 raw_3 ...  v8 tops ...  v9 lo_2 ...  v16 top_mask  v17 f_0  v18 f_1  v19 f_2
+//  v20 f_3  v21 zero_0  v22 zero_1  v23 zero_2  v24 zero_3  v25 acc_0_0 ...  v26 acc_0_1 ...
+//  v27 acc_0_2 ...  v28 acc_0_3 ...  v29 tops ...  v30 lo_0 ...  v31 lo_1 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -48,30 +47,22 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p8x4_1x16_neon_dotprod_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #32
-  .cfi_def_cfa_offset 32
+  sub sp, sp, #16
+  .cfi_def_cfa_offset 16
   str d8, [sp, #0]
-  .cfi_offset d8, -32
+  .cfi_offset d8, -16
   str d9, [sp, #8]
-  .cfi_offset d9, -24
-  str d10, [sp, #16]
-  .cfi_offset d10, -16
-  str d11, [sp, #24]
-  .cfi_offset d11, -8
+  .cfi_offset d9, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p8x4_1x16_neon_dotprod_asm
   hint #34
   .seh_nop
-  sub sp, sp, #32
-  .seh_stackalloc 32
+  sub sp, sp, #16
+  .seh_stackalloc 16
   str d8, [sp, #0]
   .seh_save_freg d8, 0
   str d9, [sp, #8]
   .seh_save_freg d9, 8
-  str d10, [sp, #16]
-  .seh_save_freg d10, 16
-  str d11, [sp, #24]
-  .seh_save_freg d11, 24
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -95,12 +86,11 @@ L(m):
   add x9, x3, x9
   cmp x4, #8                                             // rhs_1
   csel x9, x3, x9, ls
-  movi v16.16b, #15                                      // mask
-  movi v17.16b, #48                                      // top_mask
-  movi v18.2d, #0                                        // f_0
-  movi v19.2d, #0                                        // f_1
-  movi v20.2d, #0                                        // f_2
-  movi v21.2d, #0                                        // f_3
+  movi v16.16b, #51                                      // top_mask
+  movi v17.2d, #0                                        // f_0
+  movi v18.2d, #0                                        // f_1
+  movi v19.2d, #0                                        // f_2
+  movi v20.2d, #0                                        // f_3
   lsr x11, x10, #8                                       // super_blocks
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
@@ -112,116 +102,92 @@ L(block):
   ldr x15, =-16
   add x15, x15, x13
   ldr d0, [x15, #0]                                      // scale
-  fcvtl v22.4s, v0.4h                                    // zero_0
+  fcvtl v21.4s, v0.4h                                    // zero_0
   ldr x15, =-8
   add x15, x15, x13
   ldr d0, [x15, #0]                                      // scale
-  fcvtl v23.4s, v0.4h                                    // zero_1
+  fcvtl v22.4s, v0.4h                                    // zero_1
   ldr x15, =-16
   add x15, x15, x14
   ldr d0, [x15, #0]                                      // scale
-  fcvtl v24.4s, v0.4h                                    // zero_2
+  fcvtl v23.4s, v0.4h                                    // zero_2
   ldr x15, =-8
   add x15, x15, x14
   ldr d0, [x15, #0]                                      // scale
-  fcvtl v25.4s, v0.4h                                    // zero_3
+  fcvtl v24.4s, v0.4h                                    // zero_3
   mov x15, #16
   cbz x15, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldr s26, [x12, #16]                                    // acc_0_0
+  ldr s25, [x12, #16]                                    // acc_0_0
+  dup v25.4s, v25.s[0]
+  ldr s26, [x12, #16]                                    // acc_0_1
   dup v26.4s, v26.s[0]
-  ldr s27, [x12, #16]                                    // acc_0_1
+  ldr s27, [x12, #16]                                    // acc_0_2
   dup v27.4s, v27.s[0]
-  ldr s28, [x12, #16]                                    // acc_0_2
+  ldr s28, [x12, #16]                                    // acc_0_3
   dup v28.4s, v28.s[0]
-  ldr s29, [x12, #16]                                    // acc_0_3
-  dup v29.4s, v29.s[0]
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13]            // raw_0, raw_1, raw_0, raw_1
-  and v4.16b, v0.16b, v16.16b                            // lo_0
-  ushr v0.16b, v0.16b, #4                                // hi_0
-  ldp q6, q5, [x13, #64]                                 // tops, tops
-  shl v7.16b, v6.16b, #4                                 // tops
-  and v7.16b, v7.16b, v17.16b                            // tops
-  orr v30.16b, v4.16b, v7.16b                            // code_0
-  and v4.16b, v6.16b, v17.16b                            // tops
-  orr v0.16b, v0.16b, v4.16b                             // code_0
-  and v4.16b, v1.16b, v16.16b                            // lo_1
-  ushr v1.16b, v1.16b, #4                                // hi_1
-  shl v6.16b, v5.16b, #4                                 // tops
-  and v6.16b, v6.16b, v17.16b                            // tops
-  orr v31.16b, v4.16b, v6.16b                            // code_1
-  and v4.16b, v5.16b, v17.16b                            // tops
-  orr v1.16b, v1.16b, v4.16b                             // code_1
+  ldp q5, q4, [x13, #64]                                 // tops, tops
+  and v29.16b, v5.16b, v16.16b                           // tops
+  mov v30.16b, v0.16b                                    // raw_0
+  sli v30.16b, v29.16b, #4                               // lo_0
+  sri v29.16b, v0.16b, #4                                // hi_0
+  and v0.16b, v4.16b, v16.16b                            // tops
+  mov v31.16b, v1.16b                                    // raw_1
+  sli v31.16b, v0.16b, #4                                // lo_1
+  sri v0.16b, v1.16b, #4                                 // hi_1
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14]            // raw_2, raw_3, raw_2, raw_3
-  and v8.16b, v4.16b, v16.16b                            // lo_2
-  ushr v4.16b, v4.16b, #4                                // hi_2
-  ldp q10, q9, [x14, #64]                                // tops, tops
-  shl v11.16b, v10.16b, #4                               // tops
-  and v11.16b, v11.16b, v17.16b                          // tops
-  orr v8.16b, v8.16b, v11.16b                            // code_2
-  and v10.16b, v10.16b, v17.16b                          // tops
-  orr v4.16b, v4.16b, v10.16b                            // code_2
-  and v10.16b, v5.16b, v16.16b                           // lo_3
-  ushr v5.16b, v5.16b, #4                                // hi_3
-  shl v11.16b, v9.16b, #4                                // tops
-  and v11.16b, v11.16b, v17.16b                          // tops
-  orr v10.16b, v10.16b, v11.16b                          // code_3
-  and v9.16b, v9.16b, v17.16b                            // tops
-  orr v5.16b, v5.16b, v9.16b                             // code_3
-  ldr q9, [x12, #0]                                      // a_0
-  sdot v26.4s, v30.16b, v9.4b[0]                         // acc_0_0
-  sdot v27.4s, v31.16b, v9.4b[0]                         // acc_0_1
-  sdot v28.4s, v8.16b, v9.4b[0]                          // acc_0_2
-  sdot v29.4s, v10.16b, v9.4b[0]                         // acc_0_3
-  sdot v26.4s, v0.16b, v9.4b[2]                          // acc_0_0
-  sdot v27.4s, v1.16b, v9.4b[2]                          // acc_0_1
-  sdot v28.4s, v4.16b, v9.4b[2]                          // acc_0_2
-  sdot v29.4s, v5.16b, v9.4b[2]                          // acc_0_3
-  and v0.16b, v2.16b, v16.16b                            // lo_0
-  ushr v1.16b, v2.16b, #4                                // hi_0
-  ldp q4, q2, [x13, #64]                                 // tops, tops
-  shl v5.16b, v4.16b, #2                                 // tops
-  and v5.16b, v5.16b, v17.16b                            // tops
-  orr v0.16b, v0.16b, v5.16b                             // code_0
-  ushr v4.16b, v4.16b, #2                                // tops
-  and v4.16b, v4.16b, v17.16b                            // tops
-  orr v1.16b, v1.16b, v4.16b                             // code_0
-  and v4.16b, v3.16b, v16.16b                            // lo_1
-  ushr v3.16b, v3.16b, #4                                // hi_1
-  shl v5.16b, v2.16b, #2                                 // tops
-  and v5.16b, v5.16b, v17.16b                            // tops
-  orr v4.16b, v4.16b, v5.16b                             // code_1
-  ushr v2.16b, v2.16b, #2                                // tops
-  and v2.16b, v2.16b, v17.16b                            // tops
-  orr v2.16b, v3.16b, v2.16b                             // code_1
-  and v3.16b, v6.16b, v16.16b                            // lo_2
-  ushr v5.16b, v6.16b, #4                                // hi_2
-  ldp q30, q6, [x14, #64]                                // tops, tops
-  shl v31.16b, v30.16b, #2                               // tops
-  and v31.16b, v31.16b, v17.16b                          // tops
-  orr v3.16b, v3.16b, v31.16b                            // code_2
-  ushr v30.16b, v30.16b, #2                              // tops
-  and v30.16b, v30.16b, v17.16b                          // tops
-  orr v5.16b, v5.16b, v30.16b                            // code_2
-  and v30.16b, v7.16b, v16.16b                           // lo_3
-  ushr v7.16b, v7.16b, #4                                // hi_3
-  shl v31.16b, v6.16b, #2                                // tops
-  and v31.16b, v31.16b, v17.16b                          // tops
-  orr v30.16b, v30.16b, v31.16b                          // code_3
-  ushr v6.16b, v6.16b, #2                                // tops
-  and v6.16b, v6.16b, v17.16b                            // tops
-  orr v6.16b, v7.16b, v6.16b                             // code_3
-  sdot v26.4s, v0.16b, v9.4b[1]                          // acc_0_0
-  sdot v27.4s, v4.16b, v9.4b[1]                          // acc_0_1
-  sdot v28.4s, v3.16b, v9.4b[1]                          // acc_0_2
-  sdot v29.4s, v30.16b, v9.4b[1]                         // acc_0_3
-  sdot v26.4s, v1.16b, v9.4b[3]                          // acc_0_0
-  sdot v27.4s, v2.16b, v9.4b[3]                          // acc_0_1
-  sdot v28.4s, v5.16b, v9.4b[3]                          // acc_0_2
-  sdot v29.4s, v6.16b, v9.4b[3]                          // acc_0_3
+  ldp q8, q1, [x14, #64]                                 // tops, tops
+  and v8.16b, v8.16b, v16.16b                            // tops
+  mov v9.16b, v4.16b                                     // raw_2
+  sli v9.16b, v8.16b, #4                                 // lo_2
+  sri v8.16b, v4.16b, #4                                 // hi_2
+  and v1.16b, v1.16b, v16.16b                            // tops
+  mov v4.16b, v5.16b                                     // raw_3
+  sli v4.16b, v1.16b, #4                                 // lo_3
+  sri v1.16b, v5.16b, #4                                 // hi_3
+  ldr q5, [x12, #0]                                      // a_0
+  sdot v25.4s, v30.16b, v5.4b[0]                         // acc_0_0
+  sdot v26.4s, v31.16b, v5.4b[0]                         // acc_0_1
+  sdot v27.4s, v9.16b, v5.4b[0]                          // acc_0_2
+  sdot v28.4s, v4.16b, v5.4b[0]                          // acc_0_3
+  sdot v25.4s, v29.16b, v5.4b[2]                         // acc_0_0
+  sdot v26.4s, v0.16b, v5.4b[2]                          // acc_0_1
+  sdot v27.4s, v8.16b, v5.4b[2]                          // acc_0_2
+  sdot v28.4s, v1.16b, v5.4b[2]                          // acc_0_3
+  ldp q1, q0, [x13, #64]                                 // tops, tops
+  ushr v1.16b, v1.16b, #2                                // tops
+  and v1.16b, v1.16b, v16.16b                            // tops
+  mov v4.16b, v2.16b                                     // raw_0
+  sli v4.16b, v1.16b, #4                                 // lo_0
+  sri v1.16b, v2.16b, #4                                 // hi_0
+  ushr v0.16b, v0.16b, #2                                // tops
+  and v0.16b, v0.16b, v16.16b                            // tops
+  mov v2.16b, v3.16b                                     // raw_1
+  sli v2.16b, v0.16b, #4                                 // lo_1
+  sri v0.16b, v3.16b, #4                                 // hi_1
+  ldp q29, q3, [x14, #64]                                // tops, tops
+  ushr v29.16b, v29.16b, #2                              // tops
+  and v29.16b, v29.16b, v16.16b                          // tops
+  mov v30.16b, v6.16b                                    // raw_2
+  sli v30.16b, v29.16b, #4                               // lo_2
+  sri v29.16b, v6.16b, #4                                // hi_2
+  ushr v3.16b, v3.16b, #2                                // tops
+  and v3.16b, v3.16b, v16.16b                            // tops
+  mov v6.16b, v7.16b                                     // raw_3
+  sli v6.16b, v3.16b, #4                                 // lo_3
+  sri v3.16b, v7.16b, #4                                 // hi_3
+  sdot v25.4s, v4.16b, v5.4b[1]                          // acc_0_0
+  sdot v26.4s, v2.16b, v5.4b[1]                          // acc_0_1
+  sdot v27.4s, v30.16b, v5.4b[1]                         // acc_0_2
+  sdot v28.4s, v6.16b, v5.4b[1]                          // acc_0_3
+  sdot v25.4s, v1.16b, v5.4b[3]                          // acc_0_0
+  sdot v26.4s, v0.16b, v5.4b[3]                          // acc_0_1
+  sdot v27.4s, v29.16b, v5.4b[3]                         // acc_0_2
+  sdot v28.4s, v3.16b, v5.4b[3]                          // acc_0_3
   ldr s0, [x13, #96]                                     // scale
   sshll v0.8h, v0.8b, #0                                 // scale_0
   sshll v0.4s, v0.4h, #0
@@ -238,30 +204,30 @@ L(k):
   sshll v3.8h, v3.8b, #0                                 // scale_3
   sshll v3.4s, v3.4h, #0
   scvtf v3.4s, v3.4s                                     // scale_3
-  fmul v0.4s, v0.4s, v22.4s                              // scale_0
-  fmul v1.4s, v1.4s, v23.4s                              // scale_1
-  fmul v2.4s, v2.4s, v24.4s                              // scale_2
-  fmul v3.4s, v3.4s, v25.4s                              // scale_3
-  scvtf v4.4s, v26.4s                                    // real
-  scvtf v5.4s, v27.4s                                    // real
-  scvtf v6.4s, v28.4s                                    // real
-  scvtf v7.4s, v29.4s                                    // real
+  fmul v0.4s, v0.4s, v21.4s                              // scale_0
+  fmul v1.4s, v1.4s, v22.4s                              // scale_1
+  fmul v2.4s, v2.4s, v23.4s                              // scale_2
+  fmul v3.4s, v3.4s, v24.4s                              // scale_3
+  scvtf v4.4s, v25.4s                                    // real
+  scvtf v5.4s, v26.4s                                    // real
+  scvtf v6.4s, v27.4s                                    // real
+  scvtf v7.4s, v28.4s                                    // real
+  ldr s25, [x12, #20]                                    // scale_row_0
+  dup v25.4s, v25.s[0]
   ldr s26, [x12, #20]                                    // scale_row_0
   dup v26.4s, v26.s[0]
   ldr s27, [x12, #20]                                    // scale_row_0
   dup v27.4s, v27.s[0]
   ldr s28, [x12, #20]                                    // scale_row_0
   dup v28.4s, v28.s[0]
-  ldr s29, [x12, #20]                                    // scale_row_0
-  dup v29.4s, v29.s[0]
-  fmul v4.4s, v4.4s, v26.4s                              // real
-  fmul v5.4s, v5.4s, v27.4s                              // real
-  fmul v6.4s, v6.4s, v28.4s                              // real
-  fmul v7.4s, v7.4s, v29.4s                              // real
-  fmla v18.4s, v4.4s, v0.4s                              // f_0
-  fmla v19.4s, v5.4s, v1.4s                              // f_1
-  fmla v20.4s, v6.4s, v2.4s                              // f_2
-  fmla v21.4s, v7.4s, v3.4s                              // f_3
+  fmul v4.4s, v4.4s, v25.4s                              // real
+  fmul v5.4s, v5.4s, v26.4s                              // real
+  fmul v6.4s, v6.4s, v27.4s                              // real
+  fmul v7.4s, v7.4s, v28.4s                              // real
+  fmla v17.4s, v4.4s, v0.4s                              // f_0
+  fmla v18.4s, v5.4s, v1.4s                              // f_1
+  fmla v19.4s, v6.4s, v2.4s                              // f_2
+  fmla v20.4s, v7.4s, v3.4s                              // f_3
   add x12, x12, #24
   add x13, x13, #104
   add x14, x14, #104
@@ -294,19 +260,19 @@ L(block_done):
   csel x9, x9, x12, eq
   ldp q3, q2, [x10, #0]                                  // bias, bias
   ldp q5, q4, [x9, #0]                                   // bias, bias
-  fadd v3.4s, v18.4s, v3.4s                              // out
+  fadd v3.4s, v17.4s, v3.4s                              // out
   fmax v3.4s, v3.4s, v0.4s                               // out
   fmin v3.4s, v3.4s, v1.4s                               // out_0_0
   str q3, [x6, #0]                                       // out_0_0
-  fadd v2.4s, v19.4s, v2.4s                              // out
+  fadd v2.4s, v18.4s, v2.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_1
   str q2, [x6, #16]                                      // out_0_1
-  fadd v2.4s, v20.4s, v5.4s                              // out
+  fadd v2.4s, v19.4s, v5.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_2
   str q2, [x6, #32]                                      // out_0_2
-  fadd v2.4s, v21.4s, v4.4s                              // out
+  fadd v2.4s, v20.4s, v4.4s                              // out
   fmax v0.4s, v2.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_3
   str q0, [x6, #48]                                      // out_0_3
@@ -417,16 +383,16 @@ L(if_else):
   csel x10, x11, x10, lo
   add x9, x9, x10, lsl #2
   ld1 {v5.s}[3], [x9]                                    // bias
-  fadd v2.4s, v18.4s, v2.4s                              // out
+  fadd v2.4s, v17.4s, v2.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_0
-  fadd v3.4s, v19.4s, v3.4s                              // out
+  fadd v3.4s, v18.4s, v3.4s                              // out
   fmax v3.4s, v3.4s, v0.4s                               // out
   fmin v3.4s, v3.4s, v1.4s                               // out_0_1
-  fadd v4.4s, v20.4s, v4.4s                              // out
+  fadd v4.4s, v19.4s, v4.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_0_2
-  fadd v5.4s, v21.4s, v5.4s                              // out
+  fadd v5.4s, v20.4s, v5.4s                              // out
   fmax v0.4s, v5.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_3
   mov x9, #1
@@ -545,9 +511,7 @@ L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
   ldr d8, [sp, #0]
   ldr d9, [sp, #8]
-  ldr d10, [sp, #16]
-  ldr d11, [sp, #24]
-  add sp, sp, #32
+  add sp, sp, #16
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -557,12 +521,8 @@ L(n_done):
   .seh_save_freg d8, 0
   ldr d9, [sp, #8]
   .seh_save_freg d9, 8
-  ldr d10, [sp, #16]
-  .seh_save_freg d10, 16
-  ldr d11, [sp, #24]
-  .seh_save_freg d11, 24
-  add sp, sp, #32
-  .seh_stackalloc 32
+  add sp, sp, #16
+  .seh_stackalloc 16
   .seh_endepilogue
   ret
   .seh_endproc

@@ -6,20 +6,20 @@
 //     | 32svl x k bits of codes | 4svl i32 x sums a block | 4svl f32 x scales a block |
 // rhs i4 n8svl kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32] (f275a9d6b1c4fa22)
 //     | 8svl f16 x scale_steps | 8svl f16 x minimum_steps | 32svl x k bits of codes | 8svl i1 x tops a block | 8svl i8 x scales a block | 8svl i8 x minimums a block | 8svl f32 x bias |
-// tile 4svl x 8svl: needs 28 vector registers on sme2 (26 operands + 2 masks), 32 exist
+// tile 4svl x 8svl: needs 27 vector registers on sme2 (26 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (b79b901fbee96f00)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (8331b1383a61525e)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x19 lhs_panel  x9 row  x10 row  x11 block_left  x12 k_padded  x13 m_left
 //  x14 super_blocks  x15 -  x20 -  x21 k_left  x22 -  z0 raw_0 ...  z1 raw_1 ...  z2 raw_0 ...
-//  z3 raw_1 ...  z4 tops ...  z5 tops ...  z6 lo_0 ...  z7 tops ...  z8 a_0 ...  z9 a_0 ...
-//  z10 a_0 ...  z11 a_0 ...  z12 real  z13 real  z14 real  z15 real  z16 code_0 ...  z17 code_1 ...
-//  z18 x  z19 x  z20 sums_of_codes ...  z21 scale_rows  z22 zero_0  z23 zero_1  z24 zero_0
-//  z25 zero_1  z26 mask  z27 top_mask  p0 all  p1 all_rows  za0 f_0 ...  za1 f_1 ...
-//  za2 tile_0_0 ...  za3 tile_0_1
+//  z3 raw_1 ...  z4 tops ...  z5 tops ...  z6 a_0 ...  z7 a_0 ...  z8 a_0 ...  z9 a_0 ...
+//  z10 a_0 ...  z11 a_0 ...  z12 real  z13 real  z14 real  z15 real  z16 tops ...  z17 lo_0 ...
+//  z18 lo_1 ...  z19 x  z20 sums_of_codes ...  z21 scale_rows  z22 zero_0  z23 zero_1  z24 zero_0
+//  z25 zero_1  z26 top_mask  p0 all  p1 all_rows  za0 f_0 ...  za1 f_1 ...  za2 tile_0_0 ...
+//  za3 tile_0_1
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
 #if defined(__ELF__)
@@ -164,8 +164,7 @@ L(m):
   mov x12, #-32                                          // k_padded
   and x12, x12, x9
   ptrue p0.b                                             // all
-  mov z26.b, #15                                         // mask
-  mov z27.b, #16                                         // top_mask
+  mov z26.b, #17                                         // top_mask
   ptrue p1.s                                             // all_rows
   mov x9, #0                                             // row
   mov x10, #8                                            // row
@@ -201,87 +200,63 @@ L(k):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // tile_0_0
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // tile_0_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (20 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x20, #4 * 0, mul vl] // raw_0, raw_1, raw_0, raw_1
-  and z6.d, z0.d, z26.d                                  // lo_0
-  lsr z0.b, z0.b, #4                                     // hi_0
   .inst 0xa0400000 + ((4 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b}, pn8/z, [x20, #2 * 4, mul vl] // tops, tops
-  lsl z7.b, z4.b, #4                                     // tops
-  and z7.d, z7.d, z27.d                                  // tops
-  orr z16.d, z6.d, z7.d                                  // code_0
-  and z4.d, z4.d, z27.d                                  // tops
-  orr z0.d, z0.d, z4.d                                   // code_0
-  and z4.d, z1.d, z26.d                                  // lo_1
-  lsr z1.b, z1.b, #4                                     // hi_1
-  lsl z6.b, z5.b, #4                                     // tops
-  and z6.d, z6.d, z27.d                                  // tops
-  orr z17.d, z4.d, z6.d                                  // code_1
-  and z4.d, z5.d, z27.d                                  // tops
-  orr z1.d, z1.d, z4.d                                   // code_1
+  and z16.d, z4.d, z26.d                                 // tops
+  mov z17.d, z0.d                                        // raw_0
+  .inst 0x4508f400 + (4 << 16) + (16 << 5) + 17 // sli z17.b, z16.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (0 << 5) + 16 // sri z16.b, z0.b, #4 // hi_0
+  and z0.d, z5.d, z26.d                                  // tops
+  mov z18.d, z1.d                                        // raw_1
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 18 // sli z18.b, z0.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (1 << 5) + 0 // sri z0.b, z1.b, #4 // hi_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
-  .inst 0xa0800000 + (16 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z16.b // tile_0_0
-  .inst 0xa0800000 + (17 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 3 // smopa za3.s, p0/m, p0/m, z4.b, z17.b // tile_0_1
+  .inst 0xa0800000 + (17 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z17.b // tile_0_0
+  .inst 0xa0800000 + (18 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 3 // smopa za3.s, p0/m, p0/m, z4.b, z18.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (19 << 5) + 8 // ld1b {z8.b, z9.b, z10.b, z11.b}, pn8/z, [x19, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (8 << 5) + 2 // smopa za2.s, p0/m, p0/m, z8.b, z0.b // tile_0_0
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (8 << 5) + 3 // smopa za3.s, p0/m, p0/m, z8.b, z1.b // tile_0_1
-  and z4.d, z2.d, z26.d                                  // lo_0
-  lsr z2.b, z2.b, #4                                     // hi_0
+  .inst 0xa0800000 + (16 << 16) + (0 << 13) + (0 << 10) + (8 << 5) + 2 // smopa za2.s, p0/m, p0/m, z8.b, z16.b // tile_0_0
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (8 << 5) + 3 // smopa za3.s, p0/m, p0/m, z8.b, z0.b // tile_0_1
   .inst 0xa0400000 + ((4 & 15) << 16) + (20 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x20, #2 * 4, mul vl] // tops, tops
-  lsl z16.b, z0.b, #3                                    // tops
-  and z16.d, z16.d, z27.d                                // tops
-  orr z4.d, z4.d, z16.d                                  // code_0
   lsr z0.b, z0.b, #1                                     // tops
-  and z0.d, z0.d, z27.d                                  // tops
-  orr z0.d, z2.d, z0.d                                   // code_0
-  and z2.d, z3.d, z26.d                                  // lo_1
-  lsr z3.b, z3.b, #4                                     // hi_1
-  lsl z16.b, z1.b, #3                                    // tops
-  and z16.d, z16.d, z27.d                                // tops
-  orr z2.d, z2.d, z16.d                                  // code_1
+  and z0.d, z0.d, z26.d                                  // tops
+  mov z4.d, z2.d                                         // raw_0
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 4 // sli z4.b, z0.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (2 << 5) + 0 // sri z0.b, z2.b, #4 // hi_0
   lsr z1.b, z1.b, #1                                     // tops
-  and z1.d, z1.d, z27.d                                  // tops
-  orr z1.d, z3.d, z1.d                                   // code_1
+  and z1.d, z1.d, z26.d                                  // tops
+  mov z2.d, z3.d                                         // raw_1
+  .inst 0x4508f400 + (4 << 16) + (1 << 5) + 2 // sli z2.b, z1.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (3 << 5) + 1 // sri z1.b, z3.b, #4 // hi_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 2 // smopa za2.s, p0/m, p0/m, z5.b, z4.b // tile_0_0
   .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 3 // smopa za3.s, p0/m, p0/m, z5.b, z2.b // tile_0_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (9 << 5) + 2 // smopa za2.s, p0/m, p0/m, z9.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (9 << 5) + 3 // smopa za3.s, p0/m, p0/m, z9.b, z1.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (20 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x20, #4 * 1, mul vl] // raw_0, raw_1, raw_0, raw_1
-  and z16.d, z0.d, z26.d                                 // lo_0
-  lsr z0.b, z0.b, #4                                     // hi_0
   .inst 0xa0400000 + ((4 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b}, pn8/z, [x20, #2 * 4, mul vl] // tops, tops
-  lsl z17.b, z4.b, #2                                    // tops
-  and z17.d, z17.d, z27.d                                // tops
-  orr z16.d, z16.d, z17.d                                // code_0
   lsr z4.b, z4.b, #2                                     // tops
-  and z4.d, z4.d, z27.d                                  // tops
-  orr z0.d, z0.d, z4.d                                   // code_0
-  and z4.d, z1.d, z26.d                                  // lo_1
-  lsr z1.b, z1.b, #4                                     // hi_1
-  lsl z17.b, z5.b, #2                                    // tops
-  and z17.d, z17.d, z27.d                                // tops
-  orr z4.d, z4.d, z17.d                                  // code_1
-  lsr z5.b, z5.b, #2                                     // tops
-  and z5.d, z5.d, z27.d                                  // tops
-  orr z1.d, z1.d, z5.d                                   // code_1
+  and z4.d, z4.d, z26.d                                  // tops
+  mov z16.d, z0.d                                        // raw_0
+  .inst 0x4508f400 + (4 << 16) + (4 << 5) + 16 // sli z16.b, z4.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (0 << 5) + 4 // sri z4.b, z0.b, #4 // hi_0
+  lsr z0.b, z5.b, #2                                     // tops
+  and z0.d, z0.d, z26.d                                  // tops
+  mov z5.d, z1.d                                         // raw_1
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 5 // sli z5.b, z0.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (1 << 5) + 0 // sri z0.b, z1.b, #4 // hi_1
   .inst 0xa0800000 + (16 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z16.b // tile_0_0
-  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 3 // smopa za3.s, p0/m, p0/m, z6.b, z4.b // tile_0_1
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (10 << 5) + 2 // smopa za2.s, p0/m, p0/m, z10.b, z0.b // tile_0_0
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (10 << 5) + 3 // smopa za3.s, p0/m, p0/m, z10.b, z1.b // tile_0_1
-  and z4.d, z2.d, z26.d                                  // lo_0
-  lsr z2.b, z2.b, #4                                     // hi_0
+  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 3 // smopa za3.s, p0/m, p0/m, z6.b, z5.b // tile_0_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (10 << 5) + 2 // smopa za2.s, p0/m, p0/m, z10.b, z4.b // tile_0_0
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (10 << 5) + 3 // smopa za3.s, p0/m, p0/m, z10.b, z0.b // tile_0_1
   .inst 0xa0400000 + ((4 & 15) << 16) + (20 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x20, #2 * 4, mul vl] // tops, tops
-  lsl z5.b, z0.b, #1                                     // tops
-  and z5.d, z5.d, z27.d                                  // tops
-  orr z4.d, z4.d, z5.d                                   // code_0
   lsr z0.b, z0.b, #3                                     // tops
-  and z0.d, z0.d, z27.d                                  // tops
-  orr z0.d, z2.d, z0.d                                   // code_0
-  and z2.d, z3.d, z26.d                                  // lo_1
-  lsr z3.b, z3.b, #4                                     // hi_1
-  lsl z5.b, z1.b, #1                                     // tops
-  and z5.d, z5.d, z27.d                                  // tops
-  orr z2.d, z2.d, z5.d                                   // code_1
+  and z0.d, z0.d, z26.d                                  // tops
+  mov z4.d, z2.d                                         // raw_0
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 4 // sli z4.b, z0.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (2 << 5) + 0 // sri z0.b, z2.b, #4 // hi_0
   lsr z1.b, z1.b, #3                                     // tops
-  and z1.d, z1.d, z27.d                                  // tops
-  orr z1.d, z3.d, z1.d                                   // code_1
+  and z1.d, z1.d, z26.d                                  // tops
+  mov z2.d, z3.d                                         // raw_1
+  .inst 0x4508f400 + (4 << 16) + (1 << 5) + 2 // sli z2.b, z1.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (3 << 5) + 1 // sri z1.b, z3.b, #4 // hi_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 2 // smopa za2.s, p0/m, p0/m, z7.b, z4.b // tile_0_0
   .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 3 // smopa za3.s, p0/m, p0/m, z7.b, z2.b // tile_0_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (11 << 5) + 2 // smopa za2.s, p0/m, p0/m, z11.b, z0.b // tile_0_0
@@ -378,87 +353,63 @@ L(k_2):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // tile_0_0
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // tile_0_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (20 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x20, #4 * 0, mul vl] // raw_0, raw_1, raw_0, raw_1
-  and z6.d, z0.d, z26.d                                  // lo_0
-  lsr z0.b, z0.b, #4                                     // hi_0
   .inst 0xa0400000 + ((4 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b}, pn8/z, [x20, #2 * 4, mul vl] // tops, tops
-  lsl z7.b, z4.b, #4                                     // tops
-  and z7.d, z7.d, z27.d                                  // tops
-  orr z20.d, z6.d, z7.d                                  // code_0
-  and z4.d, z4.d, z27.d                                  // tops
-  orr z0.d, z0.d, z4.d                                   // code_0
-  and z4.d, z1.d, z26.d                                  // lo_1
-  lsr z1.b, z1.b, #4                                     // hi_1
-  lsl z6.b, z5.b, #4                                     // tops
-  and z6.d, z6.d, z27.d                                  // tops
-  orr z21.d, z4.d, z6.d                                  // code_1
-  and z4.d, z5.d, z27.d                                  // tops
-  orr z1.d, z1.d, z4.d                                   // code_1
+  and z20.d, z4.d, z26.d                                 // tops
+  mov z21.d, z0.d                                        // raw_0
+  .inst 0x4508f400 + (4 << 16) + (20 << 5) + 21 // sli z21.b, z20.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (0 << 5) + 20 // sri z20.b, z0.b, #4 // hi_0
+  and z0.d, z5.d, z26.d                                  // tops
+  mov z22.d, z1.d                                        // raw_1
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 22 // sli z22.b, z0.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (1 << 5) + 0 // sri z0.b, z1.b, #4 // hi_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
-  .inst 0xa0800000 + (20 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z20.b // tile_0_0
-  .inst 0xa0800000 + (21 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 3 // smopa za3.s, p0/m, p0/m, z4.b, z21.b // tile_0_1
+  .inst 0xa0800000 + (21 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z21.b // tile_0_0
+  .inst 0xa0800000 + (22 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 3 // smopa za3.s, p0/m, p0/m, z4.b, z22.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (19 << 5) + 8 // ld1b {z8.b, z9.b, z10.b, z11.b}, pn8/z, [x19, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (8 << 5) + 2 // smopa za2.s, p0/m, p0/m, z8.b, z0.b // tile_0_0
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (8 << 5) + 3 // smopa za3.s, p0/m, p0/m, z8.b, z1.b // tile_0_1
-  and z4.d, z2.d, z26.d                                  // lo_0
-  lsr z2.b, z2.b, #4                                     // hi_0
+  .inst 0xa0800000 + (20 << 16) + (0 << 13) + (0 << 10) + (8 << 5) + 2 // smopa za2.s, p0/m, p0/m, z8.b, z20.b // tile_0_0
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (8 << 5) + 3 // smopa za3.s, p0/m, p0/m, z8.b, z0.b // tile_0_1
   .inst 0xa0400000 + ((4 & 15) << 16) + (20 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x20, #2 * 4, mul vl] // tops, tops
-  lsl z20.b, z0.b, #3                                    // tops
-  and z20.d, z20.d, z27.d                                // tops
-  orr z4.d, z4.d, z20.d                                  // code_0
   lsr z0.b, z0.b, #1                                     // tops
-  and z0.d, z0.d, z27.d                                  // tops
-  orr z0.d, z2.d, z0.d                                   // code_0
-  and z2.d, z3.d, z26.d                                  // lo_1
-  lsr z3.b, z3.b, #4                                     // hi_1
-  lsl z20.b, z1.b, #3                                    // tops
-  and z20.d, z20.d, z27.d                                // tops
-  orr z2.d, z2.d, z20.d                                  // code_1
+  and z0.d, z0.d, z26.d                                  // tops
+  mov z4.d, z2.d                                         // raw_0
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 4 // sli z4.b, z0.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (2 << 5) + 0 // sri z0.b, z2.b, #4 // hi_0
   lsr z1.b, z1.b, #1                                     // tops
-  and z1.d, z1.d, z27.d                                  // tops
-  orr z1.d, z3.d, z1.d                                   // code_1
+  and z1.d, z1.d, z26.d                                  // tops
+  mov z2.d, z3.d                                         // raw_1
+  .inst 0x4508f400 + (4 << 16) + (1 << 5) + 2 // sli z2.b, z1.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (3 << 5) + 1 // sri z1.b, z3.b, #4 // hi_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 2 // smopa za2.s, p0/m, p0/m, z5.b, z4.b // tile_0_0
   .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 3 // smopa za3.s, p0/m, p0/m, z5.b, z2.b // tile_0_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (9 << 5) + 2 // smopa za2.s, p0/m, p0/m, z9.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (9 << 5) + 3 // smopa za3.s, p0/m, p0/m, z9.b, z1.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (20 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x20, #4 * 1, mul vl] // raw_0, raw_1, raw_0, raw_1
-  and z20.d, z0.d, z26.d                                 // lo_0
-  lsr z0.b, z0.b, #4                                     // hi_0
   .inst 0xa0400000 + ((4 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b}, pn8/z, [x20, #2 * 4, mul vl] // tops, tops
-  lsl z21.b, z4.b, #2                                    // tops
-  and z21.d, z21.d, z27.d                                // tops
-  orr z20.d, z20.d, z21.d                                // code_0
   lsr z4.b, z4.b, #2                                     // tops
-  and z4.d, z4.d, z27.d                                  // tops
-  orr z0.d, z0.d, z4.d                                   // code_0
-  and z4.d, z1.d, z26.d                                  // lo_1
-  lsr z1.b, z1.b, #4                                     // hi_1
-  lsl z21.b, z5.b, #2                                    // tops
-  and z21.d, z21.d, z27.d                                // tops
-  orr z4.d, z4.d, z21.d                                  // code_1
-  lsr z5.b, z5.b, #2                                     // tops
-  and z5.d, z5.d, z27.d                                  // tops
-  orr z1.d, z1.d, z5.d                                   // code_1
+  and z4.d, z4.d, z26.d                                  // tops
+  mov z20.d, z0.d                                        // raw_0
+  .inst 0x4508f400 + (4 << 16) + (4 << 5) + 20 // sli z20.b, z4.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (0 << 5) + 4 // sri z4.b, z0.b, #4 // hi_0
+  lsr z0.b, z5.b, #2                                     // tops
+  and z0.d, z0.d, z26.d                                  // tops
+  mov z5.d, z1.d                                         // raw_1
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 5 // sli z5.b, z0.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (1 << 5) + 0 // sri z0.b, z1.b, #4 // hi_1
   .inst 0xa0800000 + (20 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z20.b // tile_0_0
-  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 3 // smopa za3.s, p0/m, p0/m, z6.b, z4.b // tile_0_1
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (10 << 5) + 2 // smopa za2.s, p0/m, p0/m, z10.b, z0.b // tile_0_0
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (10 << 5) + 3 // smopa za3.s, p0/m, p0/m, z10.b, z1.b // tile_0_1
-  and z4.d, z2.d, z26.d                                  // lo_0
-  lsr z2.b, z2.b, #4                                     // hi_0
+  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 3 // smopa za3.s, p0/m, p0/m, z6.b, z5.b // tile_0_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (10 << 5) + 2 // smopa za2.s, p0/m, p0/m, z10.b, z4.b // tile_0_0
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (10 << 5) + 3 // smopa za3.s, p0/m, p0/m, z10.b, z0.b // tile_0_1
   .inst 0xa0400000 + ((4 & 15) << 16) + (20 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x20, #2 * 4, mul vl] // tops, tops
-  lsl z5.b, z0.b, #1                                     // tops
-  and z5.d, z5.d, z27.d                                  // tops
-  orr z4.d, z4.d, z5.d                                   // code_0
   lsr z0.b, z0.b, #3                                     // tops
-  and z0.d, z0.d, z27.d                                  // tops
-  orr z0.d, z2.d, z0.d                                   // code_0
-  and z2.d, z3.d, z26.d                                  // lo_1
-  lsr z3.b, z3.b, #4                                     // hi_1
-  lsl z5.b, z1.b, #1                                     // tops
-  and z5.d, z5.d, z27.d                                  // tops
-  orr z2.d, z2.d, z5.d                                   // code_1
+  and z0.d, z0.d, z26.d                                  // tops
+  mov z4.d, z2.d                                         // raw_0
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 4 // sli z4.b, z0.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (2 << 5) + 0 // sri z0.b, z2.b, #4 // hi_0
   lsr z1.b, z1.b, #3                                     // tops
-  and z1.d, z1.d, z27.d                                  // tops
-  orr z1.d, z3.d, z1.d                                   // code_1
+  and z1.d, z1.d, z26.d                                  // tops
+  mov z2.d, z3.d                                         // raw_1
+  .inst 0x4508f400 + (4 << 16) + (1 << 5) + 2 // sli z2.b, z1.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (3 << 5) + 1 // sri z1.b, z3.b, #4 // hi_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 2 // smopa za2.s, p0/m, p0/m, z7.b, z4.b // tile_0_0
   .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 3 // smopa za3.s, p0/m, p0/m, z7.b, z2.b // tile_0_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (11 << 5) + 2 // smopa za2.s, p0/m, p0/m, z11.b, z0.b // tile_0_0
@@ -531,87 +482,63 @@ L(k_3):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // tile_0_0
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // tile_0_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (20 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x20, #4 * 0, mul vl] // raw_0, raw_1, raw_0, raw_1
-  and z6.d, z0.d, z26.d                                  // lo_0
-  lsr z0.b, z0.b, #4                                     // hi_0
   .inst 0xa0400000 + ((4 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b}, pn8/z, [x20, #2 * 4, mul vl] // tops, tops
-  lsl z7.b, z4.b, #4                                     // tops
-  and z7.d, z7.d, z27.d                                  // tops
-  orr z20.d, z6.d, z7.d                                  // code_0
-  and z4.d, z4.d, z27.d                                  // tops
-  orr z0.d, z0.d, z4.d                                   // code_0
-  and z4.d, z1.d, z26.d                                  // lo_1
-  lsr z1.b, z1.b, #4                                     // hi_1
-  lsl z6.b, z5.b, #4                                     // tops
-  and z6.d, z6.d, z27.d                                  // tops
-  orr z21.d, z4.d, z6.d                                  // code_1
-  and z4.d, z5.d, z27.d                                  // tops
-  orr z1.d, z1.d, z4.d                                   // code_1
+  and z20.d, z4.d, z26.d                                 // tops
+  mov z21.d, z0.d                                        // raw_0
+  .inst 0x4508f400 + (4 << 16) + (20 << 5) + 21 // sli z21.b, z20.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (0 << 5) + 20 // sri z20.b, z0.b, #4 // hi_0
+  and z0.d, z5.d, z26.d                                  // tops
+  mov z22.d, z1.d                                        // raw_1
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 22 // sli z22.b, z0.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (1 << 5) + 0 // sri z0.b, z1.b, #4 // hi_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
-  .inst 0xa0800000 + (20 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z20.b // tile_0_0
-  .inst 0xa0800000 + (21 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 3 // smopa za3.s, p0/m, p0/m, z4.b, z21.b // tile_0_1
+  .inst 0xa0800000 + (21 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z21.b // tile_0_0
+  .inst 0xa0800000 + (22 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 3 // smopa za3.s, p0/m, p0/m, z4.b, z22.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (19 << 5) + 8 // ld1b {z8.b, z9.b, z10.b, z11.b}, pn8/z, [x19, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (8 << 5) + 2 // smopa za2.s, p0/m, p0/m, z8.b, z0.b // tile_0_0
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (8 << 5) + 3 // smopa za3.s, p0/m, p0/m, z8.b, z1.b // tile_0_1
-  and z4.d, z2.d, z26.d                                  // lo_0
-  lsr z2.b, z2.b, #4                                     // hi_0
+  .inst 0xa0800000 + (20 << 16) + (0 << 13) + (0 << 10) + (8 << 5) + 2 // smopa za2.s, p0/m, p0/m, z8.b, z20.b // tile_0_0
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (8 << 5) + 3 // smopa za3.s, p0/m, p0/m, z8.b, z0.b // tile_0_1
   .inst 0xa0400000 + ((4 & 15) << 16) + (20 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x20, #2 * 4, mul vl] // tops, tops
-  lsl z20.b, z0.b, #3                                    // tops
-  and z20.d, z20.d, z27.d                                // tops
-  orr z4.d, z4.d, z20.d                                  // code_0
   lsr z0.b, z0.b, #1                                     // tops
-  and z0.d, z0.d, z27.d                                  // tops
-  orr z0.d, z2.d, z0.d                                   // code_0
-  and z2.d, z3.d, z26.d                                  // lo_1
-  lsr z3.b, z3.b, #4                                     // hi_1
-  lsl z20.b, z1.b, #3                                    // tops
-  and z20.d, z20.d, z27.d                                // tops
-  orr z2.d, z2.d, z20.d                                  // code_1
+  and z0.d, z0.d, z26.d                                  // tops
+  mov z4.d, z2.d                                         // raw_0
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 4 // sli z4.b, z0.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (2 << 5) + 0 // sri z0.b, z2.b, #4 // hi_0
   lsr z1.b, z1.b, #1                                     // tops
-  and z1.d, z1.d, z27.d                                  // tops
-  orr z1.d, z3.d, z1.d                                   // code_1
+  and z1.d, z1.d, z26.d                                  // tops
+  mov z2.d, z3.d                                         // raw_1
+  .inst 0x4508f400 + (4 << 16) + (1 << 5) + 2 // sli z2.b, z1.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (3 << 5) + 1 // sri z1.b, z3.b, #4 // hi_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 2 // smopa za2.s, p0/m, p0/m, z5.b, z4.b // tile_0_0
   .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 3 // smopa za3.s, p0/m, p0/m, z5.b, z2.b // tile_0_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (9 << 5) + 2 // smopa za2.s, p0/m, p0/m, z9.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (9 << 5) + 3 // smopa za3.s, p0/m, p0/m, z9.b, z1.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (20 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x20, #4 * 1, mul vl] // raw_0, raw_1, raw_0, raw_1
-  and z20.d, z0.d, z26.d                                 // lo_0
-  lsr z0.b, z0.b, #4                                     // hi_0
   .inst 0xa0400000 + ((4 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b}, pn8/z, [x20, #2 * 4, mul vl] // tops, tops
-  lsl z21.b, z4.b, #2                                    // tops
-  and z21.d, z21.d, z27.d                                // tops
-  orr z20.d, z20.d, z21.d                                // code_0
   lsr z4.b, z4.b, #2                                     // tops
-  and z4.d, z4.d, z27.d                                  // tops
-  orr z0.d, z0.d, z4.d                                   // code_0
-  and z4.d, z1.d, z26.d                                  // lo_1
-  lsr z1.b, z1.b, #4                                     // hi_1
-  lsl z21.b, z5.b, #2                                    // tops
-  and z21.d, z21.d, z27.d                                // tops
-  orr z4.d, z4.d, z21.d                                  // code_1
-  lsr z5.b, z5.b, #2                                     // tops
-  and z5.d, z5.d, z27.d                                  // tops
-  orr z1.d, z1.d, z5.d                                   // code_1
+  and z4.d, z4.d, z26.d                                  // tops
+  mov z20.d, z0.d                                        // raw_0
+  .inst 0x4508f400 + (4 << 16) + (4 << 5) + 20 // sli z20.b, z4.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (0 << 5) + 4 // sri z4.b, z0.b, #4 // hi_0
+  lsr z0.b, z5.b, #2                                     // tops
+  and z0.d, z0.d, z26.d                                  // tops
+  mov z5.d, z1.d                                         // raw_1
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 5 // sli z5.b, z0.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (1 << 5) + 0 // sri z0.b, z1.b, #4 // hi_1
   .inst 0xa0800000 + (20 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z20.b // tile_0_0
-  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 3 // smopa za3.s, p0/m, p0/m, z6.b, z4.b // tile_0_1
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (10 << 5) + 2 // smopa za2.s, p0/m, p0/m, z10.b, z0.b // tile_0_0
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (10 << 5) + 3 // smopa za3.s, p0/m, p0/m, z10.b, z1.b // tile_0_1
-  and z4.d, z2.d, z26.d                                  // lo_0
-  lsr z2.b, z2.b, #4                                     // hi_0
+  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 3 // smopa za3.s, p0/m, p0/m, z6.b, z5.b // tile_0_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (10 << 5) + 2 // smopa za2.s, p0/m, p0/m, z10.b, z4.b // tile_0_0
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (10 << 5) + 3 // smopa za3.s, p0/m, p0/m, z10.b, z0.b // tile_0_1
   .inst 0xa0400000 + ((4 & 15) << 16) + (20 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x20, #2 * 4, mul vl] // tops, tops
-  lsl z5.b, z0.b, #1                                     // tops
-  and z5.d, z5.d, z27.d                                  // tops
-  orr z4.d, z4.d, z5.d                                   // code_0
   lsr z0.b, z0.b, #3                                     // tops
-  and z0.d, z0.d, z27.d                                  // tops
-  orr z0.d, z2.d, z0.d                                   // code_0
-  and z2.d, z3.d, z26.d                                  // lo_1
-  lsr z3.b, z3.b, #4                                     // hi_1
-  lsl z5.b, z1.b, #1                                     // tops
-  and z5.d, z5.d, z27.d                                  // tops
-  orr z2.d, z2.d, z5.d                                   // code_1
+  and z0.d, z0.d, z26.d                                  // tops
+  mov z4.d, z2.d                                         // raw_0
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 4 // sli z4.b, z0.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (2 << 5) + 0 // sri z0.b, z2.b, #4 // hi_0
   lsr z1.b, z1.b, #3                                     // tops
-  and z1.d, z1.d, z27.d                                  // tops
-  orr z1.d, z3.d, z1.d                                   // code_1
+  and z1.d, z1.d, z26.d                                  // tops
+  mov z2.d, z3.d                                         // raw_1
+  .inst 0x4508f400 + (4 << 16) + (1 << 5) + 2 // sli z2.b, z1.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (3 << 5) + 1 // sri z1.b, z3.b, #4 // hi_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 2 // smopa za2.s, p0/m, p0/m, z7.b, z4.b // tile_0_0
   .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 3 // smopa za3.s, p0/m, p0/m, z7.b, z2.b // tile_0_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (11 << 5) + 2 // smopa za2.s, p0/m, p0/m, z11.b, z0.b // tile_0_0
@@ -676,13 +603,13 @@ L(block_3_done):
 L(block_4):
   addvl x20, x20, #2
   ld1h {z0.s}, p7/z, [x20, #-4, mul vl]                  // scale
-  fcvt z28.s, p7/m, z0.h                                 // zero_0
+  fcvt z27.s, p7/m, z0.h                                 // zero_0
   ld1h {z0.s}, p7/z, [x20, #-3, mul vl]                  // scale
-  fcvt z29.s, p7/m, z0.h                                 // zero_1
+  fcvt z28.s, p7/m, z0.h                                 // zero_1
   ld1h {z0.s}, p7/z, [x20, #-2, mul vl]                  // scale
-  fcvt z30.s, p7/m, z0.h                                 // zero_0
+  fcvt z29.s, p7/m, z0.h                                 // zero_0
   ld1h {z0.s}, p7/z, [x20, #-1, mul vl]                  // scale
-  fcvt z31.s, p7/m, z0.h                                 // zero_1
+  fcvt z30.s, p7/m, z0.h                                 // zero_1
   mov x22, #8
   cbz x22, L(k_4_done)
 #if defined(__ELF__) || defined(__APPLE__)
@@ -692,63 +619,51 @@ L(k_4):
   .inst 0xa0400000 + ((4 & 15) << 16) + (19 << 5) + 16 // ld1b {z16.b, z17.b}, pn8/z, [x19, #2 * 4, mul vl] // sums_of_codes, scale_rows
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_0
   .inst 0xa0408000 + ((0 & 15) << 16) + (20 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x20, #4 * 0, mul vl] // raw_0, raw_1, raw_0, raw_1
-  and z4.d, z0.d, z26.d                                  // lo_0
-  lsr z0.b, z0.b, #4                                     // hi_0
   .inst 0xa0400000 + ((4 & 15) << 16) + (20 << 5) + 18 // ld1b {z18.b, z19.b}, pn8/z, [x20, #2 * 4, mul vl] // tops, tops
-  lsl z5.b, z18.b, #4                                    // tops
-  and z5.d, z5.d, z27.d                                  // tops
-  orr z20.d, z4.d, z5.d                                  // code_0
-  and z4.d, z18.d, z27.d                                 // tops
-  orr z0.d, z0.d, z4.d                                   // code_0
+  and z18.d, z18.d, z26.d                                // tops
+  mov z20.d, z0.d                                        // raw_0
+  .inst 0x4508f400 + (4 << 16) + (18 << 5) + 20 // sli z20.b, z18.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (0 << 5) + 18 // sri z18.b, z0.b, #4 // hi_0
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0800000 + (20 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z20.b // tile_0_0
   .inst 0xa0408000 + ((1 & 15) << 16) + (19 << 5) + 8 // ld1b {z8.b, z9.b, z10.b, z11.b}, pn8/z, [x19, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (8 << 5) + 2 // smopa za2.s, p0/m, p0/m, z8.b, z0.b // tile_0_0
-  and z0.d, z2.d, z26.d                                  // lo_0
-  lsr z2.b, z2.b, #4                                     // hi_0
+  .inst 0xa0800000 + (18 << 16) + (0 << 13) + (0 << 10) + (8 << 5) + 2 // smopa za2.s, p0/m, p0/m, z8.b, z18.b // tile_0_0
   .inst 0xa0400000 + ((4 & 15) << 16) + (20 << 5) + 20 // ld1b {z20.b, z21.b}, pn8/z, [x20, #2 * 4, mul vl] // tops, tops
-  lsl z4.b, z20.b, #3                                    // tops
-  and z4.d, z4.d, z27.d                                  // tops
-  orr z0.d, z0.d, z4.d                                   // code_0
-  lsr z4.b, z20.b, #1                                    // tops
-  and z4.d, z4.d, z27.d                                  // tops
-  orr z2.d, z2.d, z4.d                                   // code_0
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 2 // smopa za2.s, p0/m, p0/m, z5.b, z0.b // tile_0_0
-  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (9 << 5) + 2 // smopa za2.s, p0/m, p0/m, z9.b, z2.b // tile_0_0
+  lsr z0.b, z20.b, #1                                    // tops
+  and z0.d, z0.d, z26.d                                  // tops
+  mov z4.d, z2.d                                         // raw_0
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 4 // sli z4.b, z0.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (2 << 5) + 0 // sri z0.b, z2.b, #4 // hi_0
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 2 // smopa za2.s, p0/m, p0/m, z5.b, z4.b // tile_0_0
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (9 << 5) + 2 // smopa za2.s, p0/m, p0/m, z9.b, z0.b // tile_0_0
   .inst 0xa0408000 + ((1 & 15) << 16) + (20 << 5) + 12 // ld1b {z12.b, z13.b, z14.b, z15.b}, pn8/z, [x20, #4 * 1, mul vl] // raw_0, raw_1, raw_0, raw_1
-  and z0.d, z12.d, z26.d                                 // lo_0
-  lsr z2.b, z12.b, #4                                    // hi_0
   .inst 0xa0400000 + ((4 & 15) << 16) + (20 << 5) + 22 // ld1b {z22.b, z23.b}, pn8/z, [x20, #2 * 4, mul vl] // tops, tops
-  lsl z4.b, z22.b, #2                                    // tops
-  and z4.d, z4.d, z27.d                                  // tops
-  orr z0.d, z0.d, z4.d                                   // code_0
-  lsr z4.b, z22.b, #2                                    // tops
-  and z4.d, z4.d, z27.d                                  // tops
-  orr z2.d, z2.d, z4.d                                   // code_0
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z0.b // tile_0_0
-  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (10 << 5) + 2 // smopa za2.s, p0/m, p0/m, z10.b, z2.b // tile_0_0
-  and z0.d, z14.d, z26.d                                 // lo_0
-  lsr z2.b, z14.b, #4                                    // hi_0
+  lsr z0.b, z22.b, #2                                    // tops
+  and z0.d, z0.d, z26.d                                  // tops
+  mov z2.d, z12.d                                        // raw_0
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 2 // sli z2.b, z0.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (12 << 5) + 0 // sri z0.b, z12.b, #4 // hi_0
+  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z2.b // tile_0_0
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (10 << 5) + 2 // smopa za2.s, p0/m, p0/m, z10.b, z0.b // tile_0_0
   .inst 0xa0400000 + ((4 & 15) << 16) + (20 << 5) + 24 // ld1b {z24.b, z25.b}, pn8/z, [x20, #2 * 4, mul vl] // tops, tops
-  lsl z4.b, z24.b, #1                                    // tops
-  and z4.d, z4.d, z27.d                                  // tops
-  orr z0.d, z0.d, z4.d                                   // code_0
-  lsr z4.b, z24.b, #3                                    // tops
-  and z4.d, z4.d, z27.d                                  // tops
-  orr z2.d, z2.d, z4.d                                   // code_0
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 2 // smopa za2.s, p0/m, p0/m, z7.b, z0.b // tile_0_0
-  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (11 << 5) + 2 // smopa za2.s, p0/m, p0/m, z11.b, z2.b // tile_0_0
+  lsr z0.b, z24.b, #3                                    // tops
+  and z0.d, z0.d, z26.d                                  // tops
+  mov z2.d, z14.d                                        // raw_0
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 2 // sli z2.b, z0.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (14 << 5) + 0 // sri z0.b, z14.b, #4 // hi_0
+  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 2 // smopa za2.s, p0/m, p0/m, z7.b, z2.b // tile_0_0
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (11 << 5) + 2 // smopa za2.s, p0/m, p0/m, z11.b, z0.b // tile_0_0
   scvtf z0.s, p7/m, z16.s                                // sums
   fmul z0.s, z0.s, z17.s                                 // sums
   addvl x23, x20, #10
   ld1b {z2.s}, p7/z, [x23, #0, mul vl]                   // scale
   sxtb z2.s, p7/m, z2.s                                  // scale_0
   scvtf z2.s, p7/m, z2.s                                 // scale_0
-  fmul z2.s, z2.s, z28.s                                 // scale_0
+  fmul z2.s, z2.s, z27.s                                 // scale_0
   ld1b {z4.s}, p7/z, [x23, #2, mul vl]                   // scale
   sxtb z4.s, p7/m, z4.s                                  // minimum_0
   scvtf z4.s, p7/m, z4.s                                 // minimum_0
-  fmul z4.s, z4.s, z30.s                                 // minimum
+  fmul z4.s, z4.s, z29.s                                 // minimum
   .inst 0x80800000 + (4 << 16) + (1 << 13) + (1 << 10) + (0 << 5) + 0 // fmopa za0.s, p1/m, p1/m, z0.s, z4.s // f
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // p_0
   .inst 0x80800000 + (2 << 16) + (1 << 13) + (1 << 10) + (17 << 5) + 3 // fmopa za3.s, p1/m, p1/m, z17.s, z2.s // scales
@@ -797,55 +712,43 @@ L(k_4):
   mov x11, #24                                           // row
   .inst 0xc1a11800 + (8 << 16) + ((11 - 8) << 13) + (4 << 5) + 0 + 4 * 1 // fmla za.s[w11, 0 + 4 * 1, vgx4], {z4.s - z7.s}, {z8.s - z11.s} // f
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_1
-  and z2.d, z1.d, z26.d                                  // lo_1
-  lsr z1.b, z1.b, #4                                     // hi_1
-  lsl z4.b, z19.b, #4                                    // tops
-  and z4.d, z4.d, z27.d                                  // tops
-  orr z2.d, z2.d, z4.d                                   // code_1
-  and z4.d, z19.d, z27.d                                 // tops
-  orr z1.d, z1.d, z4.d                                   // code_1
+  and z2.d, z19.d, z26.d                                 // tops
+  mov z16.d, z1.d                                        // raw_1
+  .inst 0x4508f400 + (4 << 16) + (2 << 5) + 16 // sli z16.b, z2.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (1 << 5) + 2 // sri z2.b, z1.b, #4 // hi_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
-  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z2.b // tile_0_1
+  .inst 0xa0800000 + (16 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z16.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (19 << 5) + 8 // ld1b {z8.b, z9.b, z10.b, z11.b}, pn8/z, [x19, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (8 << 5) + 2 // smopa za2.s, p0/m, p0/m, z8.b, z1.b // tile_0_1
-  and z1.d, z3.d, z26.d                                  // lo_1
-  lsr z2.b, z3.b, #4                                     // hi_1
-  lsl z3.b, z21.b, #3                                    // tops
-  and z3.d, z3.d, z27.d                                  // tops
-  orr z1.d, z1.d, z3.d                                   // code_1
-  lsr z3.b, z21.b, #1                                    // tops
-  and z3.d, z3.d, z27.d                                  // tops
-  orr z2.d, z2.d, z3.d                                   // code_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 2 // smopa za2.s, p0/m, p0/m, z5.b, z1.b // tile_0_1
-  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (9 << 5) + 2 // smopa za2.s, p0/m, p0/m, z9.b, z2.b // tile_0_1
-  and z1.d, z13.d, z26.d                                 // lo_1
-  lsr z2.b, z13.b, #4                                    // hi_1
-  lsl z3.b, z23.b, #2                                    // tops
-  and z3.d, z3.d, z27.d                                  // tops
-  orr z1.d, z1.d, z3.d                                   // code_1
-  lsr z3.b, z23.b, #2                                    // tops
-  and z3.d, z3.d, z27.d                                  // tops
-  orr z2.d, z2.d, z3.d                                   // code_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z1.b // tile_0_1
-  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (10 << 5) + 2 // smopa za2.s, p0/m, p0/m, z10.b, z2.b // tile_0_1
-  and z1.d, z15.d, z26.d                                 // lo_1
-  lsr z2.b, z15.b, #4                                    // hi_1
-  lsl z3.b, z25.b, #1                                    // tops
-  and z3.d, z3.d, z27.d                                  // tops
-  orr z1.d, z1.d, z3.d                                   // code_1
-  lsr z3.b, z25.b, #3                                    // tops
-  and z3.d, z3.d, z27.d                                  // tops
-  orr z2.d, z2.d, z3.d                                   // code_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 2 // smopa za2.s, p0/m, p0/m, z7.b, z1.b // tile_0_1
-  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (11 << 5) + 2 // smopa za2.s, p0/m, p0/m, z11.b, z2.b // tile_0_1
+  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (8 << 5) + 2 // smopa za2.s, p0/m, p0/m, z8.b, z2.b // tile_0_1
+  lsr z1.b, z21.b, #1                                    // tops
+  and z1.d, z1.d, z26.d                                  // tops
+  mov z2.d, z3.d                                         // raw_1
+  .inst 0x4508f400 + (4 << 16) + (1 << 5) + 2 // sli z2.b, z1.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (3 << 5) + 1 // sri z1.b, z3.b, #4 // hi_1
+  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 2 // smopa za2.s, p0/m, p0/m, z5.b, z2.b // tile_0_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (9 << 5) + 2 // smopa za2.s, p0/m, p0/m, z9.b, z1.b // tile_0_1
+  lsr z1.b, z23.b, #2                                    // tops
+  and z1.d, z1.d, z26.d                                  // tops
+  mov z2.d, z13.d                                        // raw_1
+  .inst 0x4508f400 + (4 << 16) + (1 << 5) + 2 // sli z2.b, z1.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (13 << 5) + 1 // sri z1.b, z13.b, #4 // hi_1
+  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z2.b // tile_0_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (10 << 5) + 2 // smopa za2.s, p0/m, p0/m, z10.b, z1.b // tile_0_1
+  lsr z1.b, z25.b, #3                                    // tops
+  and z1.d, z1.d, z26.d                                  // tops
+  mov z2.d, z15.d                                        // raw_1
+  .inst 0x4508f400 + (4 << 16) + (1 << 5) + 2 // sli z2.b, z1.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (15 << 5) + 1 // sri z1.b, z15.b, #4 // hi_1
+  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 2 // smopa za2.s, p0/m, p0/m, z7.b, z2.b // tile_0_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (11 << 5) + 2 // smopa za2.s, p0/m, p0/m, z11.b, z1.b // tile_0_1
   ld1b {z1.s}, p7/z, [x23, #1, mul vl]                   // scale
   sxtb z1.s, p7/m, z1.s                                  // scale_1
   scvtf z1.s, p7/m, z1.s                                 // scale_1
-  fmul z1.s, z1.s, z29.s                                 // scale_1
+  fmul z1.s, z1.s, z28.s                                 // scale_1
   ld1b {z2.s}, p7/z, [x23, #3, mul vl]                   // scale
   sxtb z2.s, p7/m, z2.s                                  // minimum_1
   scvtf z2.s, p7/m, z2.s                                 // minimum_1
-  fmul z2.s, z2.s, z31.s                                 // minimum
+  fmul z2.s, z2.s, z30.s                                 // minimum
   .inst 0x80800000 + (2 << 16) + (1 << 13) + (1 << 10) + (0 << 5) + 1 // fmopa za1.s, p1/m, p1/m, z0.s, z2.s // f
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // p_0
   .inst 0x80800000 + (1 << 16) + (1 << 13) + (1 << 10) + (17 << 5) + 3 // fmopa za3.s, p1/m, p1/m, z17.s, z1.s // scales
@@ -911,13 +814,13 @@ L(block_4_done):
 L(block_5):
   addvl x20, x20, #2
   ld1h {z0.s}, p7/z, [x20, #-4, mul vl]                  // scale
-  fcvt z28.s, p7/m, z0.h                                 // zero_0
+  fcvt z27.s, p7/m, z0.h                                 // zero_0
   ld1h {z0.s}, p7/z, [x20, #-3, mul vl]                  // scale
-  fcvt z29.s, p7/m, z0.h                                 // zero_1
+  fcvt z28.s, p7/m, z0.h                                 // zero_1
   ld1h {z0.s}, p7/z, [x20, #-2, mul vl]                  // scale
-  fcvt z30.s, p7/m, z0.h                                 // zero_0
+  fcvt z29.s, p7/m, z0.h                                 // zero_0
   ld1h {z0.s}, p7/z, [x20, #-1, mul vl]                  // scale
-  fcvt z31.s, p7/m, z0.h                                 // zero_1
+  fcvt z30.s, p7/m, z0.h                                 // zero_1
   mov x15, #8
   cbz x15, L(k_5_done)
 #if defined(__ELF__) || defined(__APPLE__)
@@ -927,63 +830,51 @@ L(k_5):
   .inst 0xa0400000 + ((4 & 15) << 16) + (19 << 5) + 16 // ld1b {z16.b, z17.b}, pn8/z, [x19, #2 * 4, mul vl] // sums_of_codes, scale_rows
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_0
   .inst 0xa0408000 + ((0 & 15) << 16) + (20 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x20, #4 * 0, mul vl] // raw_0, raw_1, raw_0, raw_1
-  and z4.d, z0.d, z26.d                                  // lo_0
-  lsr z0.b, z0.b, #4                                     // hi_0
   .inst 0xa0400000 + ((4 & 15) << 16) + (20 << 5) + 18 // ld1b {z18.b, z19.b}, pn8/z, [x20, #2 * 4, mul vl] // tops, tops
-  lsl z5.b, z18.b, #4                                    // tops
-  and z5.d, z5.d, z27.d                                  // tops
-  orr z20.d, z4.d, z5.d                                  // code_0
-  and z4.d, z18.d, z27.d                                 // tops
-  orr z0.d, z0.d, z4.d                                   // code_0
+  and z18.d, z18.d, z26.d                                // tops
+  mov z20.d, z0.d                                        // raw_0
+  .inst 0x4508f400 + (4 << 16) + (18 << 5) + 20 // sli z20.b, z18.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (0 << 5) + 18 // sri z18.b, z0.b, #4 // hi_0
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0800000 + (20 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z20.b // tile_0_0
   .inst 0xa0408000 + ((1 & 15) << 16) + (19 << 5) + 8 // ld1b {z8.b, z9.b, z10.b, z11.b}, pn8/z, [x19, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (8 << 5) + 2 // smopa za2.s, p0/m, p0/m, z8.b, z0.b // tile_0_0
-  and z0.d, z2.d, z26.d                                  // lo_0
-  lsr z2.b, z2.b, #4                                     // hi_0
+  .inst 0xa0800000 + (18 << 16) + (0 << 13) + (0 << 10) + (8 << 5) + 2 // smopa za2.s, p0/m, p0/m, z8.b, z18.b // tile_0_0
   .inst 0xa0400000 + ((4 & 15) << 16) + (20 << 5) + 20 // ld1b {z20.b, z21.b}, pn8/z, [x20, #2 * 4, mul vl] // tops, tops
-  lsl z4.b, z20.b, #3                                    // tops
-  and z4.d, z4.d, z27.d                                  // tops
-  orr z0.d, z0.d, z4.d                                   // code_0
-  lsr z4.b, z20.b, #1                                    // tops
-  and z4.d, z4.d, z27.d                                  // tops
-  orr z2.d, z2.d, z4.d                                   // code_0
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 2 // smopa za2.s, p0/m, p0/m, z5.b, z0.b // tile_0_0
-  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (9 << 5) + 2 // smopa za2.s, p0/m, p0/m, z9.b, z2.b // tile_0_0
+  lsr z0.b, z20.b, #1                                    // tops
+  and z0.d, z0.d, z26.d                                  // tops
+  mov z4.d, z2.d                                         // raw_0
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 4 // sli z4.b, z0.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (2 << 5) + 0 // sri z0.b, z2.b, #4 // hi_0
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 2 // smopa za2.s, p0/m, p0/m, z5.b, z4.b // tile_0_0
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (9 << 5) + 2 // smopa za2.s, p0/m, p0/m, z9.b, z0.b // tile_0_0
   .inst 0xa0408000 + ((1 & 15) << 16) + (20 << 5) + 12 // ld1b {z12.b, z13.b, z14.b, z15.b}, pn8/z, [x20, #4 * 1, mul vl] // raw_0, raw_1, raw_0, raw_1
-  and z0.d, z12.d, z26.d                                 // lo_0
-  lsr z2.b, z12.b, #4                                    // hi_0
   .inst 0xa0400000 + ((4 & 15) << 16) + (20 << 5) + 22 // ld1b {z22.b, z23.b}, pn8/z, [x20, #2 * 4, mul vl] // tops, tops
-  lsl z4.b, z22.b, #2                                    // tops
-  and z4.d, z4.d, z27.d                                  // tops
-  orr z0.d, z0.d, z4.d                                   // code_0
-  lsr z4.b, z22.b, #2                                    // tops
-  and z4.d, z4.d, z27.d                                  // tops
-  orr z2.d, z2.d, z4.d                                   // code_0
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z0.b // tile_0_0
-  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (10 << 5) + 2 // smopa za2.s, p0/m, p0/m, z10.b, z2.b // tile_0_0
-  and z0.d, z14.d, z26.d                                 // lo_0
-  lsr z2.b, z14.b, #4                                    // hi_0
+  lsr z0.b, z22.b, #2                                    // tops
+  and z0.d, z0.d, z26.d                                  // tops
+  mov z2.d, z12.d                                        // raw_0
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 2 // sli z2.b, z0.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (12 << 5) + 0 // sri z0.b, z12.b, #4 // hi_0
+  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z2.b // tile_0_0
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (10 << 5) + 2 // smopa za2.s, p0/m, p0/m, z10.b, z0.b // tile_0_0
   .inst 0xa0400000 + ((4 & 15) << 16) + (20 << 5) + 24 // ld1b {z24.b, z25.b}, pn8/z, [x20, #2 * 4, mul vl] // tops, tops
-  lsl z4.b, z24.b, #1                                    // tops
-  and z4.d, z4.d, z27.d                                  // tops
-  orr z0.d, z0.d, z4.d                                   // code_0
-  lsr z4.b, z24.b, #3                                    // tops
-  and z4.d, z4.d, z27.d                                  // tops
-  orr z2.d, z2.d, z4.d                                   // code_0
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 2 // smopa za2.s, p0/m, p0/m, z7.b, z0.b // tile_0_0
-  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (11 << 5) + 2 // smopa za2.s, p0/m, p0/m, z11.b, z2.b // tile_0_0
+  lsr z0.b, z24.b, #3                                    // tops
+  and z0.d, z0.d, z26.d                                  // tops
+  mov z2.d, z14.d                                        // raw_0
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 2 // sli z2.b, z0.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (14 << 5) + 0 // sri z0.b, z14.b, #4 // hi_0
+  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 2 // smopa za2.s, p0/m, p0/m, z7.b, z2.b // tile_0_0
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (11 << 5) + 2 // smopa za2.s, p0/m, p0/m, z11.b, z0.b // tile_0_0
   scvtf z0.s, p7/m, z16.s                                // sums
   fmul z0.s, z0.s, z17.s                                 // sums
   addvl x21, x20, #10
   ld1b {z2.s}, p7/z, [x21, #0, mul vl]                   // scale
   sxtb z2.s, p7/m, z2.s                                  // scale_0
   scvtf z2.s, p7/m, z2.s                                 // scale_0
-  fmul z2.s, z2.s, z28.s                                 // scale_0
+  fmul z2.s, z2.s, z27.s                                 // scale_0
   ld1b {z4.s}, p7/z, [x21, #2, mul vl]                   // scale
   sxtb z4.s, p7/m, z4.s                                  // minimum_0
   scvtf z4.s, p7/m, z4.s                                 // minimum_0
-  fmul z4.s, z4.s, z30.s                                 // minimum
+  fmul z4.s, z4.s, z29.s                                 // minimum
   .inst 0x80800000 + (4 << 16) + (1 << 13) + (1 << 10) + (0 << 5) + 0 // fmopa za0.s, p1/m, p1/m, z0.s, z4.s // f
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // p_0
   .inst 0x80800000 + (2 << 16) + (1 << 13) + (1 << 10) + (17 << 5) + 3 // fmopa za3.s, p1/m, p1/m, z17.s, z2.s // scales
@@ -1088,55 +979,43 @@ L(k_5):
   mov x11, #56                                           // row
   .inst 0xc1a11800 + (8 << 16) + ((11 - 8) << 13) + (4 << 5) + 0 + 4 * 1 // fmla za.s[w11, 0 + 4 * 1, vgx4], {z4.s - z7.s}, {z8.s - z11.s} // f
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_1
-  and z2.d, z1.d, z26.d                                  // lo_1
-  lsr z1.b, z1.b, #4                                     // hi_1
-  lsl z4.b, z19.b, #4                                    // tops
-  and z4.d, z4.d, z27.d                                  // tops
-  orr z2.d, z2.d, z4.d                                   // code_1
-  and z4.d, z19.d, z27.d                                 // tops
-  orr z1.d, z1.d, z4.d                                   // code_1
+  and z2.d, z19.d, z26.d                                 // tops
+  mov z16.d, z1.d                                        // raw_1
+  .inst 0x4508f400 + (4 << 16) + (2 << 5) + 16 // sli z16.b, z2.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (1 << 5) + 2 // sri z2.b, z1.b, #4 // hi_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
-  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z2.b // tile_0_1
+  .inst 0xa0800000 + (16 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z16.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (19 << 5) + 8 // ld1b {z8.b, z9.b, z10.b, z11.b}, pn8/z, [x19, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (8 << 5) + 2 // smopa za2.s, p0/m, p0/m, z8.b, z1.b // tile_0_1
-  and z1.d, z3.d, z26.d                                  // lo_1
-  lsr z2.b, z3.b, #4                                     // hi_1
-  lsl z3.b, z21.b, #3                                    // tops
-  and z3.d, z3.d, z27.d                                  // tops
-  orr z1.d, z1.d, z3.d                                   // code_1
-  lsr z3.b, z21.b, #1                                    // tops
-  and z3.d, z3.d, z27.d                                  // tops
-  orr z2.d, z2.d, z3.d                                   // code_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 2 // smopa za2.s, p0/m, p0/m, z5.b, z1.b // tile_0_1
-  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (9 << 5) + 2 // smopa za2.s, p0/m, p0/m, z9.b, z2.b // tile_0_1
-  and z1.d, z13.d, z26.d                                 // lo_1
-  lsr z2.b, z13.b, #4                                    // hi_1
-  lsl z3.b, z23.b, #2                                    // tops
-  and z3.d, z3.d, z27.d                                  // tops
-  orr z1.d, z1.d, z3.d                                   // code_1
-  lsr z3.b, z23.b, #2                                    // tops
-  and z3.d, z3.d, z27.d                                  // tops
-  orr z2.d, z2.d, z3.d                                   // code_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z1.b // tile_0_1
-  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (10 << 5) + 2 // smopa za2.s, p0/m, p0/m, z10.b, z2.b // tile_0_1
-  and z1.d, z15.d, z26.d                                 // lo_1
-  lsr z2.b, z15.b, #4                                    // hi_1
-  lsl z3.b, z25.b, #1                                    // tops
-  and z3.d, z3.d, z27.d                                  // tops
-  orr z1.d, z1.d, z3.d                                   // code_1
-  lsr z3.b, z25.b, #3                                    // tops
-  and z3.d, z3.d, z27.d                                  // tops
-  orr z2.d, z2.d, z3.d                                   // code_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 2 // smopa za2.s, p0/m, p0/m, z7.b, z1.b // tile_0_1
-  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (11 << 5) + 2 // smopa za2.s, p0/m, p0/m, z11.b, z2.b // tile_0_1
+  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (8 << 5) + 2 // smopa za2.s, p0/m, p0/m, z8.b, z2.b // tile_0_1
+  lsr z1.b, z21.b, #1                                    // tops
+  and z1.d, z1.d, z26.d                                  // tops
+  mov z2.d, z3.d                                         // raw_1
+  .inst 0x4508f400 + (4 << 16) + (1 << 5) + 2 // sli z2.b, z1.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (3 << 5) + 1 // sri z1.b, z3.b, #4 // hi_1
+  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 2 // smopa za2.s, p0/m, p0/m, z5.b, z2.b // tile_0_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (9 << 5) + 2 // smopa za2.s, p0/m, p0/m, z9.b, z1.b // tile_0_1
+  lsr z1.b, z23.b, #2                                    // tops
+  and z1.d, z1.d, z26.d                                  // tops
+  mov z2.d, z13.d                                        // raw_1
+  .inst 0x4508f400 + (4 << 16) + (1 << 5) + 2 // sli z2.b, z1.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (13 << 5) + 1 // sri z1.b, z13.b, #4 // hi_1
+  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z2.b // tile_0_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (10 << 5) + 2 // smopa za2.s, p0/m, p0/m, z10.b, z1.b // tile_0_1
+  lsr z1.b, z25.b, #3                                    // tops
+  and z1.d, z1.d, z26.d                                  // tops
+  mov z2.d, z15.d                                        // raw_1
+  .inst 0x4508f400 + (4 << 16) + (1 << 5) + 2 // sli z2.b, z1.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (15 << 5) + 1 // sri z1.b, z15.b, #4 // hi_1
+  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 2 // smopa za2.s, p0/m, p0/m, z7.b, z2.b // tile_0_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (11 << 5) + 2 // smopa za2.s, p0/m, p0/m, z11.b, z1.b // tile_0_1
   ld1b {z1.s}, p7/z, [x21, #1, mul vl]                   // scale
   sxtb z1.s, p7/m, z1.s                                  // scale_1
   scvtf z1.s, p7/m, z1.s                                 // scale_1
-  fmul z1.s, z1.s, z29.s                                 // scale_1
+  fmul z1.s, z1.s, z28.s                                 // scale_1
   ld1b {z2.s}, p7/z, [x21, #3, mul vl]                   // scale
   sxtb z2.s, p7/m, z2.s                                  // minimum_1
   scvtf z2.s, p7/m, z2.s                                 // minimum_1
-  fmul z2.s, z2.s, z31.s                                 // minimum
+  fmul z2.s, z2.s, z30.s                                 // minimum
   .inst 0x80800000 + (2 << 16) + (1 << 13) + (1 << 10) + (0 << 5) + 1 // fmopa za1.s, p1/m, p1/m, z0.s, z2.s // f
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // p_0
   .inst 0x80800000 + (1 << 16) + (1 << 13) + (1 << 10) + (17 << 5) + 3 // fmopa za3.s, p1/m, p1/m, z17.s, z1.s // scales

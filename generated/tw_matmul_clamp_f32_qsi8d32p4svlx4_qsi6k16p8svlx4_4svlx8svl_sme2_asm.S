@@ -6,18 +6,18 @@
 //     | 32svl x k bits of codes | 4svl i32 x sums a block | 4svl f32 x scales a block |
 // rhs i4 n8svl kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32] (df88cb0164459154)
 //     | 8svl f16 x scale_steps | 32svl x k bits of codes | 8svl i2 x tops a block | 8svl i8 x scales a block | 8svl f32 x bias |
-// tile 4svl x 8svl: needs 26 vector registers on sme2 (23 operands + 3 masks), 32 exist
+// tile 4svl x 8svl: needs 25 vector registers on sme2 (23 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (3b64c0a01303b986)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (3d4fe0933620f714)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x19 lhs_panel  x9 row  x10 row  x11 block_left  x12 k_padded  x13 m_left
 //  x14 super_blocks  x15 -  x20 -  x21 k_left  z0 raw_0 ...  z1 raw_1 ...  z2 raw_0 ...
-//  z3 raw_1 ...  z4 tops ...  z5 tops ...  z6 lo_0 ...  z7 tops ...  z8 real  z9 real  z10 real
-//  z11 real  z12 real  z13 real  z14 real  z15 real  z16 code_0 ...  z17 code_1 ...  z18 x  z19 x
-//  z20 sums_of_codes  z21 scale_rows  z22 mask  z23 top_mask  z24 middle  z25 zero_0  z26 zero_1
+//  z3 raw_1 ...  z4 tops ...  z5 tops ...  z6 a_0 ...  z7 a_0 ...  z8 real  z9 real  z10 real
+//  z11 real  z12 real  z13 real  z14 real  z15 real  z16 tops ...  z17 lo_0 ...  z18 lo_1 ...
+//  z19 x  z20 sums_of_codes  z21 scale_rows  z22 top_mask  z23 middle  z24 zero_0  z25 zero_1
 //  p0 all  p1 all_pairs  p2 all_rows  za0 f_0 ...  za1 f_1 ...  za2 tile_0_0 ...  za3 tile_0_1 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
@@ -159,11 +159,10 @@ L(m):
   mov x12, #-16                                          // k_padded
   and x12, x12, x9
   ptrue p0.b                                             // all
-  mov z22.b, #15                                         // mask
-  mov z23.b, #48                                         // top_mask
+  mov z22.b, #51                                         // top_mask
   ptrue p1.h                                             // all_pairs
   mov x9, #32
-  mov z24.s, w9                                          // middle
+  mov z23.s, w9                                          // middle
   ptrue p2.s                                             // all_rows
   mov x9, #0                                             // row
   mov x10, #8                                            // row
@@ -183,9 +182,9 @@ L(m):
 L(block):
   addvl x20, x20, #1
   ld1h {z0.s}, p7/z, [x20, #-2, mul vl]                  // scale
-  fcvt z25.s, p7/m, z0.h                                 // zero_0
+  fcvt z24.s, p7/m, z0.h                                 // zero_0
   ld1h {z0.s}, p7/z, [x20, #-1, mul vl]                  // scale
-  fcvt z26.s, p7/m, z0.h                                 // zero_1
+  fcvt z25.s, p7/m, z0.h                                 // zero_1
   mov x21, #16
   cbz x21, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
@@ -195,46 +194,34 @@ L(k):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // tile_0_0
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // tile_0_1
   .inst 0xa0400000 + ((2 & 15) << 16) + (19 << 5) + 20 // ld1b {z20.b, z21.b}, pn8/z, [x19, #2 * 2, mul vl] // sums_of_codes, scale_rows
-  .inst 0xa0800008 + (24 << 16) + (1 << 13) + (1 << 10) + (20 << 5) + 2 // smopa za2.s, p1/m, p1/m, z20.h, z24.h // tile
-  .inst 0xa0800008 + (24 << 16) + (1 << 13) + (1 << 10) + (20 << 5) + 3 // smopa za3.s, p1/m, p1/m, z20.h, z24.h // tile
+  .inst 0xa0800008 + (23 << 16) + (1 << 13) + (1 << 10) + (20 << 5) + 2 // smopa za2.s, p1/m, p1/m, z20.h, z23.h // tile
+  .inst 0xa0800008 + (23 << 16) + (1 << 13) + (1 << 10) + (20 << 5) + 3 // smopa za3.s, p1/m, p1/m, z20.h, z23.h // tile
   .inst 0xa0408000 + ((0 & 15) << 16) + (20 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x20, #4 * 0, mul vl] // raw_0, raw_1, raw_0, raw_1
-  and z6.d, z0.d, z22.d                                  // lo_0
-  lsr z0.b, z0.b, #4                                     // hi_0
   .inst 0xa0400000 + ((2 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b}, pn8/z, [x20, #2 * 2, mul vl] // tops, tops
-  lsl z7.b, z4.b, #4                                     // tops
-  and z7.d, z7.d, z23.d                                  // tops
-  orr z16.d, z6.d, z7.d                                  // code_0
-  and z4.d, z4.d, z23.d                                  // tops
-  orr z0.d, z0.d, z4.d                                   // code_0
-  and z4.d, z1.d, z22.d                                  // lo_1
-  lsr z1.b, z1.b, #4                                     // hi_1
-  lsl z6.b, z5.b, #4                                     // tops
-  and z6.d, z6.d, z23.d                                  // tops
-  orr z17.d, z4.d, z6.d                                  // code_1
-  and z4.d, z5.d, z23.d                                  // tops
-  orr z1.d, z1.d, z4.d                                   // code_1
+  and z16.d, z4.d, z22.d                                 // tops
+  mov z17.d, z0.d                                        // raw_0
+  .inst 0x4508f400 + (4 << 16) + (16 << 5) + 17 // sli z17.b, z16.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (0 << 5) + 16 // sri z16.b, z0.b, #4 // hi_0
+  and z0.d, z5.d, z22.d                                  // tops
+  mov z18.d, z1.d                                        // raw_1
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 18 // sli z18.b, z0.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (1 << 5) + 0 // sri z0.b, z1.b, #4 // hi_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
-  .inst 0xa0800000 + (16 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z16.b // tile_0_0
-  .inst 0xa0800000 + (17 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 3 // smopa za3.s, p0/m, p0/m, z4.b, z17.b // tile_0_1
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z0.b // tile_0_0
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 3 // smopa za3.s, p0/m, p0/m, z6.b, z1.b // tile_0_1
-  and z4.d, z2.d, z22.d                                  // lo_0
-  lsr z2.b, z2.b, #4                                     // hi_0
+  .inst 0xa0800000 + (17 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z17.b // tile_0_0
+  .inst 0xa0800000 + (18 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 3 // smopa za3.s, p0/m, p0/m, z4.b, z18.b // tile_0_1
+  .inst 0xa0800000 + (16 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z16.b // tile_0_0
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 3 // smopa za3.s, p0/m, p0/m, z6.b, z0.b // tile_0_1
   .inst 0xa0400000 + ((2 & 15) << 16) + (20 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x20, #2 * 2, mul vl] // tops, tops
-  lsl z6.b, z0.b, #2                                     // tops
-  and z6.d, z6.d, z23.d                                  // tops
-  orr z4.d, z4.d, z6.d                                   // code_0
   lsr z0.b, z0.b, #2                                     // tops
-  and z0.d, z0.d, z23.d                                  // tops
-  orr z0.d, z2.d, z0.d                                   // code_0
-  and z2.d, z3.d, z22.d                                  // lo_1
-  lsr z3.b, z3.b, #4                                     // hi_1
-  lsl z6.b, z1.b, #2                                     // tops
-  and z6.d, z6.d, z23.d                                  // tops
-  orr z2.d, z2.d, z6.d                                   // code_1
+  and z0.d, z0.d, z22.d                                  // tops
+  mov z4.d, z2.d                                         // raw_0
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 4 // sli z4.b, z0.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (2 << 5) + 0 // sri z0.b, z2.b, #4 // hi_0
   lsr z1.b, z1.b, #2                                     // tops
-  and z1.d, z1.d, z23.d                                  // tops
-  orr z1.d, z3.d, z1.d                                   // code_1
+  and z1.d, z1.d, z22.d                                  // tops
+  mov z2.d, z3.d                                         // raw_1
+  .inst 0x4508f400 + (4 << 16) + (1 << 5) + 2 // sli z2.b, z1.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (3 << 5) + 1 // sri z1.b, z3.b, #4 // hi_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 2 // smopa za2.s, p0/m, p0/m, z5.b, z4.b // tile_0_0
   .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 3 // smopa za3.s, p0/m, p0/m, z5.b, z2.b // tile_0_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 2 // smopa za2.s, p0/m, p0/m, z7.b, z0.b // tile_0_0
@@ -243,7 +230,7 @@ L(k):
   ld1b {z0.s}, p7/z, [x20, #0, mul vl]                   // scale
   sxtb z0.s, p7/m, z0.s                                  // scale_0
   scvtf z0.s, p7/m, z0.s                                 // scale_0
-  fmul z16.s, z0.s, z25.s                                // scale_0
+  fmul z16.s, z0.s, z24.s                                // scale_0
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 2 + 0, vgx4] // real, real, real, real
   .inst 0xc132e000 + (0 << 5) + 0 // scvtf {z0.s - z3.s}, {z0.s - z3.s}
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 4) << 5) + 4 // mov {z4.d - z7.d}, za.d[w9, 2 + 4, vgx4] // real, real, real, real
@@ -265,7 +252,7 @@ L(k):
   ld1b {z0.s}, p7/z, [x20, #1, mul vl]                   // scale
   sxtb z0.s, p7/m, z0.s                                  // scale_1
   scvtf z0.s, p7/m, z0.s                                 // scale_1
-  fmul z16.s, z0.s, z26.s                                // scale_1
+  fmul z16.s, z0.s, z25.s                                // scale_1
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((3 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 3 + 0, vgx4] // real, real, real, real
   .inst 0xc132e000 + (0 << 5) + 0 // scvtf {z0.s - z3.s}, {z0.s - z3.s}
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((3 + 4) << 5) + 4 // mov {z4.d - z7.d}, za.d[w9, 3 + 4, vgx4] // real, real, real, real
@@ -314,46 +301,34 @@ L(k_2):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // tile_0_0
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // tile_0_1
   .inst 0xa0400000 + ((2 & 15) << 16) + (19 << 5) + 8 // ld1b {z8.b, z9.b}, pn8/z, [x19, #2 * 2, mul vl] // sums_of_codes, scale_rows
-  .inst 0xa0800008 + (24 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 2 // smopa za2.s, p1/m, p1/m, z8.h, z24.h // tile
-  .inst 0xa0800008 + (24 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 3 // smopa za3.s, p1/m, p1/m, z8.h, z24.h // tile
+  .inst 0xa0800008 + (23 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 2 // smopa za2.s, p1/m, p1/m, z8.h, z23.h // tile
+  .inst 0xa0800008 + (23 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 3 // smopa za3.s, p1/m, p1/m, z8.h, z23.h // tile
   .inst 0xa0408000 + ((0 & 15) << 16) + (20 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x20, #4 * 0, mul vl] // raw_0, raw_1, raw_0, raw_1
-  and z6.d, z0.d, z22.d                                  // lo_0
-  lsr z0.b, z0.b, #4                                     // hi_0
   .inst 0xa0400000 + ((2 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b}, pn8/z, [x20, #2 * 2, mul vl] // tops, tops
-  lsl z7.b, z4.b, #4                                     // tops
-  and z7.d, z7.d, z23.d                                  // tops
-  orr z18.d, z6.d, z7.d                                  // code_0
-  and z4.d, z4.d, z23.d                                  // tops
-  orr z0.d, z0.d, z4.d                                   // code_0
-  and z4.d, z1.d, z22.d                                  // lo_1
-  lsr z1.b, z1.b, #4                                     // hi_1
-  lsl z6.b, z5.b, #4                                     // tops
-  and z6.d, z6.d, z23.d                                  // tops
-  orr z19.d, z4.d, z6.d                                  // code_1
-  and z4.d, z5.d, z23.d                                  // tops
-  orr z1.d, z1.d, z4.d                                   // code_1
+  and z18.d, z4.d, z22.d                                 // tops
+  mov z19.d, z0.d                                        // raw_0
+  .inst 0x4508f400 + (4 << 16) + (18 << 5) + 19 // sli z19.b, z18.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (0 << 5) + 18 // sri z18.b, z0.b, #4 // hi_0
+  and z0.d, z5.d, z22.d                                  // tops
+  mov z20.d, z1.d                                        // raw_1
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 20 // sli z20.b, z0.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (1 << 5) + 0 // sri z0.b, z1.b, #4 // hi_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
-  .inst 0xa0800000 + (18 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z18.b // tile_0_0
-  .inst 0xa0800000 + (19 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 3 // smopa za3.s, p0/m, p0/m, z4.b, z19.b // tile_0_1
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z0.b // tile_0_0
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 3 // smopa za3.s, p0/m, p0/m, z6.b, z1.b // tile_0_1
-  and z4.d, z2.d, z22.d                                  // lo_0
-  lsr z2.b, z2.b, #4                                     // hi_0
+  .inst 0xa0800000 + (19 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z19.b // tile_0_0
+  .inst 0xa0800000 + (20 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 3 // smopa za3.s, p0/m, p0/m, z4.b, z20.b // tile_0_1
+  .inst 0xa0800000 + (18 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z18.b // tile_0_0
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 3 // smopa za3.s, p0/m, p0/m, z6.b, z0.b // tile_0_1
   .inst 0xa0400000 + ((2 & 15) << 16) + (20 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x20, #2 * 2, mul vl] // tops, tops
-  lsl z6.b, z0.b, #2                                     // tops
-  and z6.d, z6.d, z23.d                                  // tops
-  orr z4.d, z4.d, z6.d                                   // code_0
   lsr z0.b, z0.b, #2                                     // tops
-  and z0.d, z0.d, z23.d                                  // tops
-  orr z0.d, z2.d, z0.d                                   // code_0
-  and z2.d, z3.d, z22.d                                  // lo_1
-  lsr z3.b, z3.b, #4                                     // hi_1
-  lsl z6.b, z1.b, #2                                     // tops
-  and z6.d, z6.d, z23.d                                  // tops
-  orr z2.d, z2.d, z6.d                                   // code_1
+  and z0.d, z0.d, z22.d                                  // tops
+  mov z4.d, z2.d                                         // raw_0
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 4 // sli z4.b, z0.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (2 << 5) + 0 // sri z0.b, z2.b, #4 // hi_0
   lsr z1.b, z1.b, #2                                     // tops
-  and z1.d, z1.d, z23.d                                  // tops
-  orr z1.d, z3.d, z1.d                                   // code_1
+  and z1.d, z1.d, z22.d                                  // tops
+  mov z2.d, z3.d                                         // raw_1
+  .inst 0x4508f400 + (4 << 16) + (1 << 5) + 2 // sli z2.b, z1.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (3 << 5) + 1 // sri z1.b, z3.b, #4 // hi_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 2 // smopa za2.s, p0/m, p0/m, z5.b, z4.b // tile_0_0
   .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 3 // smopa za3.s, p0/m, p0/m, z5.b, z2.b // tile_0_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 2 // smopa za2.s, p0/m, p0/m, z7.b, z0.b // tile_0_0
@@ -409,46 +384,34 @@ L(k_3):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // tile_0_0
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // tile_0_1
   .inst 0xa0400000 + ((2 & 15) << 16) + (19 << 5) + 12 // ld1b {z12.b, z13.b}, pn8/z, [x19, #2 * 2, mul vl] // sums_of_codes, scale_rows
-  .inst 0xa0800008 + (24 << 16) + (1 << 13) + (1 << 10) + (12 << 5) + 2 // smopa za2.s, p1/m, p1/m, z12.h, z24.h // tile
-  .inst 0xa0800008 + (24 << 16) + (1 << 13) + (1 << 10) + (12 << 5) + 3 // smopa za3.s, p1/m, p1/m, z12.h, z24.h // tile
+  .inst 0xa0800008 + (23 << 16) + (1 << 13) + (1 << 10) + (12 << 5) + 2 // smopa za2.s, p1/m, p1/m, z12.h, z23.h // tile
+  .inst 0xa0800008 + (23 << 16) + (1 << 13) + (1 << 10) + (12 << 5) + 3 // smopa za3.s, p1/m, p1/m, z12.h, z23.h // tile
   .inst 0xa0408000 + ((0 & 15) << 16) + (20 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x20, #4 * 0, mul vl] // raw_0, raw_1, raw_0, raw_1
-  and z6.d, z0.d, z22.d                                  // lo_0
-  lsr z0.b, z0.b, #4                                     // hi_0
   .inst 0xa0400000 + ((2 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b}, pn8/z, [x20, #2 * 2, mul vl] // tops, tops
-  lsl z7.b, z4.b, #4                                     // tops
-  and z7.d, z7.d, z23.d                                  // tops
-  orr z18.d, z6.d, z7.d                                  // code_0
-  and z4.d, z4.d, z23.d                                  // tops
-  orr z0.d, z0.d, z4.d                                   // code_0
-  and z4.d, z1.d, z22.d                                  // lo_1
-  lsr z1.b, z1.b, #4                                     // hi_1
-  lsl z6.b, z5.b, #4                                     // tops
-  and z6.d, z6.d, z23.d                                  // tops
-  orr z19.d, z4.d, z6.d                                  // code_1
-  and z4.d, z5.d, z23.d                                  // tops
-  orr z1.d, z1.d, z4.d                                   // code_1
+  and z18.d, z4.d, z22.d                                 // tops
+  mov z19.d, z0.d                                        // raw_0
+  .inst 0x4508f400 + (4 << 16) + (18 << 5) + 19 // sli z19.b, z18.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (0 << 5) + 18 // sri z18.b, z0.b, #4 // hi_0
+  and z0.d, z5.d, z22.d                                  // tops
+  mov z20.d, z1.d                                        // raw_1
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 20 // sli z20.b, z0.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (1 << 5) + 0 // sri z0.b, z1.b, #4 // hi_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
-  .inst 0xa0800000 + (18 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z18.b // tile_0_0
-  .inst 0xa0800000 + (19 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 3 // smopa za3.s, p0/m, p0/m, z4.b, z19.b // tile_0_1
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z0.b // tile_0_0
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 3 // smopa za3.s, p0/m, p0/m, z6.b, z1.b // tile_0_1
-  and z4.d, z2.d, z22.d                                  // lo_0
-  lsr z2.b, z2.b, #4                                     // hi_0
+  .inst 0xa0800000 + (19 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z19.b // tile_0_0
+  .inst 0xa0800000 + (20 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 3 // smopa za3.s, p0/m, p0/m, z4.b, z20.b // tile_0_1
+  .inst 0xa0800000 + (18 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z18.b // tile_0_0
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 3 // smopa za3.s, p0/m, p0/m, z6.b, z0.b // tile_0_1
   .inst 0xa0400000 + ((2 & 15) << 16) + (20 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x20, #2 * 2, mul vl] // tops, tops
-  lsl z6.b, z0.b, #2                                     // tops
-  and z6.d, z6.d, z23.d                                  // tops
-  orr z4.d, z4.d, z6.d                                   // code_0
   lsr z0.b, z0.b, #2                                     // tops
-  and z0.d, z0.d, z23.d                                  // tops
-  orr z0.d, z2.d, z0.d                                   // code_0
-  and z2.d, z3.d, z22.d                                  // lo_1
-  lsr z3.b, z3.b, #4                                     // hi_1
-  lsl z6.b, z1.b, #2                                     // tops
-  and z6.d, z6.d, z23.d                                  // tops
-  orr z2.d, z2.d, z6.d                                   // code_1
+  and z0.d, z0.d, z22.d                                  // tops
+  mov z4.d, z2.d                                         // raw_0
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 4 // sli z4.b, z0.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (2 << 5) + 0 // sri z0.b, z2.b, #4 // hi_0
   lsr z1.b, z1.b, #2                                     // tops
-  and z1.d, z1.d, z23.d                                  // tops
-  orr z1.d, z3.d, z1.d                                   // code_1
+  and z1.d, z1.d, z22.d                                  // tops
+  mov z2.d, z3.d                                         // raw_1
+  .inst 0x4508f400 + (4 << 16) + (1 << 5) + 2 // sli z2.b, z1.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (3 << 5) + 1 // sri z1.b, z3.b, #4 // hi_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 2 // smopa za2.s, p0/m, p0/m, z5.b, z4.b // tile_0_0
   .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 3 // smopa za3.s, p0/m, p0/m, z5.b, z2.b // tile_0_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 2 // smopa za2.s, p0/m, p0/m, z7.b, z0.b // tile_0_0
@@ -512,30 +475,24 @@ L(k_4):
   .inst 0xa0400000 + ((2 & 15) << 16) + (19 << 5) + 12 // ld1b {z12.b, z13.b}, pn8/z, [x19, #2 * 2, mul vl] // sums_of_codes, scale_rows
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_0
   ldr z0, [x19, #4, mul vl]                              // sums_of_codes
-  .inst 0xa0800008 + (24 << 16) + (1 << 13) + (1 << 10) + (0 << 5) + 2 // smopa za2.s, p1/m, p1/m, z0.h, z24.h // tile
+  .inst 0xa0800008 + (23 << 16) + (1 << 13) + (1 << 10) + (0 << 5) + 2 // smopa za2.s, p1/m, p1/m, z0.h, z23.h // tile
   .inst 0xa0408000 + ((0 & 15) << 16) + (20 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x20, #4 * 0, mul vl] // raw_0, raw_1, raw_0, raw_1
-  and z4.d, z0.d, z22.d                                  // lo_0
-  lsr z0.b, z0.b, #4                                     // hi_0
   .inst 0xa0400000 + ((2 & 15) << 16) + (20 << 5) + 14 // ld1b {z14.b, z15.b}, pn8/z, [x20, #2 * 2, mul vl] // tops, tops
-  lsl z5.b, z14.b, #4                                    // tops
-  and z5.d, z5.d, z23.d                                  // tops
-  orr z16.d, z4.d, z5.d                                  // code_0
-  and z4.d, z14.d, z23.d                                 // tops
-  orr z0.d, z0.d, z4.d                                   // code_0
+  and z16.d, z14.d, z22.d                                // tops
+  mov z17.d, z0.d                                        // raw_0
+  .inst 0x4508f400 + (4 << 16) + (16 << 5) + 17 // sli z17.b, z16.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (0 << 5) + 16 // sri z16.b, z0.b, #4 // hi_0
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
-  .inst 0xa0800000 + (16 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z16.b // tile_0_0
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z0.b // tile_0_0
-  and z0.d, z2.d, z22.d                                  // lo_0
-  lsr z2.b, z2.b, #4                                     // hi_0
+  .inst 0xa0800000 + (17 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z17.b // tile_0_0
+  .inst 0xa0800000 + (16 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z16.b // tile_0_0
   .inst 0xa0400000 + ((2 & 15) << 16) + (20 << 5) + 16 // ld1b {z16.b, z17.b}, pn8/z, [x20, #2 * 2, mul vl] // tops, tops
-  lsl z4.b, z16.b, #2                                    // tops
-  and z4.d, z4.d, z23.d                                  // tops
-  orr z0.d, z0.d, z4.d                                   // code_0
-  lsr z4.b, z16.b, #2                                    // tops
-  and z4.d, z4.d, z23.d                                  // tops
-  orr z2.d, z2.d, z4.d                                   // code_0
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 2 // smopa za2.s, p0/m, p0/m, z5.b, z0.b // tile_0_0
-  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 2 // smopa za2.s, p0/m, p0/m, z7.b, z2.b // tile_0_0
+  lsr z0.b, z16.b, #2                                    // tops
+  and z0.d, z0.d, z22.d                                  // tops
+  mov z4.d, z2.d                                         // raw_0
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 4 // sli z4.b, z0.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (2 << 5) + 0 // sri z0.b, z2.b, #4 // hi_0
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 2 // smopa za2.s, p0/m, p0/m, z5.b, z4.b // tile_0_0
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 2 // smopa za2.s, p0/m, p0/m, z7.b, z0.b // tile_0_0
   addvl x20, x20, #6
   ld1b {z0.s}, p7/z, [x20, #0, mul vl]                   // scale
   sxtb z0.s, p7/m, z0.s                                  // scale_0
@@ -588,27 +545,21 @@ L(k_4):
   mov x11, #24                                           // row
   .inst 0xc1a11800 + (8 << 16) + ((11 - 8) << 13) + (4 << 5) + 0 + 4 * 1 // fmla za.s[w11, 0 + 4 * 1, vgx4], {z4.s - z7.s}, {z8.s - z11.s} // f
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_1
-  .inst 0xa0800008 + (24 << 16) + (1 << 13) + (1 << 10) + (12 << 5) + 2 // smopa za2.s, p1/m, p1/m, z12.h, z24.h // tile
-  and z0.d, z1.d, z22.d                                  // lo_1
-  lsr z1.b, z1.b, #4                                     // hi_1
-  lsl z2.b, z15.b, #4                                    // tops
-  and z2.d, z2.d, z23.d                                  // tops
-  orr z0.d, z0.d, z2.d                                   // code_1
-  and z2.d, z15.d, z23.d                                 // tops
-  orr z1.d, z1.d, z2.d                                   // code_1
+  .inst 0xa0800008 + (23 << 16) + (1 << 13) + (1 << 10) + (12 << 5) + 2 // smopa za2.s, p1/m, p1/m, z12.h, z23.h // tile
+  and z0.d, z15.d, z22.d                                 // tops
+  mov z2.d, z1.d                                         // raw_1
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 2 // sli z2.b, z0.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (1 << 5) + 0 // sri z0.b, z1.b, #4 // hi_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z0.b // tile_0_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z1.b // tile_0_1
-  and z0.d, z3.d, z22.d                                  // lo_1
-  lsr z1.b, z3.b, #4                                     // hi_1
-  lsl z2.b, z17.b, #2                                    // tops
-  and z2.d, z2.d, z23.d                                  // tops
-  orr z0.d, z0.d, z2.d                                   // code_1
-  lsr z2.b, z17.b, #2                                    // tops
-  and z2.d, z2.d, z23.d                                  // tops
-  orr z1.d, z1.d, z2.d                                   // code_1
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 2 // smopa za2.s, p0/m, p0/m, z5.b, z0.b // tile_0_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 2 // smopa za2.s, p0/m, p0/m, z7.b, z1.b // tile_0_1
+  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z2.b // tile_0_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z0.b // tile_0_1
+  lsr z0.b, z17.b, #2                                    // tops
+  and z0.d, z0.d, z22.d                                  // tops
+  mov z1.d, z3.d                                         // raw_1
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 1 // sli z1.b, z0.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (3 << 5) + 0 // sri z0.b, z3.b, #4 // hi_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 2 // smopa za2.s, p0/m, p0/m, z5.b, z1.b // tile_0_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 2 // smopa za2.s, p0/m, p0/m, z7.b, z0.b // tile_0_1
   ld1b {z0.s}, p7/z, [x20, #1, mul vl]                   // scale
   sxtb z0.s, p7/m, z0.s                                  // scale_1
   scvtf z0.s, p7/m, z0.s                                 // scale_1
@@ -689,30 +640,24 @@ L(k_5):
   .inst 0xa0400000 + ((2 & 15) << 16) + (19 << 5) + 12 // ld1b {z12.b, z13.b}, pn8/z, [x19, #2 * 2, mul vl] // sums_of_codes, scale_rows
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_0
   ldr z0, [x19, #4, mul vl]                              // sums_of_codes
-  .inst 0xa0800008 + (24 << 16) + (1 << 13) + (1 << 10) + (0 << 5) + 2 // smopa za2.s, p1/m, p1/m, z0.h, z24.h // tile
+  .inst 0xa0800008 + (23 << 16) + (1 << 13) + (1 << 10) + (0 << 5) + 2 // smopa za2.s, p1/m, p1/m, z0.h, z23.h // tile
   .inst 0xa0408000 + ((0 & 15) << 16) + (20 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x20, #4 * 0, mul vl] // raw_0, raw_1, raw_0, raw_1
-  and z4.d, z0.d, z22.d                                  // lo_0
-  lsr z0.b, z0.b, #4                                     // hi_0
   .inst 0xa0400000 + ((2 & 15) << 16) + (20 << 5) + 14 // ld1b {z14.b, z15.b}, pn8/z, [x20, #2 * 2, mul vl] // tops, tops
-  lsl z5.b, z14.b, #4                                    // tops
-  and z5.d, z5.d, z23.d                                  // tops
-  orr z16.d, z4.d, z5.d                                  // code_0
-  and z4.d, z14.d, z23.d                                 // tops
-  orr z0.d, z0.d, z4.d                                   // code_0
+  and z16.d, z14.d, z22.d                                // tops
+  mov z17.d, z0.d                                        // raw_0
+  .inst 0x4508f400 + (4 << 16) + (16 << 5) + 17 // sli z17.b, z16.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (0 << 5) + 16 // sri z16.b, z0.b, #4 // hi_0
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
-  .inst 0xa0800000 + (16 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z16.b // tile_0_0
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z0.b // tile_0_0
-  and z0.d, z2.d, z22.d                                  // lo_0
-  lsr z2.b, z2.b, #4                                     // hi_0
+  .inst 0xa0800000 + (17 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z17.b // tile_0_0
+  .inst 0xa0800000 + (16 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z16.b // tile_0_0
   .inst 0xa0400000 + ((2 & 15) << 16) + (20 << 5) + 16 // ld1b {z16.b, z17.b}, pn8/z, [x20, #2 * 2, mul vl] // tops, tops
-  lsl z4.b, z16.b, #2                                    // tops
-  and z4.d, z4.d, z23.d                                  // tops
-  orr z0.d, z0.d, z4.d                                   // code_0
-  lsr z4.b, z16.b, #2                                    // tops
-  and z4.d, z4.d, z23.d                                  // tops
-  orr z2.d, z2.d, z4.d                                   // code_0
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 2 // smopa za2.s, p0/m, p0/m, z5.b, z0.b // tile_0_0
-  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 2 // smopa za2.s, p0/m, p0/m, z7.b, z2.b // tile_0_0
+  lsr z0.b, z16.b, #2                                    // tops
+  and z0.d, z0.d, z22.d                                  // tops
+  mov z4.d, z2.d                                         // raw_0
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 4 // sli z4.b, z0.b, #4 // lo_0
+  .inst 0x4510f000 - (4 << 16) + (2 << 5) + 0 // sri z0.b, z2.b, #4 // hi_0
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 2 // smopa za2.s, p0/m, p0/m, z5.b, z4.b // tile_0_0
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 2 // smopa za2.s, p0/m, p0/m, z7.b, z0.b // tile_0_0
   addvl x20, x20, #6
   ld1b {z0.s}, p7/z, [x20, #0, mul vl]                   // scale
   sxtb z0.s, p7/m, z0.s                                  // scale_0
@@ -821,27 +766,21 @@ L(k_5):
   mov x11, #56                                           // row
   .inst 0xc1a11800 + (8 << 16) + ((11 - 8) << 13) + (4 << 5) + 0 + 4 * 1 // fmla za.s[w11, 0 + 4 * 1, vgx4], {z4.s - z7.s}, {z8.s - z11.s} // f
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_1
-  .inst 0xa0800008 + (24 << 16) + (1 << 13) + (1 << 10) + (12 << 5) + 2 // smopa za2.s, p1/m, p1/m, z12.h, z24.h // tile
-  and z0.d, z1.d, z22.d                                  // lo_1
-  lsr z1.b, z1.b, #4                                     // hi_1
-  lsl z2.b, z15.b, #4                                    // tops
-  and z2.d, z2.d, z23.d                                  // tops
-  orr z0.d, z0.d, z2.d                                   // code_1
-  and z2.d, z15.d, z23.d                                 // tops
-  orr z1.d, z1.d, z2.d                                   // code_1
+  .inst 0xa0800008 + (23 << 16) + (1 << 13) + (1 << 10) + (12 << 5) + 2 // smopa za2.s, p1/m, p1/m, z12.h, z23.h // tile
+  and z0.d, z15.d, z22.d                                 // tops
+  mov z2.d, z1.d                                         // raw_1
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 2 // sli z2.b, z0.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (1 << 5) + 0 // sri z0.b, z1.b, #4 // hi_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z0.b // tile_0_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z1.b // tile_0_1
-  and z0.d, z3.d, z22.d                                  // lo_1
-  lsr z1.b, z3.b, #4                                     // hi_1
-  lsl z2.b, z17.b, #2                                    // tops
-  and z2.d, z2.d, z23.d                                  // tops
-  orr z0.d, z0.d, z2.d                                   // code_1
-  lsr z2.b, z17.b, #2                                    // tops
-  and z2.d, z2.d, z23.d                                  // tops
-  orr z1.d, z1.d, z2.d                                   // code_1
-  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 2 // smopa za2.s, p0/m, p0/m, z5.b, z0.b // tile_0_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 2 // smopa za2.s, p0/m, p0/m, z7.b, z1.b // tile_0_1
+  .inst 0xa0800000 + (2 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 2 // smopa za2.s, p0/m, p0/m, z4.b, z2.b // tile_0_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (6 << 5) + 2 // smopa za2.s, p0/m, p0/m, z6.b, z0.b // tile_0_1
+  lsr z0.b, z17.b, #2                                    // tops
+  and z0.d, z0.d, z22.d                                  // tops
+  mov z1.d, z3.d                                         // raw_1
+  .inst 0x4508f400 + (4 << 16) + (0 << 5) + 1 // sli z1.b, z0.b, #4 // lo_1
+  .inst 0x4510f000 - (4 << 16) + (3 << 5) + 0 // sri z0.b, z3.b, #4 // hi_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (5 << 5) + 2 // smopa za2.s, p0/m, p0/m, z5.b, z1.b // tile_0_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (7 << 5) + 2 // smopa za2.s, p0/m, p0/m, z7.b, z0.b // tile_0_1
   ld1b {z0.s}, p7/z, [x20, #1, mul vl]                   // scale
   sxtb z0.s, p7/m, z0.s                                  // scale_1
   scvtf z0.s, p7/m, z0.s                                 // scale_1

@@ -6,19 +6,19 @@
 //     | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // rhs i4 n8 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32] (2998d144c4d057b7)
 //     | 8 f16 x scale_steps | 8 f16 x minimum_steps | 32 x k bits of codes | 8 i1 x tops a block | 8 i8 x scales a block | 8 i8 x minimums a block | 8 f32 x bias |
-// tile 4 x 8: needs 28 vector registers on neon_dotprod (16 accumulators + 10 operands + 2 masks), 32 exist
+// tile 4 x 8: needs 26 vector registers on neon_dotprod (16 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (b79b901fbee96f00)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (8331b1383a61525e)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left  v0 mask
-//  v1 top_mask  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 raw_0 ...  v9 lo_0 ...
-//  v10 tops ...  v11 tops ...  v12 tops ...  v13 tops ...  v14 tops  v16 f_6  v17 f_7  v18 zero_0
-//  v19 zero_1  v20 zero_0  v21 zero_1  v22 negated_half  v23 acc_0_0 ...  v24 acc_0_1 ...
-//  v25 acc_1_0 ...  v26 acc_1_1 ...  v27 acc_2_0 ...  v28 acc_2_1 ...  v29 acc_3_0 ...
-//  v30 acc_3_1 ...  v31 raw_1 ...
+//  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left
+//  v0 acc_2_1 ...  v1 top_mask  v2 f_0  v3 f_1  v4 f_2  v5 f_3  v6 f_4  v7 f_5  v8 tops ...
+//  v9 lo_1 ...  v10 a_0 ...  v11 a_0 ...  v12 raw_0 ...  v13 raw_1 ...  v14 raw_0  v15 raw_1
+//  v16 f_6  v17 f_7  v18 zero_0  v19 zero_1  v20 zero_0  v21 zero_1  v22 negated_half
+//  v23 acc_0_0 ...  v24 acc_0_1 ...  v25 acc_1_0 ...  v26 acc_1_1 ...  v27 acc_2_0 ...
+//  v28 tops ...  v29 acc_3_0 ...  v30 acc_3_1 ...  v31 tops ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -64,6 +64,8 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p8x4_4x8_neon_dotprod_asm:
   .cfi_offset d13, -24
   str d14, [sp, #48]
   .cfi_offset d14, -16
+  str d15, [sp, #56]
+  .cfi_offset d15, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p8x4_4x8_neon_dotprod_asm
   hint #34
@@ -84,6 +86,8 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p8x4_4x8_neon_dotprod_asm:
   .seh_save_freg d13, 40
   str d14, [sp, #48]
   .seh_save_freg d14, 48
+  str d15, [sp, #56]
+  .seh_save_freg d15, 56
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -103,8 +107,7 @@ L(m):
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
-  movi v0.16b, #15                                       // mask
-  movi v1.16b, #16                                       // top_mask
+  movi v1.16b, #17                                       // top_mask
   movi v2.2d, #0                                         // f_0
   movi v3.2d, #0                                         // f_1
   movi v4.2d, #0                                         // f_2
@@ -121,20 +124,20 @@ L(block):
   add x12, x12, #32
   ldr x13, =-32
   add x13, x13, x12
-  ldr d18, [x13, #0]                                     // scale
-  fcvtl v18.4s, v18.4h                                   // zero_0
+  ldr d0, [x13, #0]                                      // scale
+  fcvtl v18.4s, v0.4h                                    // zero_0
   ldr x13, =-24
   add x13, x13, x12
-  ldr d19, [x13, #0]                                     // scale
-  fcvtl v19.4s, v19.4h                                   // zero_1
+  ldr d0, [x13, #0]                                      // scale
+  fcvtl v19.4s, v0.4h                                    // zero_1
   ldr x13, =-16
   add x13, x13, x12
-  ldr d20, [x13, #0]                                     // scale
-  fcvtl v20.4s, v20.4h                                   // zero_0
+  ldr d0, [x13, #0]                                      // scale
+  fcvtl v20.4s, v0.4h                                    // zero_0
   ldr x13, =-8
   add x13, x13, x12
-  ldr d21, [x13, #0]                                     // scale
-  fcvtl v21.4s, v21.4h                                   // zero_1
+  ldr d0, [x13, #0]                                      // scale
+  fcvtl v21.4s, v0.4h                                    // zero_1
   mov x13, #8
   ldr x14, =3238002688                                   // number
   dup v22.4s, w14                                        // negated_half
@@ -153,216 +156,190 @@ L(k):
   dup v26.4s, v26.s[0]
   ldr s27, [x11, #136]                                   // acc_2_0
   dup v27.4s, v27.s[0]
-  ldr s28, [x11, #136]                                   // acc_2_1
-  dup v28.4s, v28.s[0]
+  ldr s0, [x11, #136]                                    // acc_2_1
+  dup v0.4s, v0.s[0]
   ldr s29, [x11, #140]                                   // acc_3_0
   dup v29.4s, v29.s[0]
   ldr s30, [x11, #140]                                   // acc_3_1
   dup v30.4s, v30.s[0]
-  ldp q8, q31, [x12, #0]                                 // raw_0, raw_1
-  and v9.16b, v8.16b, v0.16b                             // lo_0
-  ushr v8.16b, v8.16b, #4                                // hi_0
-  ldp q11, q10, [x12, #128]                              // tops, tops
-  shl v12.16b, v11.16b, #4                               // tops
-  and v12.16b, v12.16b, v1.16b                           // tops
-  orr v9.16b, v9.16b, v12.16b                            // code_0
-  and v11.16b, v11.16b, v1.16b                           // tops
-  orr v8.16b, v8.16b, v11.16b                            // code_0
-  and v11.16b, v31.16b, v0.16b                           // lo_1
-  ushr v31.16b, v31.16b, #4                              // hi_1
-  shl v12.16b, v10.16b, #4                               // tops
-  and v12.16b, v12.16b, v1.16b                           // tops
-  orr v11.16b, v11.16b, v12.16b                          // code_1
-  and v10.16b, v10.16b, v1.16b                           // tops
-  orr v31.16b, v31.16b, v10.16b                          // code_1
-  ldp q12, q10, [x11, #0]                                // a_0, a_0
-  sdot v23.4s, v9.16b, v12.4b[0]                         // acc_0_0
-  sdot v24.4s, v11.16b, v12.4b[0]                        // acc_0_1
-  sdot v25.4s, v9.16b, v12.4b[1]                         // acc_1_0
-  sdot v26.4s, v11.16b, v12.4b[1]                        // acc_1_1
-  sdot v27.4s, v9.16b, v12.4b[2]                         // acc_2_0
-  sdot v29.4s, v9.16b, v12.4b[3]                         // acc_3_0
-  sdot v28.4s, v11.16b, v12.4b[2]                        // acc_2_1
-  sdot v30.4s, v11.16b, v12.4b[3]                        // acc_3_1
-  ldp q11, q9, [x11, #64]                                // a_0, a_0
-  sdot v23.4s, v8.16b, v11.4b[0]                         // acc_0_0
-  sdot v24.4s, v31.16b, v11.4b[0]                        // acc_0_1
-  sdot v25.4s, v8.16b, v11.4b[1]                         // acc_1_0
-  sdot v26.4s, v31.16b, v11.4b[1]                        // acc_1_1
-  sdot v27.4s, v8.16b, v11.4b[2]                         // acc_2_0
-  sdot v29.4s, v8.16b, v11.4b[3]                         // acc_3_0
-  sdot v28.4s, v31.16b, v11.4b[2]                        // acc_2_1
-  sdot v30.4s, v31.16b, v11.4b[3]                        // acc_3_1
-  ldp q8, q31, [x12, #32]                                // raw_0, raw_1
-  and v11.16b, v8.16b, v0.16b                            // lo_0
-  ushr v8.16b, v8.16b, #4                                // hi_0
-  ldp q13, q12, [x12, #128]                              // tops, tops
-  shl v14.16b, v13.16b, #3                               // tops
-  and v14.16b, v14.16b, v1.16b                           // tops
-  orr v11.16b, v11.16b, v14.16b                          // code_0
-  ushr v13.16b, v13.16b, #1                              // tops
-  and v13.16b, v13.16b, v1.16b                           // tops
-  orr v8.16b, v8.16b, v13.16b                            // code_0
-  and v13.16b, v31.16b, v0.16b                           // lo_1
-  ushr v31.16b, v31.16b, #4                              // hi_1
-  shl v14.16b, v12.16b, #3                               // tops
-  and v14.16b, v14.16b, v1.16b                           // tops
-  orr v13.16b, v13.16b, v14.16b                          // code_1
-  ushr v12.16b, v12.16b, #1                              // tops
-  and v12.16b, v12.16b, v1.16b                           // tops
-  orr v31.16b, v31.16b, v12.16b                          // code_1
-  sdot v23.4s, v11.16b, v10.4b[0]                        // acc_0_0
-  sdot v24.4s, v13.16b, v10.4b[0]                        // acc_0_1
-  sdot v25.4s, v11.16b, v10.4b[1]                        // acc_1_0
-  sdot v26.4s, v13.16b, v10.4b[1]                        // acc_1_1
-  sdot v27.4s, v11.16b, v10.4b[2]                        // acc_2_0
-  sdot v29.4s, v11.16b, v10.4b[3]                        // acc_3_0
-  sdot v28.4s, v13.16b, v10.4b[2]                        // acc_2_1
-  sdot v30.4s, v13.16b, v10.4b[3]                        // acc_3_1
-  sdot v23.4s, v8.16b, v9.4b[0]                          // acc_0_0
-  sdot v24.4s, v31.16b, v9.4b[0]                         // acc_0_1
-  sdot v25.4s, v8.16b, v9.4b[1]                          // acc_1_0
-  sdot v26.4s, v31.16b, v9.4b[1]                         // acc_1_1
-  sdot v27.4s, v8.16b, v9.4b[2]                          // acc_2_0
-  sdot v29.4s, v8.16b, v9.4b[3]                          // acc_3_0
-  sdot v28.4s, v31.16b, v9.4b[2]                         // acc_2_1
-  sdot v30.4s, v31.16b, v9.4b[3]                         // acc_3_1
-  ldp q8, q31, [x12, #64]                                // raw_0, raw_1
-  and v9.16b, v8.16b, v0.16b                             // lo_0
-  ushr v8.16b, v8.16b, #4                                // hi_0
-  ldp q11, q10, [x12, #128]                              // tops, tops
-  shl v12.16b, v11.16b, #2                               // tops
-  and v12.16b, v12.16b, v1.16b                           // tops
-  orr v9.16b, v9.16b, v12.16b                            // code_0
-  ushr v11.16b, v11.16b, #2                              // tops
-  and v11.16b, v11.16b, v1.16b                           // tops
-  orr v8.16b, v8.16b, v11.16b                            // code_0
-  and v11.16b, v31.16b, v0.16b                           // lo_1
-  ushr v31.16b, v31.16b, #4                              // hi_1
-  shl v12.16b, v10.16b, #2                               // tops
-  and v12.16b, v12.16b, v1.16b                           // tops
-  orr v11.16b, v11.16b, v12.16b                          // code_1
-  ushr v10.16b, v10.16b, #2                              // tops
-  and v10.16b, v10.16b, v1.16b                           // tops
-  orr v31.16b, v31.16b, v10.16b                          // code_1
-  ldp q12, q10, [x11, #32]                               // a_0, a_0
-  sdot v23.4s, v9.16b, v12.4b[0]                         // acc_0_0
-  sdot v24.4s, v11.16b, v12.4b[0]                        // acc_0_1
-  sdot v25.4s, v9.16b, v12.4b[1]                         // acc_1_0
-  sdot v26.4s, v11.16b, v12.4b[1]                        // acc_1_1
-  sdot v27.4s, v9.16b, v12.4b[2]                         // acc_2_0
-  sdot v29.4s, v9.16b, v12.4b[3]                         // acc_3_0
-  sdot v28.4s, v11.16b, v12.4b[2]                        // acc_2_1
-  sdot v30.4s, v11.16b, v12.4b[3]                        // acc_3_1
-  ldp q11, q9, [x11, #96]                                // a_0, a_0
-  sdot v23.4s, v8.16b, v11.4b[0]                         // acc_0_0
-  sdot v24.4s, v31.16b, v11.4b[0]                        // acc_0_1
-  sdot v25.4s, v8.16b, v11.4b[1]                         // acc_1_0
-  sdot v26.4s, v31.16b, v11.4b[1]                        // acc_1_1
-  sdot v27.4s, v8.16b, v11.4b[2]                         // acc_2_0
-  sdot v29.4s, v8.16b, v11.4b[3]                         // acc_3_0
-  sdot v28.4s, v31.16b, v11.4b[2]                        // acc_2_1
-  sdot v30.4s, v31.16b, v11.4b[3]                        // acc_3_1
+  ld1 {v12.16b, v13.16b, v14.16b, v15.16b}, [x12]        // raw_0, raw_1, raw_0, raw_1
+  ldp q28, q8, [x12, #128]                               // tops, tops
+  and v31.16b, v28.16b, v1.16b                           // tops
+  mov v28.16b, v12.16b                                   // raw_0
+  sli v28.16b, v31.16b, #4                               // lo_0
+  sri v31.16b, v12.16b, #4                               // hi_0
+  and v8.16b, v8.16b, v1.16b                             // tops
+  mov v9.16b, v13.16b                                    // raw_1
+  sli v9.16b, v8.16b, #4                                 // lo_1
+  sri v8.16b, v13.16b, #4                                // hi_1
+  ld1 {v10.16b, v11.16b, v12.16b, v13.16b}, [x11]        // a_0, a_0, a_0, a_0
+  sdot v23.4s, v28.16b, v10.4b[0]                        // acc_0_0
+  sdot v24.4s, v9.16b, v10.4b[0]                         // acc_0_1
+  sdot v25.4s, v28.16b, v10.4b[1]                        // acc_1_0
+  sdot v26.4s, v9.16b, v10.4b[1]                         // acc_1_1
+  sdot v27.4s, v28.16b, v10.4b[2]                        // acc_2_0
+  sdot v29.4s, v28.16b, v10.4b[3]                        // acc_3_0
+  sdot v0.4s, v9.16b, v10.4b[2]                          // acc_2_1
+  sdot v30.4s, v9.16b, v10.4b[3]                         // acc_3_1
+  ldp q9, q28, [x11, #64]                                // a_0, a_0
+  sdot v23.4s, v31.16b, v9.4b[0]                         // acc_0_0
+  sdot v24.4s, v8.16b, v9.4b[0]                          // acc_0_1
+  sdot v25.4s, v31.16b, v9.4b[1]                         // acc_1_0
+  sdot v26.4s, v8.16b, v9.4b[1]                          // acc_1_1
+  sdot v27.4s, v31.16b, v9.4b[2]                         // acc_2_0
+  sdot v29.4s, v31.16b, v9.4b[3]                         // acc_3_0
+  sdot v0.4s, v8.16b, v9.4b[2]                           // acc_2_1
+  sdot v30.4s, v8.16b, v9.4b[3]                          // acc_3_1
+  ldp q8, q31, [x12, #128]                               // tops, tops
+  ushr v8.16b, v8.16b, #1                                // tops
+  and v8.16b, v8.16b, v1.16b                             // tops
+  mov v9.16b, v14.16b                                    // raw_0
+  sli v9.16b, v8.16b, #4                                 // lo_0
+  sri v8.16b, v14.16b, #4                                // hi_0
+  ushr v31.16b, v31.16b, #1                              // tops
+  and v31.16b, v31.16b, v1.16b                           // tops
+  mov v10.16b, v15.16b                                   // raw_1
+  sli v10.16b, v31.16b, #4                               // lo_1
+  sri v31.16b, v15.16b, #4                               // hi_1
+  sdot v23.4s, v9.16b, v11.4b[0]                         // acc_0_0
+  sdot v24.4s, v10.16b, v11.4b[0]                        // acc_0_1
+  sdot v25.4s, v9.16b, v11.4b[1]                         // acc_1_0
+  sdot v26.4s, v10.16b, v11.4b[1]                        // acc_1_1
+  sdot v27.4s, v9.16b, v11.4b[2]                         // acc_2_0
+  sdot v29.4s, v9.16b, v11.4b[3]                         // acc_3_0
+  sdot v0.4s, v10.16b, v11.4b[2]                         // acc_2_1
+  sdot v30.4s, v10.16b, v11.4b[3]                        // acc_3_1
+  sdot v23.4s, v8.16b, v28.4b[0]                         // acc_0_0
+  sdot v24.4s, v31.16b, v28.4b[0]                        // acc_0_1
+  sdot v25.4s, v8.16b, v28.4b[1]                         // acc_1_0
+  sdot v26.4s, v31.16b, v28.4b[1]                        // acc_1_1
+  sdot v27.4s, v8.16b, v28.4b[2]                         // acc_2_0
+  sdot v29.4s, v8.16b, v28.4b[3]                         // acc_3_0
+  sdot v0.4s, v31.16b, v28.4b[2]                         // acc_2_1
+  sdot v30.4s, v31.16b, v28.4b[3]                        // acc_3_1
+  ldp q31, q28, [x12, #64]                               // raw_0, raw_1
+  ldp q9, q8, [x12, #128]                                // tops, tops
+  ushr v9.16b, v9.16b, #2                                // tops
+  and v9.16b, v9.16b, v1.16b                             // tops
+  mov v10.16b, v31.16b                                   // raw_0
+  sli v10.16b, v9.16b, #4                                // lo_0
+  sri v9.16b, v31.16b, #4                                // hi_0
+  ushr v31.16b, v8.16b, #2                               // tops
+  and v31.16b, v31.16b, v1.16b                           // tops
+  mov v8.16b, v28.16b                                    // raw_1
+  sli v8.16b, v31.16b, #4                                // lo_1
+  sri v31.16b, v28.16b, #4                               // hi_1
+  sdot v23.4s, v10.16b, v12.4b[0]                        // acc_0_0
+  sdot v24.4s, v8.16b, v12.4b[0]                         // acc_0_1
+  sdot v25.4s, v10.16b, v12.4b[1]                        // acc_1_0
+  sdot v26.4s, v8.16b, v12.4b[1]                         // acc_1_1
+  sdot v27.4s, v10.16b, v12.4b[2]                        // acc_2_0
+  sdot v29.4s, v10.16b, v12.4b[3]                        // acc_3_0
+  sdot v0.4s, v8.16b, v12.4b[2]                          // acc_2_1
+  sdot v30.4s, v8.16b, v12.4b[3]                         // acc_3_1
+  ldp q8, q28, [x11, #96]                                // a_0, a_0
+  sdot v23.4s, v9.16b, v8.4b[0]                          // acc_0_0
+  sdot v24.4s, v31.16b, v8.4b[0]                         // acc_0_1
+  sdot v25.4s, v9.16b, v8.4b[1]                          // acc_1_0
+  sdot v26.4s, v31.16b, v8.4b[1]                         // acc_1_1
+  sdot v27.4s, v9.16b, v8.4b[2]                          // acc_2_0
+  sdot v29.4s, v9.16b, v8.4b[3]                          // acc_3_0
+  sdot v0.4s, v31.16b, v8.4b[2]                          // acc_2_1
+  sdot v30.4s, v31.16b, v8.4b[3]                         // acc_3_1
   ldp q8, q31, [x12, #96]                                // raw_0, raw_1
-  and v11.16b, v8.16b, v0.16b                            // lo_0
-  ushr v8.16b, v8.16b, #4                                // hi_0
-  ldp q13, q12, [x12, #128]                              // tops, tops
-  shl v14.16b, v13.16b, #1                               // tops
-  and v14.16b, v14.16b, v1.16b                           // tops
-  orr v11.16b, v11.16b, v14.16b                          // code_0
-  ushr v13.16b, v13.16b, #3                              // tops
-  and v13.16b, v13.16b, v1.16b                           // tops
-  orr v8.16b, v8.16b, v13.16b                            // code_0
-  and v13.16b, v31.16b, v0.16b                           // lo_1
-  ushr v31.16b, v31.16b, #4                              // hi_1
-  shl v14.16b, v12.16b, #1                               // tops
-  and v14.16b, v14.16b, v1.16b                           // tops
-  orr v13.16b, v13.16b, v14.16b                          // code_1
-  ushr v12.16b, v12.16b, #3                              // tops
-  and v12.16b, v12.16b, v1.16b                           // tops
-  orr v31.16b, v31.16b, v12.16b                          // code_1
-  sdot v23.4s, v11.16b, v10.4b[0]                        // acc_0_0
-  sdot v24.4s, v13.16b, v10.4b[0]                        // acc_0_1
-  sdot v25.4s, v11.16b, v10.4b[1]                        // acc_1_0
-  sdot v26.4s, v13.16b, v10.4b[1]                        // acc_1_1
-  sdot v27.4s, v11.16b, v10.4b[2]                        // acc_2_0
-  sdot v29.4s, v11.16b, v10.4b[3]                        // acc_3_0
-  sdot v28.4s, v13.16b, v10.4b[2]                        // acc_2_1
-  sdot v30.4s, v13.16b, v10.4b[3]                        // acc_3_1
-  sdot v23.4s, v8.16b, v9.4b[0]                          // acc_0_0
-  sdot v24.4s, v31.16b, v9.4b[0]                         // acc_0_1
-  sdot v25.4s, v8.16b, v9.4b[1]                          // acc_1_0
-  sdot v26.4s, v31.16b, v9.4b[1]                         // acc_1_1
-  sdot v27.4s, v8.16b, v9.4b[2]                          // acc_2_0
-  sdot v29.4s, v8.16b, v9.4b[3]                          // acc_3_0
-  sdot v28.4s, v31.16b, v9.4b[2]                         // acc_2_1
-  sdot v30.4s, v31.16b, v9.4b[3]                         // acc_3_1
+  ldp q10, q9, [x12, #128]                               // tops, tops
+  ushr v10.16b, v10.16b, #3                              // tops
+  and v10.16b, v10.16b, v1.16b                           // tops
+  mov v11.16b, v8.16b                                    // raw_0
+  sli v11.16b, v10.16b, #4                               // lo_0
+  sri v10.16b, v8.16b, #4                                // hi_0
+  ushr v8.16b, v9.16b, #3                                // tops
+  and v8.16b, v8.16b, v1.16b                             // tops
+  mov v9.16b, v31.16b                                    // raw_1
+  sli v9.16b, v8.16b, #4                                 // lo_1
+  sri v8.16b, v31.16b, #4                                // hi_1
+  sdot v23.4s, v11.16b, v13.4b[0]                        // acc_0_0
+  sdot v24.4s, v9.16b, v13.4b[0]                         // acc_0_1
+  sdot v25.4s, v11.16b, v13.4b[1]                        // acc_1_0
+  sdot v26.4s, v9.16b, v13.4b[1]                         // acc_1_1
+  sdot v27.4s, v11.16b, v13.4b[2]                        // acc_2_0
+  sdot v29.4s, v11.16b, v13.4b[3]                        // acc_3_0
+  sdot v0.4s, v9.16b, v13.4b[2]                          // acc_2_1
+  sdot v30.4s, v9.16b, v13.4b[3]                         // acc_3_1
+  sdot v23.4s, v10.16b, v28.4b[0]                        // acc_0_0
+  sdot v24.4s, v8.16b, v28.4b[0]                         // acc_0_1
+  sdot v25.4s, v10.16b, v28.4b[1]                        // acc_1_0
+  sdot v26.4s, v8.16b, v28.4b[1]                         // acc_1_1
+  sdot v27.4s, v10.16b, v28.4b[2]                        // acc_2_0
+  sdot v29.4s, v10.16b, v28.4b[3]                        // acc_3_0
+  sdot v0.4s, v8.16b, v28.4b[2]                          // acc_2_1
+  sdot v30.4s, v8.16b, v28.4b[3]                         // acc_3_1
   scvtf v23.4s, v23.4s                                   // real
   scvtf v24.4s, v24.4s                                   // real
   scvtf v25.4s, v25.4s                                   // real
   scvtf v26.4s, v26.4s                                   // real
   scvtf v27.4s, v27.4s                                   // real
-  scvtf v28.4s, v28.4s                                   // real
-  scvtf v29.4s, v29.4s                                   // real
-  scvtf v30.4s, v30.4s                                   // real
-  ldr s31, [x12, #160]                                   // scale
-  sshll v31.8h, v31.8b, #0                               // scale_0
+  scvtf v0.4s, v0.4s                                     // real
+  scvtf v28.4s, v29.4s                                   // real
+  scvtf v29.4s, v30.4s                                   // real
+  ldr s30, [x12, #160]                                   // scale
+  sshll v30.8h, v30.8b, #0                               // scale_0
+  sshll v30.4s, v30.4h, #0
+  scvtf v30.4s, v30.4s                                   // scale_0
+  fmul v30.4s, v30.4s, v18.4s                            // scale_0
+  fmul v23.4s, v23.4s, v30.4s                            // real
+  fmul v25.4s, v25.4s, v30.4s                            // real
+  fmul v27.4s, v27.4s, v30.4s                            // real
+  fmul v28.4s, v28.4s, v30.4s                            // real
+  ldr s31, [x12, #164]                                   // scale
+  sshll v31.8h, v31.8b, #0                               // scale_1
   sshll v31.4s, v31.4h, #0
-  scvtf v31.4s, v31.4s                                   // scale_0
-  fmul v31.4s, v31.4s, v18.4s                            // scale_0
-  fmul v23.4s, v23.4s, v31.4s                            // real
-  fmul v25.4s, v25.4s, v31.4s                            // real
-  fmul v27.4s, v27.4s, v31.4s                            // real
+  scvtf v31.4s, v31.4s                                   // scale_1
+  fmul v31.4s, v31.4s, v19.4s                            // scale_1
+  fmul v24.4s, v24.4s, v31.4s                            // real
+  fmul v26.4s, v26.4s, v31.4s                            // real
+  fmul v0.4s, v0.4s, v31.4s                              // real
   fmul v29.4s, v29.4s, v31.4s                            // real
-  ldr s8, [x12, #164]                                    // scale
-  sshll v8.8h, v8.8b, #0                                 // scale_1
-  sshll v8.4s, v8.4h, #0
-  scvtf v8.4s, v8.4s                                     // scale_1
-  fmul v8.4s, v8.4s, v19.4s                              // scale_1
-  fmul v24.4s, v24.4s, v8.4s                             // real
-  fmul v26.4s, v26.4s, v8.4s                             // real
-  fmul v28.4s, v28.4s, v8.4s                             // real
-  fmul v30.4s, v30.4s, v8.4s                             // real
+  fmul v30.4s, v30.4s, v22.4s                            // half
   fmul v31.4s, v31.4s, v22.4s                            // half
-  fmul v8.4s, v8.4s, v22.4s                              // half
-  ldr s9, [x12, #168]                                    // scale
-  sshll v9.8h, v9.8b, #0                                 // minimum_0
-  sshll v9.4s, v9.4h, #0
-  scvtf v9.4s, v9.4s                                     // minimum_0
-  fmla v31.4s, v9.4s, v20.4s                             // middle
-  ldr s9, [x12, #172]                                    // scale
-  sshll v9.8h, v9.8b, #0                                 // minimum_1
-  sshll v9.4s, v9.4h, #0
-  scvtf v9.4s, v9.4s                                     // minimum_1
-  fmla v8.4s, v9.4s, v21.4s                              // middle
+  ldr s8, [x12, #168]                                    // scale
+  sshll v8.8h, v8.8b, #0                                 // minimum_0
+  sshll v8.4s, v8.4h, #0
+  scvtf v8.4s, v8.4s                                     // minimum_0
+  fmla v30.4s, v8.4s, v20.4s                             // middle
+  ldr s8, [x12, #172]                                    // scale
+  sshll v8.8h, v8.8b, #0                                 // minimum_1
+  sshll v8.4s, v8.4h, #0
+  scvtf v8.4s, v8.4s                                     // minimum_1
+  fmla v31.4s, v8.4s, v21.4s                             // middle
   add x12, x12, #176
-  ldr s9, [x11, #128]                                    // sum_of_codes
-  dup v9.4s, v9.s[0]
-  sshr v9.4s, v9.4s, #3                                  // sum_of_codes
-  scvtf v9.4s, v9.4s                                     // sum_of_codes
-  fmla v23.4s, v9.4s, v31.4s                             // real
-  fmla v24.4s, v9.4s, v8.4s                              // real
-  ldr s9, [x11, #132]                                    // sum_of_codes
-  dup v9.4s, v9.s[0]
-  sshr v9.4s, v9.4s, #3                                  // sum_of_codes
-  scvtf v9.4s, v9.4s                                     // sum_of_codes
-  fmla v25.4s, v9.4s, v31.4s                             // real
-  fmla v26.4s, v9.4s, v8.4s                              // real
-  ldr s9, [x11, #136]                                    // sum_of_codes
-  dup v9.4s, v9.s[0]
-  sshr v9.4s, v9.4s, #3                                  // sum_of_codes
-  scvtf v9.4s, v9.4s                                     // sum_of_codes
-  fmla v27.4s, v9.4s, v31.4s                             // real
-  fmla v28.4s, v9.4s, v8.4s                              // real
-  ldr s9, [x11, #140]                                    // sum_of_codes
-  dup v9.4s, v9.s[0]
-  sshr v9.4s, v9.4s, #3                                  // sum_of_codes
-  scvtf v9.4s, v9.4s                                     // sum_of_codes
-  fmla v29.4s, v9.4s, v31.4s                             // real
-  fmla v30.4s, v9.4s, v8.4s                              // real
-  ldr s31, [x11, #144]                                   // scale_row_0
-  dup v31.4s, v31.s[0]
-  fmla v2.4s, v23.4s, v31.4s                             // f_0
+  ldr s8, [x11, #128]                                    // sum_of_codes
+  dup v8.4s, v8.s[0]
+  sshr v8.4s, v8.4s, #3                                  // sum_of_codes
+  scvtf v8.4s, v8.4s                                     // sum_of_codes
+  fmla v23.4s, v8.4s, v30.4s                             // real
+  fmla v24.4s, v8.4s, v31.4s                             // real
+  ldr s8, [x11, #132]                                    // sum_of_codes
+  dup v8.4s, v8.s[0]
+  sshr v8.4s, v8.4s, #3                                  // sum_of_codes
+  scvtf v8.4s, v8.4s                                     // sum_of_codes
+  fmla v25.4s, v8.4s, v30.4s                             // real
+  fmla v26.4s, v8.4s, v31.4s                             // real
+  ldr s8, [x11, #136]                                    // sum_of_codes
+  dup v8.4s, v8.s[0]
+  sshr v8.4s, v8.4s, #3                                  // sum_of_codes
+  scvtf v8.4s, v8.4s                                     // sum_of_codes
+  fmla v27.4s, v8.4s, v30.4s                             // real
+  fmla v0.4s, v8.4s, v31.4s                              // real
+  ldr s8, [x11, #140]                                    // sum_of_codes
+  dup v8.4s, v8.s[0]
+  sshr v8.4s, v8.4s, #3                                  // sum_of_codes
+  scvtf v8.4s, v8.4s                                     // sum_of_codes
+  fmla v28.4s, v8.4s, v30.4s                             // real
+  fmla v29.4s, v8.4s, v31.4s                             // real
+  ldr s30, [x11, #144]                                   // scale_row_0
+  dup v30.4s, v30.s[0]
+  fmla v2.4s, v23.4s, v30.4s                             // f_0
   ldr s23, [x11, #144]                                   // scale_row_0
   dup v23.4s, v23.s[0]
   fmla v3.4s, v24.4s, v23.4s                             // f_1
@@ -377,13 +354,13 @@ L(k):
   fmla v6.4s, v27.4s, v23.4s                             // f_4
   ldr s23, [x11, #152]                                   // scale_row_2
   dup v23.4s, v23.s[0]
-  fmla v7.4s, v28.4s, v23.4s                             // f_5
-  ldr s23, [x11, #156]                                   // scale_row_3
-  dup v23.4s, v23.s[0]
-  fmla v16.4s, v29.4s, v23.4s                            // f_6
-  ldr s23, [x11, #156]                                   // scale_row_3
-  dup v23.4s, v23.s[0]
-  fmla v17.4s, v30.4s, v23.4s                            // f_7
+  fmla v7.4s, v0.4s, v23.4s                              // f_5
+  ldr s0, [x11, #156]                                    // scale_row_3
+  dup v0.4s, v0.s[0]
+  fmla v16.4s, v28.4s, v0.4s                             // f_6
+  ldr s0, [x11, #156]                                    // scale_row_3
+  dup v0.4s, v0.s[0]
+  fmla v17.4s, v29.4s, v0.4s                             // f_7
   add x11, x11, #160
   subs x13, x13, #1                                      // next k
   b.hi L(k)
@@ -638,6 +615,7 @@ L(n_done):
   ldr d12, [sp, #32]
   ldr d13, [sp, #40]
   ldr d14, [sp, #48]
+  ldr d15, [sp, #56]
   add sp, sp, #64
   .cfi_def_cfa_offset 0
   ret
@@ -658,6 +636,8 @@ L(n_done):
   .seh_save_freg d13, 40
   ldr d14, [sp, #48]
   .seh_save_freg d14, 48
+  ldr d15, [sp, #56]
+  .seh_save_freg d15, 56
   add sp, sp, #64
   .seh_stackalloc 64
   .seh_endepilogue

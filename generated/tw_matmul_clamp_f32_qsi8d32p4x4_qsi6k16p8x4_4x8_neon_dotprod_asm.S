@@ -6,19 +6,19 @@
 //     | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // rhs i4 n8 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32] (021482e569596a93)
 //     | 8 f16 x scale_steps | 32 x k bits of codes | 8 i2 x tops a block | 8 i8 x scales a block | 8 f32 x bias |
-// tile 4 x 8: needs 30 vector registers on neon_dotprod (8 accumulators + 20 operands + 2 masks), 32 exist
+// tile 4 x 8: needs 29 vector registers on neon_dotprod (8 accumulators + 20 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (3b64c0a01303b986)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (3d4fe0933620f714)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left
-//  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 lo_0 ...  v5 tops ...  v6 tops ...
-//  v7 tops ...  v8 acc_2_0 ...  v9 acc_2_1 ...  v10 acc_3_0 ...  v11 acc_3_1 ...  v12 code_0 ...
-//  v13 code_1 ...  v16 mask  v17 top_mask  v18 f_0  v19 f_1  v20 f_2  v21 f_3  v22 f_4  v23 f_5
-//  v24 f_6  v25 f_7  v26 zero_0  v27 zero_1  v28 acc_0_0 ...  v29 acc_0_1 ...  v30 acc_1_0 ...
-//  v31 acc_1_1 ...
+//  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 tops ...  v5 tops ...  v6 a_0 ...
+//  v7 a_0 ...  v8 acc_2_1 ...  v9 acc_3_0 ...  v10 acc_3_1 ...  v11 tops ...  v12 lo_0 ...
+//  v13 lo_1 ...  v16 top_mask  v17 f_0  v18 f_1  v19 f_2  v20 f_3  v21 f_4  v22 f_5  v23 f_6
+//  v24 f_7  v25 zero_0  v26 zero_1  v27 acc_0_0 ...  v28 acc_0_1 ...  v29 acc_1_0 ...
+//  v30 acc_1_1 ...  v31 acc_2_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -99,16 +99,15 @@ L(m):
   add x9, x9, #15
   mov x10, #-16                                          // k_padded
   and x10, x10, x9
-  movi v16.16b, #15                                      // mask
-  movi v17.16b, #48                                      // top_mask
-  movi v18.2d, #0                                        // f_0
-  movi v19.2d, #0                                        // f_1
-  movi v20.2d, #0                                        // f_2
-  movi v21.2d, #0                                        // f_3
-  movi v22.2d, #0                                        // f_4
-  movi v23.2d, #0                                        // f_5
-  movi v24.2d, #0                                        // f_6
-  movi v25.2d, #0                                        // f_7
+  movi v16.16b, #51                                      // top_mask
+  movi v17.2d, #0                                        // f_0
+  movi v18.2d, #0                                        // f_1
+  movi v19.2d, #0                                        // f_2
+  movi v20.2d, #0                                        // f_3
+  movi v21.2d, #0                                        // f_4
+  movi v22.2d, #0                                        // f_5
+  movi v23.2d, #0                                        // f_6
+  movi v24.2d, #0                                        // f_7
   lsr x9, x10, #8                                        // super_blocks
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
@@ -118,99 +117,87 @@ L(block):
   ldr x13, =-16
   add x13, x13, x12
   ldr d0, [x13, #0]                                      // scale
-  fcvtl v26.4s, v0.4h                                    // zero_0
+  fcvtl v25.4s, v0.4h                                    // zero_0
   ldr x13, =-8
   add x13, x13, x12
   ldr d0, [x13, #0]                                      // scale
-  fcvtl v27.4s, v0.4h                                    // zero_1
+  fcvtl v26.4s, v0.4h                                    // zero_1
   mov x13, #16
   cbz x13, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldr s28, [x11, #64]                                    // acc_0_0
+  ldr s27, [x11, #64]                                    // acc_0_0
+  dup v27.4s, v27.s[0]
+  ldr s28, [x11, #64]                                    // acc_0_1
   dup v28.4s, v28.s[0]
-  ldr s29, [x11, #64]                                    // acc_0_1
+  ldr s29, [x11, #68]                                    // acc_1_0
   dup v29.4s, v29.s[0]
-  ldr s30, [x11, #68]                                    // acc_1_0
+  ldr s30, [x11, #68]                                    // acc_1_1
   dup v30.4s, v30.s[0]
-  ldr s31, [x11, #68]                                    // acc_1_1
+  ldr s31, [x11, #72]                                    // acc_2_0
   dup v31.4s, v31.s[0]
-  ldr s8, [x11, #72]                                     // acc_2_0
+  ldr s8, [x11, #72]                                     // acc_2_1
   dup v8.4s, v8.s[0]
-  ldr s9, [x11, #72]                                     // acc_2_1
+  ldr s9, [x11, #76]                                     // acc_3_0
   dup v9.4s, v9.s[0]
-  ldr s10, [x11, #76]                                    // acc_3_0
+  ldr s10, [x11, #76]                                    // acc_3_1
   dup v10.4s, v10.s[0]
-  ldr s11, [x11, #76]                                    // acc_3_1
-  dup v11.4s, v11.s[0]
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12]            // raw_0, raw_1, raw_0, raw_1
-  and v4.16b, v0.16b, v16.16b                            // lo_0
-  ushr v0.16b, v0.16b, #4                                // hi_0
-  ldp q6, q5, [x12, #64]                                 // tops, tops
-  shl v7.16b, v6.16b, #4                                 // tops
-  and v7.16b, v7.16b, v17.16b                            // tops
-  orr v12.16b, v4.16b, v7.16b                            // code_0
-  and v4.16b, v6.16b, v17.16b                            // tops
-  orr v0.16b, v0.16b, v4.16b                             // code_0
-  and v4.16b, v1.16b, v16.16b                            // lo_1
-  ushr v1.16b, v1.16b, #4                                // hi_1
-  shl v6.16b, v5.16b, #4                                 // tops
-  and v6.16b, v6.16b, v17.16b                            // tops
-  orr v13.16b, v4.16b, v6.16b                            // code_1
-  and v4.16b, v5.16b, v17.16b                            // tops
-  orr v1.16b, v1.16b, v4.16b                             // code_1
+  ldp q5, q4, [x12, #64]                                 // tops, tops
+  and v11.16b, v5.16b, v16.16b                           // tops
+  mov v12.16b, v0.16b                                    // raw_0
+  sli v12.16b, v11.16b, #4                               // lo_0
+  sri v11.16b, v0.16b, #4                                // hi_0
+  and v0.16b, v4.16b, v16.16b                            // tops
+  mov v13.16b, v1.16b                                    // raw_1
+  sli v13.16b, v0.16b, #4                                // lo_1
+  sri v0.16b, v1.16b, #4                                 // hi_1
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x11]            // a_0, a_0, a_0, a_0
-  sdot v28.4s, v12.16b, v4.4b[0]                         // acc_0_0
-  sdot v29.4s, v13.16b, v4.4b[0]                         // acc_0_1
-  sdot v30.4s, v12.16b, v4.4b[1]                         // acc_1_0
-  sdot v31.4s, v13.16b, v4.4b[1]                         // acc_1_1
-  sdot v8.4s, v12.16b, v4.4b[2]                          // acc_2_0
-  sdot v9.4s, v13.16b, v4.4b[2]                          // acc_2_1
-  sdot v10.4s, v12.16b, v4.4b[3]                         // acc_3_0
-  sdot v11.4s, v13.16b, v4.4b[3]                         // acc_3_1
-  sdot v28.4s, v0.16b, v6.4b[0]                          // acc_0_0
-  sdot v29.4s, v1.16b, v6.4b[0]                          // acc_0_1
-  sdot v30.4s, v0.16b, v6.4b[1]                          // acc_1_0
-  sdot v31.4s, v1.16b, v6.4b[1]                          // acc_1_1
-  sdot v8.4s, v0.16b, v6.4b[2]                           // acc_2_0
-  sdot v9.4s, v1.16b, v6.4b[2]                           // acc_2_1
-  sdot v10.4s, v0.16b, v6.4b[3]                          // acc_3_0
-  sdot v11.4s, v1.16b, v6.4b[3]                          // acc_3_1
-  and v0.16b, v2.16b, v16.16b                            // lo_0
-  ushr v1.16b, v2.16b, #4                                // hi_0
-  ldp q4, q2, [x12, #64]                                 // tops, tops
-  shl v6.16b, v4.16b, #2                                 // tops
-  and v6.16b, v6.16b, v17.16b                            // tops
-  orr v0.16b, v0.16b, v6.16b                             // code_0
-  ushr v4.16b, v4.16b, #2                                // tops
-  and v4.16b, v4.16b, v17.16b                            // tops
-  orr v1.16b, v1.16b, v4.16b                             // code_0
-  and v4.16b, v3.16b, v16.16b                            // lo_1
-  ushr v3.16b, v3.16b, #4                                // hi_1
-  shl v6.16b, v2.16b, #2                                 // tops
-  and v6.16b, v6.16b, v17.16b                            // tops
-  orr v4.16b, v4.16b, v6.16b                             // code_1
-  ushr v2.16b, v2.16b, #2                                // tops
-  and v2.16b, v2.16b, v17.16b                            // tops
-  orr v2.16b, v3.16b, v2.16b                             // code_1
-  sdot v28.4s, v0.16b, v5.4b[0]                          // acc_0_0
-  sdot v29.4s, v4.16b, v5.4b[0]                          // acc_0_1
-  sdot v30.4s, v0.16b, v5.4b[1]                          // acc_1_0
-  sdot v31.4s, v4.16b, v5.4b[1]                          // acc_1_1
-  sdot v8.4s, v0.16b, v5.4b[2]                           // acc_2_0
-  sdot v9.4s, v4.16b, v5.4b[2]                           // acc_2_1
-  sdot v10.4s, v0.16b, v5.4b[3]                          // acc_3_0
-  sdot v11.4s, v4.16b, v5.4b[3]                          // acc_3_1
-  sdot v28.4s, v1.16b, v7.4b[0]                          // acc_0_0
-  sdot v29.4s, v2.16b, v7.4b[0]                          // acc_0_1
-  sdot v30.4s, v1.16b, v7.4b[1]                          // acc_1_0
-  sdot v31.4s, v2.16b, v7.4b[1]                          // acc_1_1
-  sdot v8.4s, v1.16b, v7.4b[2]                           // acc_2_0
-  sdot v9.4s, v2.16b, v7.4b[2]                           // acc_2_1
-  sdot v10.4s, v1.16b, v7.4b[3]                          // acc_3_0
-  sdot v11.4s, v2.16b, v7.4b[3]                          // acc_3_1
+  sdot v27.4s, v12.16b, v4.4b[0]                         // acc_0_0
+  sdot v28.4s, v13.16b, v4.4b[0]                         // acc_0_1
+  sdot v29.4s, v12.16b, v4.4b[1]                         // acc_1_0
+  sdot v30.4s, v13.16b, v4.4b[1]                         // acc_1_1
+  sdot v31.4s, v12.16b, v4.4b[2]                         // acc_2_0
+  sdot v8.4s, v13.16b, v4.4b[2]                          // acc_2_1
+  sdot v9.4s, v12.16b, v4.4b[3]                          // acc_3_0
+  sdot v10.4s, v13.16b, v4.4b[3]                         // acc_3_1
+  sdot v27.4s, v11.16b, v6.4b[0]                         // acc_0_0
+  sdot v28.4s, v0.16b, v6.4b[0]                          // acc_0_1
+  sdot v29.4s, v11.16b, v6.4b[1]                         // acc_1_0
+  sdot v30.4s, v0.16b, v6.4b[1]                          // acc_1_1
+  sdot v31.4s, v11.16b, v6.4b[2]                         // acc_2_0
+  sdot v8.4s, v0.16b, v6.4b[2]                           // acc_2_1
+  sdot v9.4s, v11.16b, v6.4b[3]                          // acc_3_0
+  sdot v10.4s, v0.16b, v6.4b[3]                          // acc_3_1
+  ldp q1, q0, [x12, #64]                                 // tops, tops
+  ushr v1.16b, v1.16b, #2                                // tops
+  and v1.16b, v1.16b, v16.16b                            // tops
+  mov v4.16b, v2.16b                                     // raw_0
+  sli v4.16b, v1.16b, #4                                 // lo_0
+  sri v1.16b, v2.16b, #4                                 // hi_0
+  ushr v0.16b, v0.16b, #2                                // tops
+  and v0.16b, v0.16b, v16.16b                            // tops
+  mov v2.16b, v3.16b                                     // raw_1
+  sli v2.16b, v0.16b, #4                                 // lo_1
+  sri v0.16b, v3.16b, #4                                 // hi_1
+  sdot v27.4s, v4.16b, v5.4b[0]                          // acc_0_0
+  sdot v28.4s, v2.16b, v5.4b[0]                          // acc_0_1
+  sdot v29.4s, v4.16b, v5.4b[1]                          // acc_1_0
+  sdot v30.4s, v2.16b, v5.4b[1]                          // acc_1_1
+  sdot v31.4s, v4.16b, v5.4b[2]                          // acc_2_0
+  sdot v8.4s, v2.16b, v5.4b[2]                           // acc_2_1
+  sdot v9.4s, v4.16b, v5.4b[3]                           // acc_3_0
+  sdot v10.4s, v2.16b, v5.4b[3]                          // acc_3_1
+  sdot v27.4s, v1.16b, v7.4b[0]                          // acc_0_0
+  sdot v28.4s, v0.16b, v7.4b[0]                          // acc_0_1
+  sdot v29.4s, v1.16b, v7.4b[1]                          // acc_1_0
+  sdot v30.4s, v0.16b, v7.4b[1]                          // acc_1_1
+  sdot v31.4s, v1.16b, v7.4b[2]                          // acc_2_0
+  sdot v8.4s, v0.16b, v7.4b[2]                           // acc_2_1
+  sdot v9.4s, v1.16b, v7.4b[3]                           // acc_3_0
+  sdot v10.4s, v0.16b, v7.4b[3]                          // acc_3_1
   ldr s0, [x12, #96]                                     // scale
   sshll v0.8h, v0.8b, #0                                 // scale_0
   sshll v0.4s, v0.4h, #0
@@ -219,48 +206,48 @@ L(k):
   sshll v1.8h, v1.8b, #0                                 // scale_1
   sshll v1.4s, v1.4h, #0
   scvtf v1.4s, v1.4s                                     // scale_1
-  fmul v0.4s, v0.4s, v26.4s                              // scale_0
-  fmul v1.4s, v1.4s, v27.4s                              // scale_1
-  scvtf v2.4s, v28.4s                                    // real
-  scvtf v3.4s, v29.4s                                    // real
-  scvtf v4.4s, v30.4s                                    // real
-  scvtf v5.4s, v31.4s                                    // real
-  scvtf v6.4s, v8.4s                                     // real
-  scvtf v7.4s, v9.4s                                     // real
+  fmul v0.4s, v0.4s, v25.4s                              // scale_0
+  fmul v1.4s, v1.4s, v26.4s                              // scale_1
+  scvtf v2.4s, v27.4s                                    // real
+  scvtf v3.4s, v28.4s                                    // real
+  scvtf v4.4s, v29.4s                                    // real
+  scvtf v5.4s, v30.4s                                    // real
+  scvtf v6.4s, v31.4s                                    // real
+  scvtf v7.4s, v8.4s                                     // real
+  scvtf v27.4s, v9.4s                                    // real
   scvtf v28.4s, v10.4s                                   // real
-  scvtf v29.4s, v11.4s                                   // real
+  ldr s29, [x11, #80]                                    // scale_row_0
+  dup v29.4s, v29.s[0]
   ldr s30, [x11, #80]                                    // scale_row_0
   dup v30.4s, v30.s[0]
-  ldr s31, [x11, #80]                                    // scale_row_0
+  ldr s31, [x11, #84]                                    // scale_row_1
   dup v31.4s, v31.s[0]
   ldr s8, [x11, #84]                                     // scale_row_1
   dup v8.4s, v8.s[0]
-  ldr s9, [x11, #84]                                     // scale_row_1
+  ldr s9, [x11, #88]                                     // scale_row_2
   dup v9.4s, v9.s[0]
   ldr s10, [x11, #88]                                    // scale_row_2
   dup v10.4s, v10.s[0]
-  ldr s11, [x11, #88]                                    // scale_row_2
+  ldr s11, [x11, #92]                                    // scale_row_3
   dup v11.4s, v11.s[0]
   ldr s12, [x11, #92]                                    // scale_row_3
   dup v12.4s, v12.s[0]
-  ldr s13, [x11, #92]                                    // scale_row_3
-  dup v13.4s, v13.s[0]
-  fmul v2.4s, v2.4s, v30.4s                              // real
-  fmul v3.4s, v3.4s, v31.4s                              // real
-  fmul v4.4s, v4.4s, v8.4s                               // real
-  fmul v5.4s, v5.4s, v9.4s                               // real
-  fmul v6.4s, v6.4s, v10.4s                              // real
-  fmul v7.4s, v7.4s, v11.4s                              // real
+  fmul v2.4s, v2.4s, v29.4s                              // real
+  fmul v3.4s, v3.4s, v30.4s                              // real
+  fmul v4.4s, v4.4s, v31.4s                              // real
+  fmul v5.4s, v5.4s, v8.4s                               // real
+  fmul v6.4s, v6.4s, v9.4s                               // real
+  fmul v7.4s, v7.4s, v10.4s                              // real
+  fmul v27.4s, v27.4s, v11.4s                            // real
   fmul v28.4s, v28.4s, v12.4s                            // real
-  fmul v29.4s, v29.4s, v13.4s                            // real
-  fmla v18.4s, v2.4s, v0.4s                              // f_0
-  fmla v19.4s, v3.4s, v1.4s                              // f_1
-  fmla v20.4s, v4.4s, v0.4s                              // f_2
-  fmla v21.4s, v5.4s, v1.4s                              // f_3
-  fmla v22.4s, v6.4s, v0.4s                              // f_4
-  fmla v23.4s, v7.4s, v1.4s                              // f_5
-  fmla v24.4s, v28.4s, v0.4s                             // f_6
-  fmla v25.4s, v29.4s, v1.4s                             // f_7
+  fmla v17.4s, v2.4s, v0.4s                              // f_0
+  fmla v18.4s, v3.4s, v1.4s                              // f_1
+  fmla v19.4s, v4.4s, v0.4s                              // f_2
+  fmla v20.4s, v5.4s, v1.4s                              // f_3
+  fmla v21.4s, v6.4s, v0.4s                              // f_4
+  fmla v22.4s, v7.4s, v1.4s                              // f_5
+  fmla v23.4s, v27.4s, v0.4s                             // f_6
+  fmla v24.4s, v28.4s, v1.4s                             // f_7
   add x11, x11, #96
   add x12, x12, #104
   subs x13, x13, #1                                      // next k
@@ -295,35 +282,35 @@ L(block_done):
   cmp x9, #0                                             // bias
   csel x9, x10, x14, eq
   ldp q3, q2, [x9, #0]                                   // bias, bias
-  fadd v4.4s, v24.4s, v3.4s                              // out
+  fadd v4.4s, v23.4s, v3.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_3_0
   str q4, [x11, #0]                                      // out_3_0
-  fadd v4.4s, v25.4s, v2.4s                              // out
+  fadd v4.4s, v24.4s, v2.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_3_1
   str q4, [x11, #16]                                     // out_3_1
-  fadd v4.4s, v22.4s, v3.4s                              // out
+  fadd v4.4s, v21.4s, v3.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_2_0
   str q4, [x13, #0]                                      // out_2_0
-  fadd v4.4s, v23.4s, v2.4s                              // out
+  fadd v4.4s, v22.4s, v2.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_2_1
   str q4, [x13, #16]                                     // out_2_1
-  fadd v4.4s, v20.4s, v3.4s                              // out
+  fadd v4.4s, v19.4s, v3.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_1_0
   str q4, [x12, #0]                                      // out_1_0
-  fadd v4.4s, v21.4s, v2.4s                              // out
+  fadd v4.4s, v20.4s, v2.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_1_1
   str q4, [x12, #16]                                     // out_1_1
-  fadd v3.4s, v18.4s, v3.4s                              // out
+  fadd v3.4s, v17.4s, v3.4s                              // out
   fmax v3.4s, v3.4s, v0.4s                               // out
   fmin v3.4s, v3.4s, v1.4s                               // out_0_0
   str q3, [x6, #0]                                       // out_0_0
-  fadd v2.4s, v19.4s, v2.4s                              // out
+  fadd v2.4s, v18.4s, v2.4s                              // out
   fmax v0.4s, v2.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
@@ -382,28 +369,28 @@ L(if_else):
   csel x10, x10, x14, lo
   add x9, x9, x10, lsl #2
   ld1 {v3.s}[3], [x9]                                    // bias
-  fadd v4.4s, v24.4s, v2.4s                              // out
+  fadd v4.4s, v23.4s, v2.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_3_0
-  fadd v5.4s, v25.4s, v3.4s                              // out
+  fadd v5.4s, v24.4s, v3.4s                              // out
   fmax v5.4s, v5.4s, v0.4s                               // out
   fmin v5.4s, v5.4s, v1.4s                               // out_3_1
-  fadd v6.4s, v22.4s, v2.4s                              // out
+  fadd v6.4s, v21.4s, v2.4s                              // out
   fmax v6.4s, v6.4s, v0.4s                               // out
   fmin v6.4s, v6.4s, v1.4s                               // out_2_0
-  fadd v7.4s, v23.4s, v3.4s                              // out
+  fadd v7.4s, v22.4s, v3.4s                              // out
   fmax v7.4s, v7.4s, v0.4s                               // out
   fmin v7.4s, v7.4s, v1.4s                               // out_2_1
-  fadd v16.4s, v20.4s, v2.4s                             // out
+  fadd v16.4s, v19.4s, v2.4s                             // out
   fmax v16.4s, v16.4s, v0.4s                             // out
   fmin v16.4s, v16.4s, v1.4s                             // out_1_0
-  fadd v17.4s, v21.4s, v3.4s                             // out
-  fmax v17.4s, v17.4s, v0.4s                             // out
-  fmin v17.4s, v17.4s, v1.4s                             // out_1_1
-  fadd v2.4s, v18.4s, v2.4s                              // out
+  fadd v19.4s, v20.4s, v3.4s                             // out
+  fmax v19.4s, v19.4s, v0.4s                             // out
+  fmin v19.4s, v19.4s, v1.4s                             // out_1_1
+  fadd v2.4s, v17.4s, v2.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_0
-  fadd v3.4s, v19.4s, v3.4s                              // out
+  fadd v3.4s, v18.4s, v3.4s                              // out
   fmax v0.4s, v3.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   mov x9, #1
@@ -458,7 +445,7 @@ L(if_5_done):
   add x9, x13, #16
   st1 {v7.s}[0], [x9]                                    // out_2_1
   add x9, x12, #16
-  st1 {v17.s}[0], [x9]                                   // out_1_1
+  st1 {v19.s}[0], [x9]                                   // out_1_1
   add x9, x6, #16
   st1 {v0.s}[0], [x9]                                    // out_0_1
 L(if_6_done):
@@ -470,7 +457,7 @@ L(if_6_done):
   add x9, x13, #20
   st1 {v7.s}[1], [x9]                                    // out_2_1
   add x9, x12, #20
-  st1 {v17.s}[1], [x9]                                   // out_1_1
+  st1 {v19.s}[1], [x9]                                   // out_1_1
   add x9, x6, #20
   st1 {v0.s}[1], [x9]                                    // out_0_1
 L(if_7_done):
@@ -482,7 +469,7 @@ L(if_7_done):
   add x9, x13, #24
   st1 {v7.s}[2], [x9]                                    // out_2_1
   add x9, x12, #24
-  st1 {v17.s}[2], [x9]                                   // out_1_1
+  st1 {v19.s}[2], [x9]                                   // out_1_1
   add x9, x6, #24
   st1 {v0.s}[2], [x9]                                    // out_0_1
 L(if_8_done):

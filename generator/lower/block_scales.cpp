@@ -23,9 +23,10 @@ std::vector<Value> vectors_of(const Tile1& t, const std::vector<Value>& rhs, Fie
 std::vector<Value> negated_minimums(const Tile1& t, const std::vector<Value>& rhs,
                                     const Steps& steps, Columns columns) {
   std::vector<Value> all = vectors_of(t, rhs, FieldKind::minimums, columns);
+  const bool are_floats = steps.minimums.empty();
+  const Value zero = are_floats ? t.b.op(OpCode::zero, {}, {}, "zero", Role::operand) : no_value;
   for (size_t j = 0; j < all.size(); ++j) {
-    if (steps.minimums.empty()) {
-      const Value zero = t.b.op(OpCode::zero, {}, {}, "zero", Role::operand);
+    if (are_floats) {
       all[j] = t.b.op(OpCode::fsub, {zero, all[j]}, {}, "minimum", Role::operand);
     } else {
       const Value step = steps.minimums[static_cast<size_t>(columns.first) + j];

@@ -28,10 +28,23 @@ Value load_codes(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, 
                 Role::operand);
 }
 
+/// Whether tops of a byte's two nibbles are as far apart as these are, so that both are moved at
+/// once, to where nibbles can be inserted below.
+static bool inserts_nibbles(const Variant& v) {
+  const Isa& isa = *v.isa;
+  if (v.rhs.order.pair != NibblePair::depth || depth_codes(v.rhs) != 2 || top_bits(v.rhs) == 0 ||
+      !isa.has(OpCode::shl_insert, 8) || !isa.has(OpCode::shr_insert, 8)) {
+    return false;
+  }
+  const int64_t groups = v.rhs.order.distance / v.rhs.order.kr;  // of lower nibbles
+  return groups * top_bits(v.rhs) == 4 && top_order(v.rhs).groups == 2 * groups;
+}
+
 Decoder::Decoder(const Variant& v)
     : bits_(8 / static_cast<int>(depth_codes(v.rhs))),
       signed_(!v.rhs.order.low_unsigned),
       top_bits_(top_bits(v.rhs)),
+      inserts_(inserts_nibbles(v)),
       table_(v.rhs.table),
       offset_(table_ != nullptr ? -start_factor(contract_of(v), *v.family.rhs, v.rhs.order.kr)
                                 : 0) {}
@@ -39,6 +52,11 @@ Decoder::Decoder(const Variant& v)
 void Decoder::prepare(const Tile1& t) {
   if (bits_ == 8) return;
   if (table_ != nullptr) prepare_table(t);
+  if (inserts_) {
+    const uint32_t both = 0x11111111U * ((1U << top_bits_) - 1);
+    top_mask_ = splat32(t.b, both, "top_mask", Role::mask);
+    return;
+  }
   const uint32_t low = 0x01010101U * ((1U << bits_) - 1);
   mask_ = splat32(t.b, signed_ ? ~low : low, "mask", Role::mask);
   const uint32_t top = ((1U << top_bits_) - 1) << bits_;
@@ -83,6 +101,7 @@ Value Decoder::look_up(const Tile1& t, Value code, int64_t vector) const {
 std::vector<Value> Decoder::load(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
                                  int64_t k, int64_t vectors_in_panel) const {
   Packed packed = load_packed(t, rhs, vector, k, vectors_in_panel);
+  if (inserts_) return with_tops(t, packed);
   std::vector<Value> codes = (*this)(t, packed.raw, vector);
   for (size_t i = 0; i < codes.size(); ++i) {
     codes[i] = finished(t, packed, static_cast<int64_t>(i), codes[i]);
@@ -111,6 +130,23 @@ Value Decoder::finished(const Tile1& t, Packed& packed, int64_t i, Value code) c
   return t.b.op(OpCode::or_, {code, top}, {}, fmt::format("code_{}", packed.vector), Role::operand);
 }
 
+/// Both nibbles: the lower one below tops that are moved above it, the upper one, moved down, below
+/// those that are there.
+std::vector<Value> Decoder::with_tops(const Tile1& t, const Packed& packed) const {
+  const TopsAt low = tops_at(t, packed.vector, packed.k, packed.vectors_in_panel);
+  Value tops = load_tops(t, low, packed.cursor);
+  if (low.bit != 0) {
+    tops = t.b.op(OpCode::shr, {tops}, {.bits = 8, .imm = low.bit}, "tops", Role::operand);
+  }
+  tops = t.b.op(OpCode::and_, {tops, top_mask_}, {}, "tops", Role::operand);
+  const std::string name = std::to_string(packed.vector);
+  const auto insert = [&](OpCode code, Value into, Value what, const char* which) {
+    return t.b.op(code, {into, what}, {.bits = 8, .imm = bits_}, which + name, Role::operand);
+  };
+  return {insert(OpCode::shl_insert, packed.raw, tops, "lo_"),
+          insert(OpCode::shr_insert, tops, packed.raw, "hi_")};
+}
+
 /// Those of codes from value k of a block on.
 Decoder::TopsAt Decoder::tops_at(const Tile1& t, int64_t vector, int64_t k,
                                  int64_t vectors_in_panel) const {
@@ -133,15 +169,19 @@ Decoder::TopsAt Decoder::tops_at(const Tile1& t, int64_t vector, int64_t k,
   return {number, digit * top_bits_};
 }
 
+Value Decoder::load_tops(const Tile1& t, const TopsAt& at, Value cursor) {
+  const Length offset =
+      block_field(*t.rhs.layout, FieldKind::tops) + t.b.isa().vector_bytes * at.vector;
+  prefetch_beside(t, cursor, offset);
+  return t.b.op(OpCode::load, {cursor}, {.offset = offset}, "tops", Role::operand);
+}
+
 /// Moved to above the bits of a code. Not kept for the groups that follow: registers are scarce
 /// where loads are not.
 Value Decoder::top_of(const Tile1& t, const TopsAt& at, Value cursor, TopsAt& loaded) const {
   if (loaded.tops == no_value || loaded.vector != at.vector) {
-    const Length offset =
-        block_field(*t.rhs.layout, FieldKind::tops) + t.b.isa().vector_bytes * at.vector;
-    prefetch_beside(t, cursor, offset);
     loaded = at;
-    loaded.tops = t.b.op(OpCode::load, {cursor}, {.offset = offset}, "tops", Role::operand);
+    loaded.tops = load_tops(t, at, cursor);
   }
   const int64_t left = bits_ - at.bit;
   const int lane = t.b.isa().has(OpCode::shl, 8) && t.b.isa().has(OpCode::shr, 8) ? 8 : 32;

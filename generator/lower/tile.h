@@ -153,6 +153,8 @@ class Decoder {
   [[nodiscard]] TopsAt tops_at(const Tile1& t, int64_t vector, int64_t k,
                                int64_t vectors_in_panel) const;
   [[nodiscard]] Value top_of(const Tile1& t, const TopsAt& at, Value cursor, TopsAt& loaded) const;
+  [[nodiscard]] static Value load_tops(const Tile1& t, const TopsAt& at, Value cursor);
+  [[nodiscard]] std::vector<Value> with_tops(const Tile1& t, const Packed& packed) const;
   [[nodiscard]] std::vector<Value> high_nibbles(const Tile1& t, Value raw, int64_t vector) const;
   [[nodiscard]] Value finished(const Tile1& t, Packed& packed, int64_t i, Value code) const;
   [[nodiscard]] Value low_code(const Tile1& t, Value raw, int64_t vector, int i) const;
@@ -162,6 +164,7 @@ class Decoder {
   int bits_;  ///< of a code, without its tops
   bool signed_;
   int top_bits_;
+  bool inserts_;  ///< nibbles into bytes that have the tops of both at once
   const CodeTable* table_;
   int offset_;  ///< of a table's values, where they are multiplied as unsigned bytes
   Value mask_ = no_value, top_mask_ = no_value;
