@@ -170,6 +170,8 @@ class Decoder {
   Value mask_ = no_value, top_mask_ = no_value;
   std::vector<Value> values_;  ///< the table: a vector, or its bytes four at a time
 };
+
+// code_tables.cpp
 /// Whether nibbles that are unsigned are looked up in a table of their own ...
 bool looks_up_raised(const Variant& v);
 /// ... or in that of the values that they stand for, or of themselves, which the kernel puts there
@@ -189,6 +191,8 @@ class TableDecoder {
   int64_t count_;
   OpCode code_;
 };
+
+// codes.cpp
 /// `bits` bits of an lhs row, from k on after the cursors, repeated over a vector.
 Value load_activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row, int64_t k,
                       int bits);
