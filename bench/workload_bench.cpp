@@ -88,9 +88,11 @@ PlannedMatmul& load(Loaded& loaded, const Session& session, const Layer& layer) 
   if (loaded.layer != &layer) {
     loaded.matmul.reset();
     loaded.weights = random_weights(layer.n, layer.k, weight_layout(session));
-    loaded.matmul = std::make_unique<PlannedMatmul>(
-        session.device, loaded.weights,
-        MatmulOptions{.family = session.family.c_str(), .rotate_bytes = session.rotate_bytes});
+    loaded.matmul =
+        std::make_unique<PlannedMatmul>(session.device, loaded.weights,
+                                        MatmulOptions{.family = session.family.c_str(),
+                                                      .rotate_bytes = session.rotate_bytes,
+                                                      .scratch = true});
     loaded.layer = &layer;
     loaded.rate = 1e9;
   }
@@ -120,8 +122,8 @@ void run_layer(benchmark::State& state, const Session& session, const Layer& lay
 
   const double best = loaded.rate = race.samples(0).best_rate();
   const double limit = race.limit(static_cast<double>(m), bytes_per_weight(*segments[0].kernel));
-  std::string label =
-      fmt::format("{}|{}|{}|{}|{}", layer.names, layer.n, layer.k, m, short_names(segments));
+  const std::string kernels = matmul.decodes(m) ? "decoded to f32" : short_names(segments);
+  std::string label = fmt::format("{}|{}|{}|{}|{}", layer.names, layer.n, layer.k, m, kernels);
   for (const tw_segment& segment : segments) label += fmt::format("|{}", segment.kernel->name);
   state.SetLabel(label);
   state.counters["best"] = best;

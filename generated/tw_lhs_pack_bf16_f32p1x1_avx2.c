@@ -7,11 +7,11 @@
 //
 // from   specs/matmul_clamp_f32_f32_bf16p.yaml (edb6b738ac2b7a3f)
 // from   specs/matmul_clamp_f32_f32_f16p.yaml (e2ccea9928e71419)
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (9d139a71f9566f0e)
-// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (4623746c2325f58d)
-// from   specs/matmul_clamp_f32_f32_qai8c32p.yaml (624c748e65d35403)
-// from   specs/matmul_clamp_f32_f32_qsi4cxp.yaml (d67f220102e29819)
-// from   specs/matmul_clamp_f32_f32_qsi8cxp.yaml (57032aa104dda8a1)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (ee005573b322382e)
+// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (bf1d020e3fa308a0)
+// from   specs/matmul_clamp_f32_f32_qai8c32p.yaml (8881be70934008ae)
+// from   specs/matmul_clamp_f32_f32_qsi4cxp.yaml (ba2f5740fcec2226)
+// from   specs/matmul_clamp_f32_f32_qsi8cxp.yaml (1292879f9358041e)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

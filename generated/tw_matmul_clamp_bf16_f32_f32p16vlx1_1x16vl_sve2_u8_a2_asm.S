@@ -8,7 +8,7 @@
 //     | 512vl x k bits of codes | 16vl f32 x bias |
 // tile 1 x 16vl: needs 13 vector registers on sve2 (8 accumulators + 5 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (9d139a71f9566f0e)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (ee005573b322382e)
 // again  tilewright generate
 //
 // Registers in loop k:

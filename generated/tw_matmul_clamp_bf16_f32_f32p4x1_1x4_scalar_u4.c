@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 4 f32 x bias |
 // tile 1 x 4: needs 12 vector registers on scalar (3 accumulators + 9 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (9d139a71f9566f0e)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (ee005573b322382e)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 //     | 1024 x k bits of codes | 32 f32 x bias |
 // tile 1 x 32: needs 11 vector registers on avx512f (8 accumulators + 3 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (9d139a71f9566f0e)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (ee005573b322382e)
 // again  tilewright generate
 //
 // Registers in loop k:

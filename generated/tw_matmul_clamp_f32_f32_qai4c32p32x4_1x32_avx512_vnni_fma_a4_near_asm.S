@@ -8,13 +8,13 @@
 //     | 128 x k bits of codes | 32 f16 x scales a block | 32 f16 x zeros a block | 32 f32 x sums | 32 f32 x bias |
 // tile 1 x 32: needs 18 vector registers on avx512_vnni (8 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (4623746c2325f58d)
+// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (bf1d020e3fa308a0)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 m_left  rbx k  rbp k_left  r12 rhs_prefetch  r13 lhs_panel  r14 rhs_panel
-//  r15 ahead  zmm0 signs  zmm1 acc0_0_0 ...  zmm2 acc0_0_1 ...  zmm3 acc1_0_0 ...
+//  r15 ahead  zmm0 worth  zmm1 acc0_0_0 ...  zmm2 acc0_0_1 ...  zmm3 acc1_0_0 ...
 //  zmm4 acc1_0_1 ...  zmm5 acc2_0_0 ...  zmm6 acc2_0_1 ...  zmm7 acc3_0_0 ...  zmm8 acc3_0_1 ...
 //  zmm9 scale ...  zmm10 scale ...  zmm11 scale ...  zmm12 scale ...  zmm13 w_0  zmm14 w_0 ...
 //  zmm15 w_1 ...  zmm16 w_1  zmm17 a_0
@@ -122,8 +122,20 @@ L(m):
   mov rbx, qword ptr [rdi + 8*3]                         // k
   prefetchw byte ptr [r9 + 0]                            // dst_tile
   prefetchw byte ptr [r9 + 64]                           // dst_tile
-  mov rbp, 2290649224
-  vpbroadcastd zmm0, ebp                                 // signs
+  mov rbp, 4227529208
+  vpbroadcastd zmm0, ebp                                 // worth
+  mov rbp, 4294901244
+  vpbroadcastd zmm1, ebp                                 // worth
+  mov rbp, 50462976
+  vpbroadcastd zmm2, ebp                                 // worth
+  mov rbp, 117835012
+  vpbroadcastd zmm3, ebp                                 // worth
+  vpunpckldq zmm2, zmm2, zmm3                            // worth
+  vpunpckldq zmm0, zmm0, zmm1                            // worth
+  vpunpcklqdq zmm0, zmm0, zmm2                           // worth
+  vextracti32x4 xmm0, zmm0, 0                            // worth
+  vpmovsxbd zmm0, xmm0                                   // worth
+  vcvtdq2ps zmm0, zmm0                                   // worth
   vpxord zmm1, zmm1, zmm1                                // acc0_0_0
   vpxord zmm2, zmm2, zmm2                                // acc0_0_1
   vpxord zmm3, zmm3, zmm3                                // acc1_0_0
@@ -151,434 +163,362 @@ L(k):
   vmovdqu32 ymm12, ymmword ptr [r14 + 608]               // scale
   vcvtph2ps zmm12, ymm12                                 // zero_1
   vmovdqu64 zmm13, zmmword ptr [r14 + 0]                 // w_0
-  vpxord zmm13, zmm13, zmm0                              // w_0
-  vpslld zmm14, zmm13, 28                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpermd zmm14, zmm13, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
   vmovdqu64 zmm15, zmmword ptr [r14 + 64]                // w_1
-  vpxord zmm15, zmm15, zmm0                              // w_1
-  vpslld zmm16, zmm15, 28                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpermd zmm16, zmm15, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 0]                // a_0
   vfmadd231ps zmm1, zmm14, zmm17                         // acc
   vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 20                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 8                                 // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 20                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 8                                 // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 4]                // a_0
   vfmadd231ps zmm3, zmm14, zmm17                         // acc
   vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 12                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 16                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 12                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 16                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 8]                // a_0
   vfmadd231ps zmm5, zmm14, zmm17                         // acc
   vfmadd231ps zmm6, zmm16, zmm17                         // acc
   prefetcht0 byte ptr [r15 + 0]                          // ahead
-  vpslld zmm14, zmm13, 4                                 // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 24                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 4                                 // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 24                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 12]               // a_0
   vfmadd231ps zmm7, zmm14, zmm17                         // acc
   vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 24                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 4                                 // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 24                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 4                                 // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 64]               // a_0
   vfmadd231ps zmm1, zmm14, zmm17                         // acc
   vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 16                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 12                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 16                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 12                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 68]               // a_0
   vfmadd231ps zmm3, zmm14, zmm17                         // acc
   vfmadd231ps zmm4, zmm16, zmm17                         // acc
   prefetcht0 byte ptr [r15 + 64]                         // ahead
-  vpslld zmm14, zmm13, 8                                 // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 20                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 8                                 // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 20                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 72]               // a_0
   vfmadd231ps zmm5, zmm14, zmm17                         // acc
   vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpsrad zmm13, zmm13, 28                                // w_0
-  vcvtdq2ps zmm13, zmm13                                 // w_0
+  vpsrld zmm13, zmm13, 28                                // w_0
+  vpermd zmm13, zmm13, zmm0                              // w_0
   vsubps zmm13, zmm13, zmm11                             // w_0
   vmulps zmm13, zmm13, zmm9                              // w_0
-  vpsrad zmm14, zmm15, 28                                // w_1
-  vcvtdq2ps zmm14, zmm14                                 // w_1
+  vpsrld zmm14, zmm15, 28                                // w_1
+  vpermd zmm14, zmm14, zmm0                              // w_1
   vsubps zmm14, zmm14, zmm12                             // w_1
   vmulps zmm14, zmm14, zmm10                             // w_1
   vpbroadcastd zmm15, dword ptr [r13 + 76]               // a_0
   vfmadd231ps zmm7, zmm13, zmm15                         // acc
   vfmadd231ps zmm8, zmm14, zmm15                         // acc
   vmovdqu64 zmm13, zmmword ptr [r14 + 128]               // w_0
-  vpxord zmm13, zmm13, zmm0                              // w_0
-  vpslld zmm14, zmm13, 28                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpermd zmm14, zmm13, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
   vmovdqu64 zmm15, zmmword ptr [r14 + 192]               // w_1
-  vpxord zmm15, zmm15, zmm0                              // w_1
-  vpslld zmm16, zmm15, 28                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpermd zmm16, zmm15, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 16]               // a_0
   vfmadd231ps zmm1, zmm14, zmm17                         // acc
   vfmadd231ps zmm2, zmm16, zmm17                         // acc
   prefetcht0 byte ptr [r15 + 128]                        // ahead
-  vpslld zmm14, zmm13, 20                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 8                                 // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 20                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 8                                 // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 20]               // a_0
   vfmadd231ps zmm3, zmm14, zmm17                         // acc
   vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 12                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 16                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 12                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 16                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 24]               // a_0
   vfmadd231ps zmm5, zmm14, zmm17                         // acc
   vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 4                                 // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 24                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 4                                 // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 24                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 28]               // a_0
   vfmadd231ps zmm7, zmm14, zmm17                         // acc
   vfmadd231ps zmm8, zmm16, zmm17                         // acc
   prefetcht0 byte ptr [r15 + 192]                        // ahead
-  vpslld zmm14, zmm13, 24                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 4                                 // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 24                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 4                                 // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 80]               // a_0
   vfmadd231ps zmm1, zmm14, zmm17                         // acc
   vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 16                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 12                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 16                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 12                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 84]               // a_0
   vfmadd231ps zmm3, zmm14, zmm17                         // acc
   vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 8                                 // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 20                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 8                                 // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 20                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 88]               // a_0
   vfmadd231ps zmm5, zmm14, zmm17                         // acc
   vfmadd231ps zmm6, zmm16, zmm17                         // acc
   prefetcht0 byte ptr [r15 + 256]                        // ahead
-  vpsrad zmm13, zmm13, 28                                // w_0
-  vcvtdq2ps zmm13, zmm13                                 // w_0
+  vpsrld zmm13, zmm13, 28                                // w_0
+  vpermd zmm13, zmm13, zmm0                              // w_0
   vsubps zmm13, zmm13, zmm11                             // w_0
   vmulps zmm13, zmm13, zmm9                              // w_0
-  vpsrad zmm14, zmm15, 28                                // w_1
-  vcvtdq2ps zmm14, zmm14                                 // w_1
+  vpsrld zmm14, zmm15, 28                                // w_1
+  vpermd zmm14, zmm14, zmm0                              // w_1
   vsubps zmm14, zmm14, zmm12                             // w_1
   vmulps zmm14, zmm14, zmm10                             // w_1
   vpbroadcastd zmm15, dword ptr [r13 + 92]               // a_0
   vfmadd231ps zmm7, zmm13, zmm15                         // acc
   vfmadd231ps zmm8, zmm14, zmm15                         // acc
   vmovdqu64 zmm13, zmmword ptr [r14 + 256]               // w_0
-  vpxord zmm13, zmm13, zmm0                              // w_0
-  vpslld zmm14, zmm13, 28                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpermd zmm14, zmm13, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
   vmovdqu64 zmm15, zmmword ptr [r14 + 320]               // w_1
-  vpxord zmm15, zmm15, zmm0                              // w_1
-  vpslld zmm16, zmm15, 28                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpermd zmm16, zmm15, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 32]               // a_0
   vfmadd231ps zmm1, zmm14, zmm17                         // acc
   vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 20                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 8                                 // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 20                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 8                                 // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 36]               // a_0
   vfmadd231ps zmm3, zmm14, zmm17                         // acc
   vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 12                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 16                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 12                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 16                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 40]               // a_0
   vfmadd231ps zmm5, zmm14, zmm17                         // acc
   vfmadd231ps zmm6, zmm16, zmm17                         // acc
   prefetcht0 byte ptr [r15 + 320]                        // ahead
-  vpslld zmm14, zmm13, 4                                 // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 24                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 4                                 // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 24                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 44]               // a_0
   vfmadd231ps zmm7, zmm14, zmm17                         // acc
   vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 24                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 4                                 // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 24                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 4                                 // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 96]               // a_0
   vfmadd231ps zmm1, zmm14, zmm17                         // acc
   vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 16                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 12                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 16                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 12                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 100]              // a_0
   vfmadd231ps zmm3, zmm14, zmm17                         // acc
   vfmadd231ps zmm4, zmm16, zmm17                         // acc
   prefetcht0 byte ptr [r15 + 384]                        // ahead
-  vpslld zmm14, zmm13, 8                                 // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 20                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 8                                 // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 20                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 104]              // a_0
   vfmadd231ps zmm5, zmm14, zmm17                         // acc
   vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpsrad zmm13, zmm13, 28                                // w_0
-  vcvtdq2ps zmm13, zmm13                                 // w_0
+  vpsrld zmm13, zmm13, 28                                // w_0
+  vpermd zmm13, zmm13, zmm0                              // w_0
   vsubps zmm13, zmm13, zmm11                             // w_0
   vmulps zmm13, zmm13, zmm9                              // w_0
-  vpsrad zmm14, zmm15, 28                                // w_1
-  vcvtdq2ps zmm14, zmm14                                 // w_1
+  vpsrld zmm14, zmm15, 28                                // w_1
+  vpermd zmm14, zmm14, zmm0                              // w_1
   vsubps zmm14, zmm14, zmm12                             // w_1
   vmulps zmm14, zmm14, zmm10                             // w_1
   vpbroadcastd zmm15, dword ptr [r13 + 108]              // a_0
   vfmadd231ps zmm7, zmm13, zmm15                         // acc
   vfmadd231ps zmm8, zmm14, zmm15                         // acc
   vmovdqu64 zmm13, zmmword ptr [r14 + 384]               // w_0
-  vpxord zmm13, zmm13, zmm0                              // w_0
-  vpslld zmm14, zmm13, 28                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpermd zmm14, zmm13, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
   vmovdqu64 zmm15, zmmword ptr [r14 + 448]               // w_1
-  vpxord zmm15, zmm15, zmm0                              // w_1
-  vpslld zmm16, zmm15, 28                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpermd zmm16, zmm15, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 48]               // a_0
   vfmadd231ps zmm1, zmm14, zmm17                         // acc
   vfmadd231ps zmm2, zmm16, zmm17                         // acc
   prefetcht0 byte ptr [r15 + 448]                        // ahead
-  vpslld zmm14, zmm13, 20                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 8                                 // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 20                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 8                                 // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 52]               // a_0
   vfmadd231ps zmm3, zmm14, zmm17                         // acc
   vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 12                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 16                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 12                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 16                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 56]               // a_0
   vfmadd231ps zmm5, zmm14, zmm17                         // acc
   vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 4                                 // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 24                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 4                                 // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 24                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 60]               // a_0
   vfmadd231ps zmm7, zmm14, zmm17                         // acc
   vfmadd231ps zmm8, zmm16, zmm17                         // acc
   prefetcht0 byte ptr [r15 + 512]                        // ahead
-  vpslld zmm14, zmm13, 24                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 4                                 // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 24                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 4                                 // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 112]              // a_0
   vfmadd231ps zmm1, zmm14, zmm17                         // acc
   vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 16                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 12                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 16                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 12                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 116]              // a_0
   vfmadd231ps zmm3, zmm14, zmm17                         // acc
   vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 8                                 // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 20                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 8                                 // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 20                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [r13 + 120]              // a_0
   vfmadd231ps zmm5, zmm14, zmm17                         // acc
   vfmadd231ps zmm6, zmm16, zmm17                         // acc
   prefetcht0 byte ptr [r15 + 576]                        // ahead
-  vpsrad zmm13, zmm13, 28                                // w_0
-  vcvtdq2ps zmm13, zmm13                                 // w_0
+  vpsrld zmm13, zmm13, 28                                // w_0
+  vpermd zmm13, zmm13, zmm0                              // w_0
   vsubps zmm11, zmm13, zmm11                             // w_0
   vmulps zmm9, zmm11, zmm9                               // w_0
-  vpsrad zmm11, zmm15, 28                                // w_1
-  vcvtdq2ps zmm11, zmm11                                 // w_1
+  vpsrld zmm11, zmm15, 28                                // w_1
+  vpermd zmm11, zmm11, zmm0                              // w_1
   vsubps zmm11, zmm11, zmm12                             // w_1
   vmulps zmm10, zmm11, zmm10                             // w_1
   vpbroadcastd zmm11, dword ptr [r13 + 124]              // a_0

@@ -9,13 +9,13 @@
 // or blocks of any other multiple of 64
 // tile 1 x 32: needs 18 vector registers on avx512_vnni (8 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (4623746c2325f58d)
+// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (bf1d020e3fa308a0)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax block_left  rcx n_left  rdx lhs_panel  rsi column_bytes  rdi args  r8 rhs_panel  r9 n_left
 //  r10 m_left  r11 dst_tile  rbx k  rbp blocks  r12 rhs_panel  r13 k_left  r14 rhs_prefetch
-//  r15 ahead  zmm0 signs  zmm1 acc0_0_0 ...  zmm2 acc0_0_1 ...  zmm3 acc1_0_0 ...
+//  r15 ahead  zmm0 worth  zmm1 acc0_0_0 ...  zmm2 acc0_0_1 ...  zmm3 acc1_0_0 ...
 //  zmm4 acc1_0_1 ...  zmm5 acc2_0_0 ...  zmm6 acc2_0_1 ...  zmm7 acc3_0_0 ...  zmm8 acc3_0_1 ...
 //  zmm9 scale_0  zmm10 scale_1  zmm11 zero_0  zmm12 zero_1  zmm13 w_0  zmm14 w_0 ...  zmm15 w_1 ...
 //  zmm16 w_1  zmm17 a_0
@@ -130,8 +130,20 @@ L(m):
   mov rbp, rax
   prefetchw byte ptr [r11 + 0]                           // dst_tile
   prefetchw byte ptr [r11 + 64]                          // dst_tile
-  mov rax, 2290649224
-  vpbroadcastd zmm0, eax                                 // signs
+  mov rax, 4227529208
+  vpbroadcastd zmm0, eax                                 // worth
+  mov rax, 4294901244
+  vpbroadcastd zmm1, eax                                 // worth
+  mov rax, 50462976
+  vpbroadcastd zmm2, eax                                 // worth
+  mov rax, 117835012
+  vpbroadcastd zmm3, eax                                 // worth
+  vpunpckldq zmm2, zmm2, zmm3                            // worth
+  vpunpckldq zmm0, zmm0, zmm1                            // worth
+  vpunpcklqdq zmm0, zmm0, zmm2                           // worth
+  vextracti32x4 xmm0, zmm0, 0                            // worth
+  vpmovsxbd zmm0, xmm0                                   // worth
+  vcvtdq2ps zmm0, zmm0                                   // worth
   vpxord zmm1, zmm1, zmm1                                // acc0_0_0
   vpxord zmm2, zmm2, zmm2                                // acc0_0_1
   vpxord zmm3, zmm3, zmm3                                // acc1_0_0
@@ -167,432 +179,360 @@ L(block):
 L(k):
   lea r15, [r12 + r14]                                   // ahead
   vmovdqu64 zmm13, zmmword ptr [r12 + 0]                 // w_0
-  vpxord zmm13, zmm13, zmm0                              // w_0
-  vpslld zmm14, zmm13, 28                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpermd zmm14, zmm13, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
   vmovdqu64 zmm15, zmmword ptr [r12 + 64]                // w_1
-  vpxord zmm15, zmm15, zmm0                              // w_1
-  vpslld zmm16, zmm15, 28                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpermd zmm16, zmm15, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 0]                // a_0
   vfmadd231ps zmm1, zmm14, zmm17                         // acc
   vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 20                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 8                                 // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 20                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 8                                 // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 4]                // a_0
   vfmadd231ps zmm3, zmm14, zmm17                         // acc
   vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 12                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 16                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 12                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 16                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 8]                // a_0
   vfmadd231ps zmm5, zmm14, zmm17                         // acc
   vfmadd231ps zmm6, zmm16, zmm17                         // acc
   prefetcht0 byte ptr [r15 + 0]                          // ahead
-  vpslld zmm14, zmm13, 4                                 // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 24                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 4                                 // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 24                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 12]               // a_0
   vfmadd231ps zmm7, zmm14, zmm17                         // acc
   vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 24                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 4                                 // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 24                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 4                                 // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 64]               // a_0
   vfmadd231ps zmm1, zmm14, zmm17                         // acc
   vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 16                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 12                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 16                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 12                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 68]               // a_0
   vfmadd231ps zmm3, zmm14, zmm17                         // acc
   vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 8                                 // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 20                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 8                                 // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 20                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 72]               // a_0
   vfmadd231ps zmm5, zmm14, zmm17                         // acc
   vfmadd231ps zmm6, zmm16, zmm17                         // acc
   prefetcht0 byte ptr [r15 + 64]                         // ahead
-  vpsrad zmm13, zmm13, 28                                // w_0
-  vcvtdq2ps zmm13, zmm13                                 // w_0
+  vpsrld zmm13, zmm13, 28                                // w_0
+  vpermd zmm13, zmm13, zmm0                              // w_0
   vsubps zmm13, zmm13, zmm11                             // w_0
   vmulps zmm13, zmm13, zmm9                              // w_0
-  vpsrad zmm14, zmm15, 28                                // w_1
-  vcvtdq2ps zmm14, zmm14                                 // w_1
+  vpsrld zmm14, zmm15, 28                                // w_1
+  vpermd zmm14, zmm14, zmm0                              // w_1
   vsubps zmm14, zmm14, zmm12                             // w_1
   vmulps zmm14, zmm14, zmm10                             // w_1
   vpbroadcastd zmm15, dword ptr [rdx + 76]               // a_0
   vfmadd231ps zmm7, zmm13, zmm15                         // acc
   vfmadd231ps zmm8, zmm14, zmm15                         // acc
   vmovdqu64 zmm13, zmmword ptr [r12 + 128]               // w_0
-  vpxord zmm13, zmm13, zmm0                              // w_0
-  vpslld zmm14, zmm13, 28                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpermd zmm14, zmm13, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
   vmovdqu64 zmm15, zmmword ptr [r12 + 192]               // w_1
-  vpxord zmm15, zmm15, zmm0                              // w_1
-  vpslld zmm16, zmm15, 28                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpermd zmm16, zmm15, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 16]               // a_0
   vfmadd231ps zmm1, zmm14, zmm17                         // acc
   vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 20                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 8                                 // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 20                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 8                                 // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 20]               // a_0
   vfmadd231ps zmm3, zmm14, zmm17                         // acc
   vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 12                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 16                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 12                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 16                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 24]               // a_0
   vfmadd231ps zmm5, zmm14, zmm17                         // acc
   vfmadd231ps zmm6, zmm16, zmm17                         // acc
   prefetcht0 byte ptr [r15 + 128]                        // ahead
-  vpslld zmm14, zmm13, 4                                 // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 24                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 4                                 // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 24                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 28]               // a_0
   vfmadd231ps zmm7, zmm14, zmm17                         // acc
   vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 24                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 4                                 // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 24                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 4                                 // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 80]               // a_0
   vfmadd231ps zmm1, zmm14, zmm17                         // acc
   vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 16                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 12                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 16                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 12                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 84]               // a_0
   vfmadd231ps zmm3, zmm14, zmm17                         // acc
   vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 8                                 // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 20                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 8                                 // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 20                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 88]               // a_0
   vfmadd231ps zmm5, zmm14, zmm17                         // acc
   vfmadd231ps zmm6, zmm16, zmm17                         // acc
   prefetcht0 byte ptr [r15 + 192]                        // ahead
-  vpsrad zmm13, zmm13, 28                                // w_0
-  vcvtdq2ps zmm13, zmm13                                 // w_0
+  vpsrld zmm13, zmm13, 28                                // w_0
+  vpermd zmm13, zmm13, zmm0                              // w_0
   vsubps zmm13, zmm13, zmm11                             // w_0
   vmulps zmm13, zmm13, zmm9                              // w_0
-  vpsrad zmm14, zmm15, 28                                // w_1
-  vcvtdq2ps zmm14, zmm14                                 // w_1
+  vpsrld zmm14, zmm15, 28                                // w_1
+  vpermd zmm14, zmm14, zmm0                              // w_1
   vsubps zmm14, zmm14, zmm12                             // w_1
   vmulps zmm14, zmm14, zmm10                             // w_1
   vpbroadcastd zmm15, dword ptr [rdx + 92]               // a_0
   vfmadd231ps zmm7, zmm13, zmm15                         // acc
   vfmadd231ps zmm8, zmm14, zmm15                         // acc
   vmovdqu64 zmm13, zmmword ptr [r12 + 256]               // w_0
-  vpxord zmm13, zmm13, zmm0                              // w_0
-  vpslld zmm14, zmm13, 28                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpermd zmm14, zmm13, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
   vmovdqu64 zmm15, zmmword ptr [r12 + 320]               // w_1
-  vpxord zmm15, zmm15, zmm0                              // w_1
-  vpslld zmm16, zmm15, 28                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpermd zmm16, zmm15, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 32]               // a_0
   vfmadd231ps zmm1, zmm14, zmm17                         // acc
   vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 20                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 8                                 // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 20                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 8                                 // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 36]               // a_0
   vfmadd231ps zmm3, zmm14, zmm17                         // acc
   vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 12                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 16                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 12                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 16                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 40]               // a_0
   vfmadd231ps zmm5, zmm14, zmm17                         // acc
   vfmadd231ps zmm6, zmm16, zmm17                         // acc
   prefetcht0 byte ptr [r15 + 256]                        // ahead
-  vpslld zmm14, zmm13, 4                                 // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 24                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 4                                 // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 24                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 44]               // a_0
   vfmadd231ps zmm7, zmm14, zmm17                         // acc
   vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 24                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 4                                 // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 24                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 4                                 // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 96]               // a_0
   vfmadd231ps zmm1, zmm14, zmm17                         // acc
   vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 16                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 12                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 16                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 12                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 100]              // a_0
   vfmadd231ps zmm3, zmm14, zmm17                         // acc
   vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 8                                 // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 20                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 8                                 // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 20                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 104]              // a_0
   vfmadd231ps zmm5, zmm14, zmm17                         // acc
   vfmadd231ps zmm6, zmm16, zmm17                         // acc
   prefetcht0 byte ptr [r15 + 320]                        // ahead
-  vpsrad zmm13, zmm13, 28                                // w_0
-  vcvtdq2ps zmm13, zmm13                                 // w_0
+  vpsrld zmm13, zmm13, 28                                // w_0
+  vpermd zmm13, zmm13, zmm0                              // w_0
   vsubps zmm13, zmm13, zmm11                             // w_0
   vmulps zmm13, zmm13, zmm9                              // w_0
-  vpsrad zmm14, zmm15, 28                                // w_1
-  vcvtdq2ps zmm14, zmm14                                 // w_1
+  vpsrld zmm14, zmm15, 28                                // w_1
+  vpermd zmm14, zmm14, zmm0                              // w_1
   vsubps zmm14, zmm14, zmm12                             // w_1
   vmulps zmm14, zmm14, zmm10                             // w_1
   vpbroadcastd zmm15, dword ptr [rdx + 108]              // a_0
   vfmadd231ps zmm7, zmm13, zmm15                         // acc
   vfmadd231ps zmm8, zmm14, zmm15                         // acc
   vmovdqu64 zmm13, zmmword ptr [r12 + 384]               // w_0
-  vpxord zmm13, zmm13, zmm0                              // w_0
-  vpslld zmm14, zmm13, 28                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpermd zmm14, zmm13, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
   vmovdqu64 zmm15, zmmword ptr [r12 + 448]               // w_1
-  vpxord zmm15, zmm15, zmm0                              // w_1
-  vpslld zmm16, zmm15, 28                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpermd zmm16, zmm15, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 48]               // a_0
   vfmadd231ps zmm1, zmm14, zmm17                         // acc
   vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 20                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 8                                 // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 20                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 8                                 // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 52]               // a_0
   vfmadd231ps zmm3, zmm14, zmm17                         // acc
   vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 12                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 16                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 12                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 16                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 56]               // a_0
   vfmadd231ps zmm5, zmm14, zmm17                         // acc
   vfmadd231ps zmm6, zmm16, zmm17                         // acc
   prefetcht0 byte ptr [r15 + 384]                        // ahead
-  vpslld zmm14, zmm13, 4                                 // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 24                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 4                                 // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 24                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 60]               // a_0
   vfmadd231ps zmm7, zmm14, zmm17                         // acc
   vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 24                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 4                                 // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 24                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 4                                 // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 112]              // a_0
   vfmadd231ps zmm1, zmm14, zmm17                         // acc
   vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 16                                // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 12                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 16                                // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 12                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 116]              // a_0
   vfmadd231ps zmm3, zmm14, zmm17                         // acc
   vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 8                                 // w_0
-  vpsrad zmm14, zmm14, 28                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpsrld zmm14, zmm13, 20                                // w_0
+  vpermd zmm14, zmm14, zmm0                              // w_0
   vsubps zmm14, zmm14, zmm11                             // w_0
   vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 8                                 // w_1
-  vpsrad zmm16, zmm16, 28                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vpsrld zmm16, zmm15, 20                                // w_1
+  vpermd zmm16, zmm16, zmm0                              // w_1
   vsubps zmm16, zmm16, zmm12                             // w_1
   vmulps zmm16, zmm16, zmm10                             // w_1
   vpbroadcastd zmm17, dword ptr [rdx + 120]              // a_0
   vfmadd231ps zmm5, zmm14, zmm17                         // acc
   vfmadd231ps zmm6, zmm16, zmm17                         // acc
   prefetcht0 byte ptr [r15 + 448]                        // ahead
-  vpsrad zmm13, zmm13, 28                                // w_0
-  vcvtdq2ps zmm13, zmm13                                 // w_0
+  vpsrld zmm13, zmm13, 28                                // w_0
+  vpermd zmm13, zmm13, zmm0                              // w_0
   vsubps zmm13, zmm13, zmm11                             // w_0
   vmulps zmm13, zmm13, zmm9                              // w_0
-  vpsrad zmm14, zmm15, 28                                // w_1
-  vcvtdq2ps zmm14, zmm14                                 // w_1
+  vpsrld zmm14, zmm15, 28                                // w_1
+  vpermd zmm14, zmm14, zmm0                              // w_1
   vsubps zmm14, zmm14, zmm12                             // w_1
   vmulps zmm14, zmm14, zmm10                             // w_1
   vpbroadcastd zmm15, dword ptr [rdx + 124]              // a_0

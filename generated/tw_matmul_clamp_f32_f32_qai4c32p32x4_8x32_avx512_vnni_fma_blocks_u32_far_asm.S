@@ -9,12 +9,12 @@
 // or blocks of any other multiple of 64
 // tile 8 x 32: needs 26 vector registers on avx512_vnni (16 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (4623746c2325f58d)
+// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (bf1d020e3fa308a0)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax lhs_7  rcx n_left  rdx lhs_1  rsi ahead_step  rdi m_left  r8 ahead  r9 block_left  r10 lhs_2
-//  r11 lhs_3  rbx lhs_4  rbp lhs_5  r12 lhs_6  r13 lhs_panel  r14 rhs_panel  r15 k_left  zmm0 signs
+//  r11 lhs_3  rbx lhs_4  rbp lhs_5  r12 lhs_6  r13 lhs_panel  r14 rhs_panel  r15 k_left  zmm0 worth
 //  zmm1 acc_0_0 ...  zmm2 acc_0_1 ...  zmm3 acc_1_0 ...  zmm4 acc_1_1 ...  zmm5 acc_2_0 ...
 //  zmm6 acc_2_1 ...  zmm7 acc_3_0 ...  zmm8 acc_3_1 ...  zmm9 acc_4_0 ...  zmm10 acc_4_1 ...
 //  zmm11 acc_5_0 ...  zmm12 acc_5_1 ...  zmm13 acc_6_0 ...  zmm14 acc_6_1 ...  zmm15 acc_7_0 ...
@@ -357,8 +357,20 @@ L(m):
   cmovz r8, r13
   prefetchw byte ptr [r8 + 0]                            // dst_7
   prefetchw byte ptr [r8 + 64]                           // dst_7
-  mov r8, 2290649224
-  vpbroadcastd zmm0, r8d                                 // signs
+  mov r8, 4227529208
+  vpbroadcastd zmm0, r8d                                 // worth
+  mov r8, 4294901244
+  vpbroadcastd zmm1, r8d                                 // worth
+  vpunpckldq zmm0, zmm0, zmm1                            // worth
+  mov r8, 50462976
+  vpbroadcastd zmm1, r8d                                 // worth
+  mov r8, 117835012
+  vpbroadcastd zmm2, r8d                                 // worth
+  vpunpckldq zmm1, zmm1, zmm2                            // worth
+  vpunpcklqdq zmm0, zmm0, zmm1                           // worth
+  vextracti32x4 xmm0, zmm0, 0                            // worth
+  vpmovsxbd zmm0, xmm0                                   // worth
+  vcvtdq2ps zmm0, zmm0                                   // worth
   vpxord zmm1, zmm1, zmm1                                // acc_0_0
   vpxord zmm2, zmm2, zmm2                                // acc_0_1
   vpxord zmm3, zmm3, zmm3                                // acc_1_0
@@ -407,17 +419,11 @@ L(block):
   .balign 64
 L(k):
   vmovdqu64 zmm21, zmmword ptr [r14 + 0]                 // w_0
-  vpxord zmm21, zmm21, zmm0                              // w_0
-  vpslld zmm22, zmm21, 28                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpermd zmm22, zmm21, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
   vmovdqu64 zmm23, zmmword ptr [r14 + 64]                // w_1
-  vpxord zmm23, zmm23, zmm0                              // w_1
-  vpslld zmm24, zmm23, 28                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpermd zmm24, zmm23, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 0]                // a_0
@@ -444,14 +450,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rax + 0]                // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 20                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 8                                 // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 20                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 8                                 // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 4]                // a_0
@@ -478,14 +482,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rax + 4]                // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 12                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 16                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 12                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 16                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 8]                // a_0
@@ -513,14 +515,12 @@ L(k):
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 0]                           // ahead
-  vpslld zmm22, zmm21, 4                                 // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 24                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 4                                 // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 24                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 12]               // a_0
@@ -547,14 +547,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rax + 12]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 24                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 4                                 // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 24                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 4                                 // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 64]               // a_0
@@ -581,14 +579,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rax + 64]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 16                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 12                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 16                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 12                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 68]               // a_0
@@ -615,14 +611,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rax + 68]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 8                                 // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 20                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 8                                 // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 20                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 72]               // a_0
@@ -650,12 +644,12 @@ L(k):
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 64]                          // ahead
-  vpsrad zmm21, zmm21, 28                                // w_0
-  vcvtdq2ps zmm21, zmm21                                 // w_0
+  vpsrld zmm21, zmm21, 28                                // w_0
+  vpermd zmm21, zmm21, zmm0                              // w_0
   vsubps zmm21, zmm21, zmm19                             // w_0
   vmulps zmm21, zmm21, zmm17                             // w_0
-  vpsrad zmm22, zmm23, 28                                // w_1
-  vcvtdq2ps zmm22, zmm22                                 // w_1
+  vpsrld zmm22, zmm23, 28                                // w_1
+  vpermd zmm22, zmm22, zmm0                              // w_1
   vsubps zmm22, zmm22, zmm20                             // w_1
   vmulps zmm22, zmm22, zmm18                             // w_1
   vpbroadcastd zmm23, dword ptr [r13 + 76]               // a_0
@@ -683,17 +677,11 @@ L(k):
   vfmadd231ps zmm15, zmm21, zmm23                        // acc
   vfmadd231ps zmm16, zmm22, zmm23                        // acc
   vmovdqu64 zmm21, zmmword ptr [r14 + 128]               // w_0
-  vpxord zmm21, zmm21, zmm0                              // w_0
-  vpslld zmm22, zmm21, 28                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpermd zmm22, zmm21, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
   vmovdqu64 zmm23, zmmword ptr [r14 + 192]               // w_1
-  vpxord zmm23, zmm23, zmm0                              // w_1
-  vpslld zmm24, zmm23, 28                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpermd zmm24, zmm23, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 16]               // a_0
@@ -720,14 +708,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rax + 16]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 20                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 8                                 // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 20                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 8                                 // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 20]               // a_0
@@ -754,14 +740,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rax + 20]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 12                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 16                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 12                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 16                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 24]               // a_0
@@ -789,14 +773,12 @@ L(k):
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 128]                         // ahead
-  vpslld zmm22, zmm21, 4                                 // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 24                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 4                                 // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 24                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 28]               // a_0
@@ -823,14 +805,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rax + 28]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 24                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 4                                 // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 24                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 4                                 // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 80]               // a_0
@@ -857,14 +837,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rax + 80]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 16                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 12                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 16                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 12                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 84]               // a_0
@@ -891,14 +869,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rax + 84]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 8                                 // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 20                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 8                                 // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 20                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 88]               // a_0
@@ -926,12 +902,12 @@ L(k):
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 192]                         // ahead
-  vpsrad zmm21, zmm21, 28                                // w_0
-  vcvtdq2ps zmm21, zmm21                                 // w_0
+  vpsrld zmm21, zmm21, 28                                // w_0
+  vpermd zmm21, zmm21, zmm0                              // w_0
   vsubps zmm21, zmm21, zmm19                             // w_0
   vmulps zmm21, zmm21, zmm17                             // w_0
-  vpsrad zmm22, zmm23, 28                                // w_1
-  vcvtdq2ps zmm22, zmm22                                 // w_1
+  vpsrld zmm22, zmm23, 28                                // w_1
+  vpermd zmm22, zmm22, zmm0                              // w_1
   vsubps zmm22, zmm22, zmm20                             // w_1
   vmulps zmm22, zmm22, zmm18                             // w_1
   vpbroadcastd zmm23, dword ptr [r13 + 92]               // a_0
@@ -959,17 +935,11 @@ L(k):
   vfmadd231ps zmm15, zmm21, zmm23                        // acc
   vfmadd231ps zmm16, zmm22, zmm23                        // acc
   vmovdqu64 zmm21, zmmword ptr [r14 + 256]               // w_0
-  vpxord zmm21, zmm21, zmm0                              // w_0
-  vpslld zmm22, zmm21, 28                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpermd zmm22, zmm21, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
   vmovdqu64 zmm23, zmmword ptr [r14 + 320]               // w_1
-  vpxord zmm23, zmm23, zmm0                              // w_1
-  vpslld zmm24, zmm23, 28                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpermd zmm24, zmm23, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 32]               // a_0
@@ -996,14 +966,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rax + 32]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 20                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 8                                 // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 20                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 8                                 // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 36]               // a_0
@@ -1030,14 +998,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rax + 36]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 12                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 16                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 12                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 16                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 40]               // a_0
@@ -1065,14 +1031,12 @@ L(k):
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 256]                         // ahead
-  vpslld zmm22, zmm21, 4                                 // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 24                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 4                                 // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 24                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 44]               // a_0
@@ -1099,14 +1063,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rax + 44]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 24                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 4                                 // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 24                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 4                                 // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 96]               // a_0
@@ -1133,14 +1095,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rax + 96]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 16                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 12                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 16                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 12                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 100]              // a_0
@@ -1167,14 +1127,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rax + 100]              // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 8                                 // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 20                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 8                                 // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 20                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 104]              // a_0
@@ -1202,12 +1160,12 @@ L(k):
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 320]                         // ahead
-  vpsrad zmm21, zmm21, 28                                // w_0
-  vcvtdq2ps zmm21, zmm21                                 // w_0
+  vpsrld zmm21, zmm21, 28                                // w_0
+  vpermd zmm21, zmm21, zmm0                              // w_0
   vsubps zmm21, zmm21, zmm19                             // w_0
   vmulps zmm21, zmm21, zmm17                             // w_0
-  vpsrad zmm22, zmm23, 28                                // w_1
-  vcvtdq2ps zmm22, zmm22                                 // w_1
+  vpsrld zmm22, zmm23, 28                                // w_1
+  vpermd zmm22, zmm22, zmm0                              // w_1
   vsubps zmm22, zmm22, zmm20                             // w_1
   vmulps zmm22, zmm22, zmm18                             // w_1
   vpbroadcastd zmm23, dword ptr [r13 + 108]              // a_0
@@ -1235,17 +1193,11 @@ L(k):
   vfmadd231ps zmm15, zmm21, zmm23                        // acc
   vfmadd231ps zmm16, zmm22, zmm23                        // acc
   vmovdqu64 zmm21, zmmword ptr [r14 + 384]               // w_0
-  vpxord zmm21, zmm21, zmm0                              // w_0
-  vpslld zmm22, zmm21, 28                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpermd zmm22, zmm21, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
   vmovdqu64 zmm23, zmmword ptr [r14 + 448]               // w_1
-  vpxord zmm23, zmm23, zmm0                              // w_1
-  vpslld zmm24, zmm23, 28                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpermd zmm24, zmm23, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 48]               // a_0
@@ -1272,14 +1224,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rax + 48]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 20                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 8                                 // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 20                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 8                                 // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 52]               // a_0
@@ -1306,14 +1256,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rax + 52]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 12                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 16                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 12                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 16                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 56]               // a_0
@@ -1341,14 +1289,12 @@ L(k):
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 384]                         // ahead
-  vpslld zmm22, zmm21, 4                                 // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 24                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 4                                 // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 24                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 60]               // a_0
@@ -1375,14 +1321,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rax + 60]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 24                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 4                                 // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 24                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 4                                 // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 112]              // a_0
@@ -1409,14 +1353,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rax + 112]              // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 16                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 12                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 16                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 12                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 116]              // a_0
@@ -1443,14 +1385,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rax + 116]              // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 8                                 // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 20                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 8                                 // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 20                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r13 + 120]              // a_0
@@ -1478,12 +1418,12 @@ L(k):
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 448]                         // ahead
-  vpsrad zmm21, zmm21, 28                                // w_0
-  vcvtdq2ps zmm21, zmm21                                 // w_0
+  vpsrld zmm21, zmm21, 28                                // w_0
+  vpermd zmm21, zmm21, zmm0                              // w_0
   vsubps zmm21, zmm21, zmm19                             // w_0
   vmulps zmm21, zmm21, zmm17                             // w_0
-  vpsrad zmm22, zmm23, 28                                // w_1
-  vcvtdq2ps zmm22, zmm22                                 // w_1
+  vpsrld zmm22, zmm23, 28                                // w_1
+  vpermd zmm22, zmm22, zmm0                              // w_1
   vsubps zmm22, zmm22, zmm20                             // w_1
   vmulps zmm22, zmm22, zmm18                             // w_1
   vpbroadcastd zmm23, dword ptr [r13 + 124]              // a_0

@@ -8,12 +8,12 @@
 //     | 128 x k bits of codes | 32 f16 x scales a block | 32 f16 x zeros a block | 32 f32 x sums | 32 f32 x bias |
 // tile 8 x 32: needs 26 vector registers on avx512_vnni (16 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (4623746c2325f58d)
+// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (bf1d020e3fa308a0)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx m_left  rdx lhs_7  rsi ahead_step  rdi lhs_1  r8 ahead  r9 m_left  r10 k_left
-//  r11 lhs_2  rbx lhs_3  rbp lhs_4  r12 lhs_5  r13 lhs_6  r14 lhs_panel  r15 rhs_panel  zmm0 signs
+//  r11 lhs_2  rbx lhs_3  rbp lhs_4  r12 lhs_5  r13 lhs_6  r14 lhs_panel  r15 rhs_panel  zmm0 worth
 //  zmm1 acc_0_0 ...  zmm2 acc_0_1 ...  zmm3 acc_1_0 ...  zmm4 acc_1_1 ...  zmm5 acc_2_0 ...
 //  zmm6 acc_2_1 ...  zmm7 acc_3_0 ...  zmm8 acc_3_1 ...  zmm9 acc_4_0 ...  zmm10 acc_4_1 ...
 //  zmm11 acc_5_0 ...  zmm12 acc_5_1 ...  zmm13 acc_6_0 ...  zmm14 acc_6_1 ...  zmm15 acc_7_0 ...
@@ -312,8 +312,20 @@ L(m):
   cmovz r8, r14
   prefetchw byte ptr [r8 + 0]                            // dst_7
   prefetchw byte ptr [r8 + 64]                           // dst_7
-  mov r8, 2290649224
-  vpbroadcastd zmm0, r8d                                 // signs
+  mov r8, 4227529208
+  vpbroadcastd zmm0, r8d                                 // worth
+  mov r8, 4294901244
+  vpbroadcastd zmm1, r8d                                 // worth
+  vpunpckldq zmm0, zmm0, zmm1                            // worth
+  mov r8, 50462976
+  vpbroadcastd zmm1, r8d                                 // worth
+  mov r8, 117835012
+  vpbroadcastd zmm2, r8d                                 // worth
+  vpunpckldq zmm1, zmm1, zmm2                            // worth
+  vpunpcklqdq zmm0, zmm0, zmm1                           // worth
+  vextracti32x4 xmm0, zmm0, 0                            // worth
+  vpmovsxbd zmm0, xmm0                                   // worth
+  vcvtdq2ps zmm0, zmm0                                   // worth
   vpxord zmm1, zmm1, zmm1                                // acc_0_0
   vpxord zmm2, zmm2, zmm2                                // acc_0_1
   vpxord zmm3, zmm3, zmm3                                // acc_1_0
@@ -348,17 +360,11 @@ L(k):
   vmovdqu32 ymm20, ymmword ptr [r15 + 608]               // scale
   vcvtph2ps zmm20, ymm20                                 // zero_1
   vmovdqu64 zmm21, zmmword ptr [r15 + 0]                 // w_0
-  vpxord zmm21, zmm21, zmm0                              // w_0
-  vpslld zmm22, zmm21, 28                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpermd zmm22, zmm21, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
   vmovdqu64 zmm23, zmmword ptr [r15 + 64]                // w_1
-  vpxord zmm23, zmm23, zmm0                              // w_1
-  vpslld zmm24, zmm23, 28                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpermd zmm24, zmm23, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 0]                // a_0
@@ -385,14 +391,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 0]                // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 20                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 8                                 // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 20                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 8                                 // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 4]                // a_0
@@ -419,14 +423,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 4]                // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 12                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 16                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 12                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 16                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 8]                // a_0
@@ -454,14 +456,12 @@ L(k):
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 0]                           // ahead
-  vpslld zmm22, zmm21, 4                                 // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 24                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 4                                 // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 24                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 12]               // a_0
@@ -488,14 +488,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 12]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 24                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 4                                 // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 24                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 4                                 // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 64]               // a_0
@@ -522,14 +520,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 64]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 16                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 12                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 16                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 12                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 68]               // a_0
@@ -557,14 +553,12 @@ L(k):
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 64]                          // ahead
-  vpslld zmm22, zmm21, 8                                 // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 20                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 8                                 // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 20                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 72]               // a_0
@@ -591,12 +585,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 72]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpsrad zmm21, zmm21, 28                                // w_0
-  vcvtdq2ps zmm21, zmm21                                 // w_0
+  vpsrld zmm21, zmm21, 28                                // w_0
+  vpermd zmm21, zmm21, zmm0                              // w_0
   vsubps zmm21, zmm21, zmm19                             // w_0
   vmulps zmm21, zmm21, zmm17                             // w_0
-  vpsrad zmm22, zmm23, 28                                // w_1
-  vcvtdq2ps zmm22, zmm22                                 // w_1
+  vpsrld zmm22, zmm23, 28                                // w_1
+  vpermd zmm22, zmm22, zmm0                              // w_1
   vsubps zmm22, zmm22, zmm20                             // w_1
   vmulps zmm22, zmm22, zmm18                             // w_1
   vpbroadcastd zmm23, dword ptr [r14 + 76]               // a_0
@@ -624,17 +618,11 @@ L(k):
   vfmadd231ps zmm15, zmm21, zmm23                        // acc
   vfmadd231ps zmm16, zmm22, zmm23                        // acc
   vmovdqu64 zmm21, zmmword ptr [r15 + 128]               // w_0
-  vpxord zmm21, zmm21, zmm0                              // w_0
-  vpslld zmm22, zmm21, 28                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpermd zmm22, zmm21, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
   vmovdqu64 zmm23, zmmword ptr [r15 + 192]               // w_1
-  vpxord zmm23, zmm23, zmm0                              // w_1
-  vpslld zmm24, zmm23, 28                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpermd zmm24, zmm23, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 16]               // a_0
@@ -662,14 +650,12 @@ L(k):
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 128]                         // ahead
-  vpslld zmm22, zmm21, 20                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 8                                 // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 20                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 8                                 // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 20]               // a_0
@@ -696,14 +682,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 20]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 12                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 16                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 12                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 16                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 24]               // a_0
@@ -730,14 +714,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 24]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 4                                 // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 24                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 4                                 // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 24                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 28]               // a_0
@@ -765,14 +747,12 @@ L(k):
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 192]                         // ahead
-  vpslld zmm22, zmm21, 24                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 4                                 // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 24                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 4                                 // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 80]               // a_0
@@ -799,14 +779,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 80]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 16                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 12                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 16                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 12                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 84]               // a_0
@@ -833,14 +811,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 84]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 8                                 // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 20                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 8                                 // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 20                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 88]               // a_0
@@ -868,12 +844,12 @@ L(k):
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 256]                         // ahead
-  vpsrad zmm21, zmm21, 28                                // w_0
-  vcvtdq2ps zmm21, zmm21                                 // w_0
+  vpsrld zmm21, zmm21, 28                                // w_0
+  vpermd zmm21, zmm21, zmm0                              // w_0
   vsubps zmm21, zmm21, zmm19                             // w_0
   vmulps zmm21, zmm21, zmm17                             // w_0
-  vpsrad zmm22, zmm23, 28                                // w_1
-  vcvtdq2ps zmm22, zmm22                                 // w_1
+  vpsrld zmm22, zmm23, 28                                // w_1
+  vpermd zmm22, zmm22, zmm0                              // w_1
   vsubps zmm22, zmm22, zmm20                             // w_1
   vmulps zmm22, zmm22, zmm18                             // w_1
   vpbroadcastd zmm23, dword ptr [r14 + 92]               // a_0
@@ -901,17 +877,11 @@ L(k):
   vfmadd231ps zmm15, zmm21, zmm23                        // acc
   vfmadd231ps zmm16, zmm22, zmm23                        // acc
   vmovdqu64 zmm21, zmmword ptr [r15 + 256]               // w_0
-  vpxord zmm21, zmm21, zmm0                              // w_0
-  vpslld zmm22, zmm21, 28                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpermd zmm22, zmm21, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
   vmovdqu64 zmm23, zmmword ptr [r15 + 320]               // w_1
-  vpxord zmm23, zmm23, zmm0                              // w_1
-  vpslld zmm24, zmm23, 28                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpermd zmm24, zmm23, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 32]               // a_0
@@ -938,14 +908,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 32]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 20                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 8                                 // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 20                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 8                                 // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 36]               // a_0
@@ -972,14 +940,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 36]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 12                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 16                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 12                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 16                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 40]               // a_0
@@ -1007,14 +973,12 @@ L(k):
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 320]                         // ahead
-  vpslld zmm22, zmm21, 4                                 // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 24                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 4                                 // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 24                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 44]               // a_0
@@ -1041,14 +1005,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 44]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 24                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 4                                 // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 24                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 4                                 // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 96]               // a_0
@@ -1075,14 +1037,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 96]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 16                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 12                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 16                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 12                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 100]              // a_0
@@ -1110,14 +1070,12 @@ L(k):
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 384]                         // ahead
-  vpslld zmm22, zmm21, 8                                 // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 20                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 8                                 // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 20                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 104]              // a_0
@@ -1144,12 +1102,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 104]              // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpsrad zmm21, zmm21, 28                                // w_0
-  vcvtdq2ps zmm21, zmm21                                 // w_0
+  vpsrld zmm21, zmm21, 28                                // w_0
+  vpermd zmm21, zmm21, zmm0                              // w_0
   vsubps zmm21, zmm21, zmm19                             // w_0
   vmulps zmm21, zmm21, zmm17                             // w_0
-  vpsrad zmm22, zmm23, 28                                // w_1
-  vcvtdq2ps zmm22, zmm22                                 // w_1
+  vpsrld zmm22, zmm23, 28                                // w_1
+  vpermd zmm22, zmm22, zmm0                              // w_1
   vsubps zmm22, zmm22, zmm20                             // w_1
   vmulps zmm22, zmm22, zmm18                             // w_1
   vpbroadcastd zmm23, dword ptr [r14 + 108]              // a_0
@@ -1177,17 +1135,11 @@ L(k):
   vfmadd231ps zmm15, zmm21, zmm23                        // acc
   vfmadd231ps zmm16, zmm22, zmm23                        // acc
   vmovdqu64 zmm21, zmmword ptr [r15 + 384]               // w_0
-  vpxord zmm21, zmm21, zmm0                              // w_0
-  vpslld zmm22, zmm21, 28                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpermd zmm22, zmm21, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
   vmovdqu64 zmm23, zmmword ptr [r15 + 448]               // w_1
-  vpxord zmm23, zmm23, zmm0                              // w_1
-  vpslld zmm24, zmm23, 28                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpermd zmm24, zmm23, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 48]               // a_0
@@ -1215,14 +1167,12 @@ L(k):
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 448]                         // ahead
-  vpslld zmm22, zmm21, 20                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 8                                 // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 20                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 8                                 // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 52]               // a_0
@@ -1249,14 +1199,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 52]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 12                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 16                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 12                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 16                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 56]               // a_0
@@ -1283,14 +1231,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 56]               // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 4                                 // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 24                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 4                                 // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 24                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 60]               // a_0
@@ -1318,14 +1264,12 @@ L(k):
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 512]                         // ahead
-  vpslld zmm22, zmm21, 24                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 4                                 // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 24                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 4                                 // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 112]              // a_0
@@ -1352,14 +1296,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 112]              // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 16                                // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 12                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 16                                // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 12                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 116]              // a_0
@@ -1386,14 +1328,12 @@ L(k):
   vpbroadcastd zmm25, dword ptr [rdx + 116]              // a_7
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 8                                 // w_0
-  vpsrad zmm22, zmm22, 28                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
+  vpsrld zmm22, zmm21, 20                                // w_0
+  vpermd zmm22, zmm22, zmm0                              // w_0
   vsubps zmm22, zmm22, zmm19                             // w_0
   vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 8                                 // w_1
-  vpsrad zmm24, zmm24, 28                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
+  vpsrld zmm24, zmm23, 20                                // w_1
+  vpermd zmm24, zmm24, zmm0                              // w_1
   vsubps zmm24, zmm24, zmm20                             // w_1
   vmulps zmm24, zmm24, zmm18                             // w_1
   vpbroadcastd zmm25, dword ptr [r14 + 120]              // a_0
@@ -1421,12 +1361,12 @@ L(k):
   vfmadd231ps zmm15, zmm22, zmm25                        // acc
   vfmadd231ps zmm16, zmm24, zmm25                        // acc
   prefetcht1 byte ptr [r8 + 576]                         // ahead
-  vpsrad zmm21, zmm21, 28                                // w_0
-  vcvtdq2ps zmm21, zmm21                                 // w_0
+  vpsrld zmm21, zmm21, 28                                // w_0
+  vpermd zmm21, zmm21, zmm0                              // w_0
   vsubps zmm19, zmm21, zmm19                             // w_0
   vmulps zmm17, zmm19, zmm17                             // w_0
-  vpsrad zmm19, zmm23, 28                                // w_1
-  vcvtdq2ps zmm19, zmm19                                 // w_1
+  vpsrld zmm19, zmm23, 28                                // w_1
+  vpermd zmm19, zmm19, zmm0                              // w_1
   vsubps zmm19, zmm19, zmm20                             // w_1
   vmulps zmm18, zmm19, zmm18                             // w_1
   vpbroadcastd zmm19, dword ptr [r14 + 124]              // a_0

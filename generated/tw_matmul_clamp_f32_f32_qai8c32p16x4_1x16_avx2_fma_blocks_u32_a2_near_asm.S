@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 1 x 16: needs 14 vector registers on avx2 (4 accumulators + 9 operands + 1 mask), 16 exist
 //
-// from   specs/matmul_clamp_f32_f32_qai8c32p.yaml (624c748e65d35403)
+// from   specs/matmul_clamp_f32_f32_qai8c32p.yaml (8881be70934008ae)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 i32 x sums | 16 f32 x scales | 16 f32 x bias |
 // tile 4 x 16: needs 15 vector registers on avx2 (8 accumulators + 7 operands), 16 exist
 //
-// from   specs/matmul_clamp_f32_f32_qsi4cxp.yaml (d67f220102e29819)
+// from   specs/matmul_clamp_f32_f32_qsi4cxp.yaml (ba2f5740fcec2226)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 // tile 1 x 32: needs 14 vector registers on avx512_vnni (8 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_qsi4cxp.yaml (d67f220102e29819)
+// from   specs/matmul_clamp_f32_f32_qsi4cxp.yaml (ba2f5740fcec2226)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -45,7 +45,16 @@ void tw_matmul_clamp_f32_f32_qsi4cxp32x4_1x32_avx512_vnni_fma_u8_a4_near(const t
       const size_t k = args->k;
       __builtin_prefetch((const void *)dst_tile, 1, 3);
       __builtin_prefetch((const void *)(dst_tile + 64), 1, 3);
-      __m512i signs = _mm512_set1_epi32((int32_t)0x88888888);
+      __m512i worth = _mm512_set1_epi32((int32_t)0xfbfaf9f8);
+      __m512i worth_2 = _mm512_set1_epi32((int32_t)0xfffefdfc);
+      __m512i worth_3 = _mm512_set1_epi32((int32_t)0x03020100);
+      __m512i worth_4 = _mm512_set1_epi32((int32_t)0x07060504);
+      worth_3 = _mm512_unpacklo_epi32(worth_3, worth_4);
+      worth = _mm512_unpacklo_epi32(worth, worth_2);
+      worth = _mm512_unpacklo_epi64(worth, worth_3);
+      __m128i worth_5 = _mm512_extracti32x4_epi32(worth, 0);
+      worth = _mm512_cvtepi8_epi32(worth_5);
+      worth = _mm512_castps_si512(_mm512_cvtepi32_ps(worth));
       __m512 acc0_0_0 = _mm512_castsi512_ps(_mm512_setzero_si512());
       __m512 acc0_0_1 = _mm512_castsi512_ps(_mm512_setzero_si512());
       __m512 acc1_0_0 = _mm512_castsi512_ps(_mm512_setzero_si512());
@@ -62,85 +71,76 @@ void tw_matmul_clamp_f32_f32_qsi4cxp32x4_1x32_avx512_vnni_fma_u8_a4_near(const t
       for (size_t i_k = 0; i_k < k_steps; ++i_k) {
         const uint8_t* const ahead = rhs_panel_at + rhs_prefetch;
         __m512i w_0 = _mm512_loadu_si512((const void *)rhs_panel_at);
-        w_0 = _mm512_xor_si512(w_0, signs);
-        __m512i w_0_2 = _mm512_slli_epi32(w_0, 28);
-        w_0_2 = _mm512_srai_epi32(w_0_2, 28);
-        __m512 w_0_3 = _mm512_cvtepi32_ps(w_0_2);
+        __m512i w_0_2 = _mm512_permutexvar_epi32(w_0, worth);
         __m512i w_1 = _mm512_loadu_si512((const void *)(rhs_panel_at + 64));
-        w_1 = _mm512_xor_si512(w_1, signs);
-        __m512i w_1_2 = _mm512_slli_epi32(w_1, 28);
-        w_1_2 = _mm512_srai_epi32(w_1_2, 28);
-        __m512 w_1_3 = _mm512_cvtepi32_ps(w_1_2);
+        __m512i w_1_2 = _mm512_permutexvar_epi32(w_1, worth);
         __m512 a_0 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at)));
-        acc0_0_0 = _mm512_fmadd_ps(w_0_3, a_0, acc0_0_0);
-        acc0_0_1 = _mm512_fmadd_ps(w_1_3, a_0, acc0_0_1);
-        w_0_2 = _mm512_slli_epi32(w_0, 20);
-        w_0_2 = _mm512_srai_epi32(w_0_2, 28);
-        w_0_3 = _mm512_cvtepi32_ps(w_0_2);
-        w_1_2 = _mm512_slli_epi32(w_1, 20);
-        w_1_2 = _mm512_srai_epi32(w_1_2, 28);
-        w_1_3 = _mm512_cvtepi32_ps(w_1_2);
+        acc0_0_0 = _mm512_fmadd_ps(_mm512_castsi512_ps(w_0_2), a_0, acc0_0_0);
+        acc0_0_1 = _mm512_fmadd_ps(_mm512_castsi512_ps(w_1_2), a_0, acc0_0_1);
+        w_0_2 = _mm512_srli_epi32(w_0, 8);
+        w_0_2 = _mm512_permutexvar_epi32(w_0_2, worth);
+        w_1_2 = _mm512_srli_epi32(w_1, 8);
+        w_1_2 = _mm512_permutexvar_epi32(w_1_2, worth);
         a_0 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 4)));
-        acc1_0_0 = _mm512_fmadd_ps(w_0_3, a_0, acc1_0_0);
-        acc1_0_1 = _mm512_fmadd_ps(w_1_3, a_0, acc1_0_1);
-        w_0_2 = _mm512_slli_epi32(w_0, 12);
-        w_0_2 = _mm512_srai_epi32(w_0_2, 28);
-        w_0_3 = _mm512_cvtepi32_ps(w_0_2);
-        w_1_2 = _mm512_slli_epi32(w_1, 12);
-        w_1_2 = _mm512_srai_epi32(w_1_2, 28);
-        w_1_3 = _mm512_cvtepi32_ps(w_1_2);
+        acc1_0_0 = _mm512_fmadd_ps(_mm512_castsi512_ps(w_0_2), a_0, acc1_0_0);
+        acc1_0_1 = _mm512_fmadd_ps(_mm512_castsi512_ps(w_1_2), a_0, acc1_0_1);
+        w_0_2 = _mm512_srli_epi32(w_0, 16);
+        w_0_2 = _mm512_permutexvar_epi32(w_0_2, worth);
+        w_1_2 = _mm512_srli_epi32(w_1, 16);
+        w_1_2 = _mm512_permutexvar_epi32(w_1_2, worth);
         a_0 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 8)));
-        acc2_0_0 = _mm512_fmadd_ps(w_0_3, a_0, acc2_0_0);
-        acc2_0_1 = _mm512_fmadd_ps(w_1_3, a_0, acc2_0_1);
+        acc2_0_0 = _mm512_fmadd_ps(_mm512_castsi512_ps(w_0_2), a_0, acc2_0_0);
+        acc2_0_1 = _mm512_fmadd_ps(_mm512_castsi512_ps(w_1_2), a_0, acc2_0_1);
         _mm_prefetch((const char *)ahead, _MM_HINT_T0);
-        w_0_2 = _mm512_slli_epi32(w_0, 4);
-        w_0_2 = _mm512_srai_epi32(w_0_2, 28);
-        w_0_3 = _mm512_cvtepi32_ps(w_0_2);
-        w_1_2 = _mm512_slli_epi32(w_1, 4);
-        w_1_2 = _mm512_srai_epi32(w_1_2, 28);
-        w_1_3 = _mm512_cvtepi32_ps(w_1_2);
+        w_0_2 = _mm512_srli_epi32(w_0, 24);
+        w_0_2 = _mm512_permutexvar_epi32(w_0_2, worth);
+        w_1_2 = _mm512_srli_epi32(w_1, 24);
+        w_1_2 = _mm512_permutexvar_epi32(w_1_2, worth);
         a_0 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 12)));
-        acc3_0_0 = _mm512_fmadd_ps(w_0_3, a_0, acc3_0_0);
-        acc3_0_1 = _mm512_fmadd_ps(w_1_3, a_0, acc3_0_1);
-        w_0_2 = _mm512_slli_epi32(w_0, 24);
-        w_0_2 = _mm512_srai_epi32(w_0_2, 28);
-        w_0_3 = _mm512_cvtepi32_ps(w_0_2);
-        w_1_2 = _mm512_slli_epi32(w_1, 24);
-        w_1_2 = _mm512_srai_epi32(w_1_2, 28);
-        w_1_3 = _mm512_cvtepi32_ps(w_1_2);
+        acc3_0_0 = _mm512_fmadd_ps(_mm512_castsi512_ps(w_0_2), a_0, acc3_0_0);
+        acc3_0_1 = _mm512_fmadd_ps(_mm512_castsi512_ps(w_1_2), a_0, acc3_0_1);
+        w_0_2 = _mm512_srli_epi32(w_0, 4);
+        w_0_2 = _mm512_permutexvar_epi32(w_0_2, worth);
+        w_1_2 = _mm512_srli_epi32(w_1, 4);
+        w_1_2 = _mm512_permutexvar_epi32(w_1_2, worth);
         a_0 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 16)));
-        acc0_0_0 = _mm512_fmadd_ps(w_0_3, a_0, acc0_0_0);
-        acc0_0_1 = _mm512_fmadd_ps(w_1_3, a_0, acc0_0_1);
-        w_0_2 = _mm512_slli_epi32(w_0, 16);
-        w_0_2 = _mm512_srai_epi32(w_0_2, 28);
-        w_0_3 = _mm512_cvtepi32_ps(w_0_2);
-        w_1_2 = _mm512_slli_epi32(w_1, 16);
-        w_1_2 = _mm512_srai_epi32(w_1_2, 28);
-        w_1_3 = _mm512_cvtepi32_ps(w_1_2);
+        acc0_0_0 = _mm512_fmadd_ps(_mm512_castsi512_ps(w_0_2), a_0, acc0_0_0);
+        acc0_0_1 = _mm512_fmadd_ps(_mm512_castsi512_ps(w_1_2), a_0, acc0_0_1);
+        w_0_2 = _mm512_srli_epi32(w_0, 12);
+        w_0_2 = _mm512_permutexvar_epi32(w_0_2, worth);
+        w_1_2 = _mm512_srli_epi32(w_1, 12);
+        w_1_2 = _mm512_permutexvar_epi32(w_1_2, worth);
         a_0 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 20)));
-        acc1_0_0 = _mm512_fmadd_ps(w_0_3, a_0, acc1_0_0);
-        acc1_0_1 = _mm512_fmadd_ps(w_1_3, a_0, acc1_0_1);
-        w_0_2 = _mm512_slli_epi32(w_0, 8);
-        w_0_2 = _mm512_srai_epi32(w_0_2, 28);
-        w_0_3 = _mm512_cvtepi32_ps(w_0_2);
-        w_1_2 = _mm512_slli_epi32(w_1, 8);
-        w_1_2 = _mm512_srai_epi32(w_1_2, 28);
-        w_1_3 = _mm512_cvtepi32_ps(w_1_2);
+        acc1_0_0 = _mm512_fmadd_ps(_mm512_castsi512_ps(w_0_2), a_0, acc1_0_0);
+        acc1_0_1 = _mm512_fmadd_ps(_mm512_castsi512_ps(w_1_2), a_0, acc1_0_1);
+        w_0_2 = _mm512_srli_epi32(w_0, 20);
+        w_0_2 = _mm512_permutexvar_epi32(w_0_2, worth);
+        w_1_2 = _mm512_srli_epi32(w_1, 20);
+        w_1_2 = _mm512_permutexvar_epi32(w_1_2, worth);
         a_0 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 24)));
-        acc2_0_0 = _mm512_fmadd_ps(w_0_3, a_0, acc2_0_0);
-        acc2_0_1 = _mm512_fmadd_ps(w_1_3, a_0, acc2_0_1);
+        acc2_0_0 = _mm512_fmadd_ps(_mm512_castsi512_ps(w_0_2), a_0, acc2_0_0);
+        acc2_0_1 = _mm512_fmadd_ps(_mm512_castsi512_ps(w_1_2), a_0, acc2_0_1);
         _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
-        w_0 = _mm512_srai_epi32(w_0, 28);
-        w_0_3 = _mm512_cvtepi32_ps(w_0);
-        w_1 = _mm512_srai_epi32(w_1, 28);
-        w_1_3 = _mm512_cvtepi32_ps(w_1);
+        w_0 = _mm512_srli_epi32(w_0, 28);
+        w_0 = _mm512_permutexvar_epi32(w_0, worth);
+        w_1 = _mm512_srli_epi32(w_1, 28);
+        w_1 = _mm512_permutexvar_epi32(w_1, worth);
         a_0 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 28)));
-        acc3_0_0 = _mm512_fmadd_ps(w_0_3, a_0, acc3_0_0);
-        acc3_0_1 = _mm512_fmadd_ps(w_1_3, a_0, acc3_0_1);
+        acc3_0_0 = _mm512_fmadd_ps(_mm512_castsi512_ps(w_0), a_0, acc3_0_0);
+        acc3_0_1 = _mm512_fmadd_ps(_mm512_castsi512_ps(w_1), a_0, acc3_0_1);
         lhs_panel_at += 32;
         rhs_panel_at += 128;
       }
-      signs = _mm512_set1_epi32((int32_t)0x88888888);
+      worth = _mm512_set1_epi32((int32_t)0xfbfaf9f8);
+      worth_2 = _mm512_set1_epi32((int32_t)0xfffefdfc);
+      worth_3 = _mm512_set1_epi32((int32_t)0x03020100);
+      worth_4 = _mm512_set1_epi32((int32_t)0x07060504);
+      worth_3 = _mm512_unpacklo_epi32(worth_3, worth_4);
+      worth = _mm512_unpacklo_epi32(worth, worth_2);
+      worth = _mm512_unpacklo_epi64(worth, worth_3);
+      worth_5 = _mm512_extracti32x4_epi32(worth, 0);
+      worth = _mm512_cvtepi8_epi32(worth_5);
+      worth = _mm512_castps_si512(_mm512_cvtepi32_ps(worth));
       size_t k_rest = k & 7;
       size_t left = k_rest > 0 ? k_rest - 0 : 0;
       k_rest = left < 4 ? left : 4;
@@ -149,18 +149,12 @@ void tw_matmul_clamp_f32_f32_qsi4cxp32x4_1x32_avx512_vnni_fma_u8_a4_near(const t
       // k_rest loop
       for (size_t i_k_rest = 0; i_k_rest < k_rest; ++i_k_rest) {
         __m512i w_0 = _mm512_loadu_si512((const void *)rhs_panel_2);
-        w_0 = _mm512_xor_si512(w_0, signs);
-        w_0 = _mm512_slli_epi32(w_0, 28);
-        w_0 = _mm512_srai_epi32(w_0, 28);
-        const __m512 w_0_2 = _mm512_cvtepi32_ps(w_0);
+        w_0 = _mm512_permutexvar_epi32(w_0, worth);
         __m512i w_1 = _mm512_loadu_si512((const void *)(rhs_panel_2 + 64));
-        w_1 = _mm512_xor_si512(w_1, signs);
-        w_1 = _mm512_slli_epi32(w_1, 28);
-        w_1 = _mm512_srai_epi32(w_1, 28);
-        const __m512 w_1_2 = _mm512_cvtepi32_ps(w_1);
+        w_1 = _mm512_permutexvar_epi32(w_1, worth);
         const __m512 a_0 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_2)));
-        acc0_0_0 = _mm512_fmadd_ps(w_0_2, a_0, acc0_0_0);
-        acc0_0_1 = _mm512_fmadd_ps(w_1_2, a_0, acc0_0_1);
+        acc0_0_0 = _mm512_fmadd_ps(_mm512_castsi512_ps(w_0), a_0, acc0_0_0);
+        acc0_0_1 = _mm512_fmadd_ps(_mm512_castsi512_ps(w_1), a_0, acc0_0_1);
         lhs_panel_2 += 4;
         rhs_panel_2 += 1;
       }
@@ -170,18 +164,14 @@ void tw_matmul_clamp_f32_f32_qsi4cxp32x4_1x32_avx512_vnni_fma_u8_a4_near(const t
       // k_rest loop
       for (size_t i_k_rest = 0; i_k_rest < k_rest; ++i_k_rest) {
         __m512i w_0 = _mm512_loadu_si512((const void *)rhs_panel_at);
-        w_0 = _mm512_xor_si512(w_0, signs);
-        w_0 = _mm512_slli_epi32(w_0, 24);
-        w_0 = _mm512_srai_epi32(w_0, 28);
-        const __m512 w_0_2 = _mm512_cvtepi32_ps(w_0);
+        w_0 = _mm512_srli_epi32(w_0, 4);
+        w_0 = _mm512_permutexvar_epi32(w_0, worth);
         __m512i w_1 = _mm512_loadu_si512((const void *)(rhs_panel_at + 64));
-        w_1 = _mm512_xor_si512(w_1, signs);
-        w_1 = _mm512_slli_epi32(w_1, 24);
-        w_1 = _mm512_srai_epi32(w_1, 28);
-        const __m512 w_1_2 = _mm512_cvtepi32_ps(w_1);
+        w_1 = _mm512_srli_epi32(w_1, 4);
+        w_1 = _mm512_permutexvar_epi32(w_1, worth);
         const __m512 a_0 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 16)));
-        acc0_0_0 = _mm512_fmadd_ps(w_0_2, a_0, acc0_0_0);
-        acc0_0_1 = _mm512_fmadd_ps(w_1_2, a_0, acc0_0_1);
+        acc0_0_0 = _mm512_fmadd_ps(_mm512_castsi512_ps(w_0), a_0, acc0_0_0);
+        acc0_0_1 = _mm512_fmadd_ps(_mm512_castsi512_ps(w_1), a_0, acc0_0_1);
         lhs_panel_at += 4;
         rhs_panel_at += 1;
       }

@@ -8,13 +8,13 @@
 //     | 128 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 // tile 1 x 32: needs 14 vector registers on avx512_vnni (8 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_qsi4cxp.yaml (d67f220102e29819)
+// from   specs/matmul_clamp_f32_f32_qsi4cxp.yaml (ba2f5740fcec2226)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 m_left  rbx k  rbp k_left  r12 rhs_prefetch  r13 lhs_panel  r14 rhs_panel
-//  r15 ahead  zmm0 signs  zmm1 acc0_0_0 ...  zmm2 acc0_0_1 ...  zmm3 acc1_0_0 ...
+//  r15 ahead  zmm0 worth  zmm1 acc0_0_0 ...  zmm2 acc0_0_1 ...  zmm3 acc1_0_0 ...
 //  zmm4 acc1_0_1 ...  zmm5 acc2_0_0 ...  zmm6 acc2_0_1 ...  zmm7 acc3_0_0 ...  zmm8 acc3_0_1 ...
 //  zmm9 w_0  zmm10 w_0 ...  zmm11 w_1 ...  zmm12 w_1  zmm13 a_0
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
@@ -117,8 +117,20 @@ L(m):
   mov rbx, qword ptr [rdi + 8*3]                         // k
   prefetchw byte ptr [r9 + 0]                            // dst_tile
   prefetchw byte ptr [r9 + 64]                           // dst_tile
-  mov rbp, 2290649224
-  vpbroadcastd zmm0, ebp                                 // signs
+  mov rbp, 4227529208
+  vpbroadcastd zmm0, ebp                                 // worth
+  mov rbp, 4294901244
+  vpbroadcastd zmm1, ebp                                 // worth
+  mov rbp, 50462976
+  vpbroadcastd zmm2, ebp                                 // worth
+  mov rbp, 117835012
+  vpbroadcastd zmm3, ebp                                 // worth
+  vpunpckldq zmm2, zmm2, zmm3                            // worth
+  vpunpckldq zmm0, zmm0, zmm1                            // worth
+  vpunpcklqdq zmm0, zmm0, zmm2                           // worth
+  vextracti32x4 xmm0, zmm0, 0                            // worth
+  vpmovsxbd zmm0, xmm0                                   // worth
+  vcvtdq2ps zmm0, zmm0                                   // worth
   vpxord zmm1, zmm1, zmm1                                // acc0_0_0
   vpxord zmm2, zmm2, zmm2                                // acc0_0_1
   vpxord zmm3, zmm3, zmm3                                // acc1_0_0
@@ -138,78 +150,60 @@ L(m):
 L(k):
   lea r15, [r14 + r12]                                   // ahead
   vmovdqu64 zmm9, zmmword ptr [r14 + 0]                  // w_0
-  vpxord zmm9, zmm9, zmm0                                // w_0
-  vpslld zmm10, zmm9, 28                                 // w_0
-  vpsrad zmm10, zmm10, 28                                // w_0
-  vcvtdq2ps zmm10, zmm10                                 // w_0
+  vpermd zmm10, zmm9, zmm0                               // w_0
   vmovdqu64 zmm11, zmmword ptr [r14 + 64]                // w_1
-  vpxord zmm11, zmm11, zmm0                              // w_1
-  vpslld zmm12, zmm11, 28                                // w_1
-  vpsrad zmm12, zmm12, 28                                // w_1
-  vcvtdq2ps zmm12, zmm12                                 // w_1
+  vpermd zmm12, zmm11, zmm0                              // w_1
   vpbroadcastd zmm13, dword ptr [r13 + 0]                // a_0
   vfmadd231ps zmm1, zmm10, zmm13                         // acc
   vfmadd231ps zmm2, zmm12, zmm13                         // acc
-  vpslld zmm10, zmm9, 20                                 // w_0
-  vpsrad zmm10, zmm10, 28                                // w_0
-  vcvtdq2ps zmm10, zmm10                                 // w_0
-  vpslld zmm12, zmm11, 20                                // w_1
-  vpsrad zmm12, zmm12, 28                                // w_1
-  vcvtdq2ps zmm12, zmm12                                 // w_1
+  vpsrld zmm10, zmm9, 8                                  // w_0
+  vpermd zmm10, zmm10, zmm0                              // w_0
+  vpsrld zmm12, zmm11, 8                                 // w_1
+  vpermd zmm12, zmm12, zmm0                              // w_1
   vpbroadcastd zmm13, dword ptr [r13 + 4]                // a_0
   vfmadd231ps zmm3, zmm10, zmm13                         // acc
   vfmadd231ps zmm4, zmm12, zmm13                         // acc
-  vpslld zmm10, zmm9, 12                                 // w_0
-  vpsrad zmm10, zmm10, 28                                // w_0
-  vcvtdq2ps zmm10, zmm10                                 // w_0
-  vpslld zmm12, zmm11, 12                                // w_1
-  vpsrad zmm12, zmm12, 28                                // w_1
-  vcvtdq2ps zmm12, zmm12                                 // w_1
+  vpsrld zmm10, zmm9, 16                                 // w_0
+  vpermd zmm10, zmm10, zmm0                              // w_0
+  vpsrld zmm12, zmm11, 16                                // w_1
+  vpermd zmm12, zmm12, zmm0                              // w_1
   vpbroadcastd zmm13, dword ptr [r13 + 8]                // a_0
   vfmadd231ps zmm5, zmm10, zmm13                         // acc
   vfmadd231ps zmm6, zmm12, zmm13                         // acc
   prefetcht0 byte ptr [r15 + 0]                          // ahead
-  vpslld zmm10, zmm9, 4                                  // w_0
-  vpsrad zmm10, zmm10, 28                                // w_0
-  vcvtdq2ps zmm10, zmm10                                 // w_0
-  vpslld zmm12, zmm11, 4                                 // w_1
-  vpsrad zmm12, zmm12, 28                                // w_1
-  vcvtdq2ps zmm12, zmm12                                 // w_1
+  vpsrld zmm10, zmm9, 24                                 // w_0
+  vpermd zmm10, zmm10, zmm0                              // w_0
+  vpsrld zmm12, zmm11, 24                                // w_1
+  vpermd zmm12, zmm12, zmm0                              // w_1
   vpbroadcastd zmm13, dword ptr [r13 + 12]               // a_0
   vfmadd231ps zmm7, zmm10, zmm13                         // acc
   vfmadd231ps zmm8, zmm12, zmm13                         // acc
-  vpslld zmm10, zmm9, 24                                 // w_0
-  vpsrad zmm10, zmm10, 28                                // w_0
-  vcvtdq2ps zmm10, zmm10                                 // w_0
-  vpslld zmm12, zmm11, 24                                // w_1
-  vpsrad zmm12, zmm12, 28                                // w_1
-  vcvtdq2ps zmm12, zmm12                                 // w_1
+  vpsrld zmm10, zmm9, 4                                  // w_0
+  vpermd zmm10, zmm10, zmm0                              // w_0
+  vpsrld zmm12, zmm11, 4                                 // w_1
+  vpermd zmm12, zmm12, zmm0                              // w_1
   vpbroadcastd zmm13, dword ptr [r13 + 16]               // a_0
   vfmadd231ps zmm1, zmm10, zmm13                         // acc
   vfmadd231ps zmm2, zmm12, zmm13                         // acc
-  vpslld zmm10, zmm9, 16                                 // w_0
-  vpsrad zmm10, zmm10, 28                                // w_0
-  vcvtdq2ps zmm10, zmm10                                 // w_0
-  vpslld zmm12, zmm11, 16                                // w_1
-  vpsrad zmm12, zmm12, 28                                // w_1
-  vcvtdq2ps zmm12, zmm12                                 // w_1
+  vpsrld zmm10, zmm9, 12                                 // w_0
+  vpermd zmm10, zmm10, zmm0                              // w_0
+  vpsrld zmm12, zmm11, 12                                // w_1
+  vpermd zmm12, zmm12, zmm0                              // w_1
   vpbroadcastd zmm13, dword ptr [r13 + 20]               // a_0
   vfmadd231ps zmm3, zmm10, zmm13                         // acc
   vfmadd231ps zmm4, zmm12, zmm13                         // acc
-  vpslld zmm10, zmm9, 8                                  // w_0
-  vpsrad zmm10, zmm10, 28                                // w_0
-  vcvtdq2ps zmm10, zmm10                                 // w_0
-  vpslld zmm12, zmm11, 8                                 // w_1
-  vpsrad zmm12, zmm12, 28                                // w_1
-  vcvtdq2ps zmm12, zmm12                                 // w_1
+  vpsrld zmm10, zmm9, 20                                 // w_0
+  vpermd zmm10, zmm10, zmm0                              // w_0
+  vpsrld zmm12, zmm11, 20                                // w_1
+  vpermd zmm12, zmm12, zmm0                              // w_1
   vpbroadcastd zmm13, dword ptr [r13 + 24]               // a_0
   vfmadd231ps zmm5, zmm10, zmm13                         // acc
   vfmadd231ps zmm6, zmm12, zmm13                         // acc
   prefetcht0 byte ptr [r15 + 64]                         // ahead
-  vpsrad zmm9, zmm9, 28                                  // w_0
-  vcvtdq2ps zmm9, zmm9                                   // w_0
-  vpsrad zmm10, zmm11, 28                                // w_1
-  vcvtdq2ps zmm10, zmm10                                 // w_1
+  vpsrld zmm9, zmm9, 28                                  // w_0
+  vpermd zmm9, zmm9, zmm0                                // w_0
+  vpsrld zmm10, zmm11, 28                                // w_1
+  vpermd zmm10, zmm10, zmm0                              // w_1
   vpbroadcastd zmm11, dword ptr [r13 + 28]               // a_0
   vfmadd231ps zmm7, zmm9, zmm11                          // acc
   vfmadd231ps zmm8, zmm10, zmm11                         // acc
@@ -218,8 +212,20 @@ L(k):
   sub rbp, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov rbp, 2290649224
-  vpbroadcastd zmm0, ebp                                 // signs
+  mov rbp, 4227529208
+  vpbroadcastd zmm0, ebp                                 // worth
+  mov rbp, 4294901244
+  vpbroadcastd zmm9, ebp                                 // worth
+  mov rbp, 50462976
+  vpbroadcastd zmm10, ebp                                // worth
+  mov rbp, 117835012
+  vpbroadcastd zmm11, ebp                                // worth
+  vpunpckldq zmm10, zmm10, zmm11                         // worth
+  vpunpckldq zmm0, zmm0, zmm9                            // worth
+  vpunpcklqdq zmm0, zmm0, zmm10                          // worth
+  vextracti32x4 xmm0, zmm0, 0                            // worth
+  vpmovsxbd zmm0, xmm0                                   // worth
+  vcvtdq2ps zmm0, zmm0                                   // worth
   mov rbp, rbx                                           // k
   and rbp, 7                                             // k_rest
   mov r12, 0
@@ -235,15 +241,9 @@ L(k_done):
   jz L(k_rest_done)
 L(k_rest):
   vmovdqu64 zmm9, zmmword ptr [r15 + 0]                  // w_0
-  vpxord zmm9, zmm9, zmm0                                // w_0
-  vpslld zmm9, zmm9, 28                                  // w_0
-  vpsrad zmm9, zmm9, 28                                  // w_0
-  vcvtdq2ps zmm9, zmm9                                   // w_0
+  vpermd zmm9, zmm9, zmm0                                // w_0
   vmovdqu64 zmm10, zmmword ptr [r15 + 64]                // w_1
-  vpxord zmm10, zmm10, zmm0                              // w_1
-  vpslld zmm10, zmm10, 28                                // w_1
-  vpsrad zmm10, zmm10, 28                                // w_1
-  vcvtdq2ps zmm10, zmm10                                 // w_1
+  vpermd zmm10, zmm10, zmm0                              // w_1
   vpbroadcastd zmm11, dword ptr [r12 + 0]                // a_0
   vfmadd231ps zmm1, zmm9, zmm11                          // acc
   vfmadd231ps zmm2, zmm10, zmm11                         // acc
@@ -265,15 +265,11 @@ L(k_rest_done):
   jz L(k_rest_2_done)
 L(k_rest_2):
   vmovdqu64 zmm9, zmmword ptr [r14 + 0]                  // w_0
-  vpxord zmm9, zmm9, zmm0                                // w_0
-  vpslld zmm9, zmm9, 24                                  // w_0
-  vpsrad zmm9, zmm9, 28                                  // w_0
-  vcvtdq2ps zmm9, zmm9                                   // w_0
+  vpsrld zmm9, zmm9, 4                                   // w_0
+  vpermd zmm9, zmm9, zmm0                                // w_0
   vmovdqu64 zmm10, zmmword ptr [r14 + 64]                // w_1
-  vpxord zmm10, zmm10, zmm0                              // w_1
-  vpslld zmm10, zmm10, 24                                // w_1
-  vpsrad zmm10, zmm10, 28                                // w_1
-  vcvtdq2ps zmm10, zmm10                                 // w_1
+  vpsrld zmm10, zmm10, 4                                 // w_1
+  vpermd zmm10, zmm10, zmm0                              // w_1
   vpbroadcastd zmm11, dword ptr [r13 + 16]               // a_0
   vfmadd231ps zmm1, zmm9, zmm11                          // acc
   vfmadd231ps zmm2, zmm10, zmm11                         // acc

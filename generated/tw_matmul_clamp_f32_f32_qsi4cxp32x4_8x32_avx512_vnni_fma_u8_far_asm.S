@@ -8,12 +8,12 @@
 //     | 128 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 // tile 8 x 32: needs 22 vector registers on avx512_vnni (16 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_qsi4cxp.yaml (d67f220102e29819)
+// from   specs/matmul_clamp_f32_f32_qsi4cxp.yaml (ba2f5740fcec2226)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx m_left  rdx lhs_7  rsi ahead_step  rdi lhs_1  r8 ahead  r9 lhs_2  r10 lhs_3
-//  r11 lhs_4  rbx lhs_5  rbp lhs_6  r12 k_left  r13 lhs_panel  r14 rhs_panel  zmm0 signs
+//  r11 lhs_4  rbx lhs_5  rbp lhs_6  r12 k_left  r13 lhs_panel  r14 rhs_panel  zmm0 worth
 //  zmm1 acc_0_0 ...  zmm2 acc_0_1 ...  zmm3 acc_1_0 ...  zmm4 acc_1_1 ...  zmm5 acc_2_0 ...
 //  zmm6 acc_2_1 ...  zmm7 acc_3_0 ...  zmm8 acc_3_1 ...  zmm9 acc_4_0 ...  zmm10 acc_4_1 ...
 //  zmm11 acc_5_0 ...  zmm12 acc_5_1 ...  zmm13 acc_6_0 ...  zmm14 acc_6_1 ...  zmm15 acc_7_0 ...
@@ -311,8 +311,20 @@ L(m):
   cmovz r12, r14
   prefetchw byte ptr [r12 + 0]                           // dst_7
   prefetchw byte ptr [r12 + 64]                          // dst_7
-  mov r12, 2290649224
-  vpbroadcastd zmm0, r12d                                // signs
+  mov r12, 4227529208
+  vpbroadcastd zmm0, r12d                                // worth
+  mov r12, 4294901244
+  vpbroadcastd zmm1, r12d                                // worth
+  vpunpckldq zmm0, zmm0, zmm1                            // worth
+  mov r12, 50462976
+  vpbroadcastd zmm1, r12d                                // worth
+  mov r12, 117835012
+  vpbroadcastd zmm2, r12d                                // worth
+  vpunpckldq zmm1, zmm1, zmm2                            // worth
+  vpunpcklqdq zmm0, zmm0, zmm1                           // worth
+  vextracti32x4 xmm0, zmm0, 0                            // worth
+  vpmovsxbd zmm0, xmm0                                   // worth
+  vcvtdq2ps zmm0, zmm0                                   // worth
   vpxord zmm1, zmm1, zmm1                                // acc_0_0
   vpxord zmm2, zmm2, zmm2                                // acc_0_1
   vpxord zmm3, zmm3, zmm3                                // acc_1_0
@@ -338,15 +350,9 @@ L(m):
   .balign 64
 L(k):
   vmovdqu64 zmm17, zmmword ptr [r14 + 0]                 // w_0
-  vpxord zmm17, zmm17, zmm0                              // w_0
-  vpslld zmm18, zmm17, 28                                // w_0
-  vpsrad zmm18, zmm18, 28                                // w_0
-  vcvtdq2ps zmm18, zmm18                                 // w_0
+  vpermd zmm18, zmm17, zmm0                              // w_0
   vmovdqu64 zmm19, zmmword ptr [r14 + 64]                // w_1
-  vpxord zmm19, zmm19, zmm0                              // w_1
-  vpslld zmm20, zmm19, 28                                // w_1
-  vpsrad zmm20, zmm20, 28                                // w_1
-  vcvtdq2ps zmm20, zmm20                                 // w_1
+  vpermd zmm20, zmm19, zmm0                              // w_1
   vpbroadcastd zmm21, dword ptr [r13 + 0]                // a_0
   vfmadd231ps zmm1, zmm18, zmm21                         // acc
   vfmadd231ps zmm2, zmm20, zmm21                         // acc
@@ -371,12 +377,10 @@ L(k):
   vpbroadcastd zmm21, dword ptr [rdx + 0]                // a_7
   vfmadd231ps zmm15, zmm18, zmm21                        // acc
   vfmadd231ps zmm16, zmm20, zmm21                        // acc
-  vpslld zmm18, zmm17, 20                                // w_0
-  vpsrad zmm18, zmm18, 28                                // w_0
-  vcvtdq2ps zmm18, zmm18                                 // w_0
-  vpslld zmm20, zmm19, 20                                // w_1
-  vpsrad zmm20, zmm20, 28                                // w_1
-  vcvtdq2ps zmm20, zmm20                                 // w_1
+  vpsrld zmm18, zmm17, 8                                 // w_0
+  vpermd zmm18, zmm18, zmm0                              // w_0
+  vpsrld zmm20, zmm19, 8                                 // w_1
+  vpermd zmm20, zmm20, zmm0                              // w_1
   vpbroadcastd zmm21, dword ptr [r13 + 4]                // a_0
   vfmadd231ps zmm1, zmm18, zmm21                         // acc
   vfmadd231ps zmm2, zmm20, zmm21                         // acc
@@ -401,12 +405,10 @@ L(k):
   vpbroadcastd zmm21, dword ptr [rdx + 4]                // a_7
   vfmadd231ps zmm15, zmm18, zmm21                        // acc
   vfmadd231ps zmm16, zmm20, zmm21                        // acc
-  vpslld zmm18, zmm17, 12                                // w_0
-  vpsrad zmm18, zmm18, 28                                // w_0
-  vcvtdq2ps zmm18, zmm18                                 // w_0
-  vpslld zmm20, zmm19, 12                                // w_1
-  vpsrad zmm20, zmm20, 28                                // w_1
-  vcvtdq2ps zmm20, zmm20                                 // w_1
+  vpsrld zmm18, zmm17, 16                                // w_0
+  vpermd zmm18, zmm18, zmm0                              // w_0
+  vpsrld zmm20, zmm19, 16                                // w_1
+  vpermd zmm20, zmm20, zmm0                              // w_1
   vpbroadcastd zmm21, dword ptr [r13 + 8]                // a_0
   vfmadd231ps zmm1, zmm18, zmm21                         // acc
   vfmadd231ps zmm2, zmm20, zmm21                         // acc
@@ -432,12 +434,10 @@ L(k):
   vfmadd231ps zmm15, zmm18, zmm21                        // acc
   vfmadd231ps zmm16, zmm20, zmm21                        // acc
   prefetcht1 byte ptr [r8 + 0]                           // ahead
-  vpslld zmm18, zmm17, 4                                 // w_0
-  vpsrad zmm18, zmm18, 28                                // w_0
-  vcvtdq2ps zmm18, zmm18                                 // w_0
-  vpslld zmm20, zmm19, 4                                 // w_1
-  vpsrad zmm20, zmm20, 28                                // w_1
-  vcvtdq2ps zmm20, zmm20                                 // w_1
+  vpsrld zmm18, zmm17, 24                                // w_0
+  vpermd zmm18, zmm18, zmm0                              // w_0
+  vpsrld zmm20, zmm19, 24                                // w_1
+  vpermd zmm20, zmm20, zmm0                              // w_1
   vpbroadcastd zmm21, dword ptr [r13 + 12]               // a_0
   vfmadd231ps zmm1, zmm18, zmm21                         // acc
   vfmadd231ps zmm2, zmm20, zmm21                         // acc
@@ -462,12 +462,10 @@ L(k):
   vpbroadcastd zmm21, dword ptr [rdx + 12]               // a_7
   vfmadd231ps zmm15, zmm18, zmm21                        // acc
   vfmadd231ps zmm16, zmm20, zmm21                        // acc
-  vpslld zmm18, zmm17, 24                                // w_0
-  vpsrad zmm18, zmm18, 28                                // w_0
-  vcvtdq2ps zmm18, zmm18                                 // w_0
-  vpslld zmm20, zmm19, 24                                // w_1
-  vpsrad zmm20, zmm20, 28                                // w_1
-  vcvtdq2ps zmm20, zmm20                                 // w_1
+  vpsrld zmm18, zmm17, 4                                 // w_0
+  vpermd zmm18, zmm18, zmm0                              // w_0
+  vpsrld zmm20, zmm19, 4                                 // w_1
+  vpermd zmm20, zmm20, zmm0                              // w_1
   vpbroadcastd zmm21, dword ptr [r13 + 16]               // a_0
   vfmadd231ps zmm1, zmm18, zmm21                         // acc
   vfmadd231ps zmm2, zmm20, zmm21                         // acc
@@ -492,12 +490,10 @@ L(k):
   vpbroadcastd zmm21, dword ptr [rdx + 16]               // a_7
   vfmadd231ps zmm15, zmm18, zmm21                        // acc
   vfmadd231ps zmm16, zmm20, zmm21                        // acc
-  vpslld zmm18, zmm17, 16                                // w_0
-  vpsrad zmm18, zmm18, 28                                // w_0
-  vcvtdq2ps zmm18, zmm18                                 // w_0
-  vpslld zmm20, zmm19, 16                                // w_1
-  vpsrad zmm20, zmm20, 28                                // w_1
-  vcvtdq2ps zmm20, zmm20                                 // w_1
+  vpsrld zmm18, zmm17, 12                                // w_0
+  vpermd zmm18, zmm18, zmm0                              // w_0
+  vpsrld zmm20, zmm19, 12                                // w_1
+  vpermd zmm20, zmm20, zmm0                              // w_1
   vpbroadcastd zmm21, dword ptr [r13 + 20]               // a_0
   vfmadd231ps zmm1, zmm18, zmm21                         // acc
   vfmadd231ps zmm2, zmm20, zmm21                         // acc
@@ -522,12 +518,10 @@ L(k):
   vpbroadcastd zmm21, dword ptr [rdx + 20]               // a_7
   vfmadd231ps zmm15, zmm18, zmm21                        // acc
   vfmadd231ps zmm16, zmm20, zmm21                        // acc
-  vpslld zmm18, zmm17, 8                                 // w_0
-  vpsrad zmm18, zmm18, 28                                // w_0
-  vcvtdq2ps zmm18, zmm18                                 // w_0
-  vpslld zmm20, zmm19, 8                                 // w_1
-  vpsrad zmm20, zmm20, 28                                // w_1
-  vcvtdq2ps zmm20, zmm20                                 // w_1
+  vpsrld zmm18, zmm17, 20                                // w_0
+  vpermd zmm18, zmm18, zmm0                              // w_0
+  vpsrld zmm20, zmm19, 20                                // w_1
+  vpermd zmm20, zmm20, zmm0                              // w_1
   vpbroadcastd zmm21, dword ptr [r13 + 24]               // a_0
   vfmadd231ps zmm1, zmm18, zmm21                         // acc
   vfmadd231ps zmm2, zmm20, zmm21                         // acc
@@ -553,10 +547,10 @@ L(k):
   vfmadd231ps zmm15, zmm18, zmm21                        // acc
   vfmadd231ps zmm16, zmm20, zmm21                        // acc
   prefetcht1 byte ptr [r8 + 64]                          // ahead
-  vpsrad zmm17, zmm17, 28                                // w_0
-  vcvtdq2ps zmm17, zmm17                                 // w_0
-  vpsrad zmm18, zmm19, 28                                // w_1
-  vcvtdq2ps zmm18, zmm18                                 // w_1
+  vpsrld zmm17, zmm17, 28                                // w_0
+  vpermd zmm17, zmm17, zmm0                              // w_0
+  vpsrld zmm18, zmm19, 28                                // w_1
+  vpermd zmm18, zmm18, zmm0                              // w_1
   vpbroadcastd zmm19, dword ptr [r13 + 28]               // a_0
   vfmadd231ps zmm1, zmm17, zmm19                         // acc
   vfmadd231ps zmm2, zmm18, zmm19                         // acc
@@ -602,8 +596,20 @@ L(k_done):
   mov qword ptr [rsp + 80], rdi                          // lhs_1, kept in the frame
   mov qword ptr [rsp + 72], r13                          // lhs_panel, kept in the frame
   mov qword ptr [rsp + 48], r8                           // ahead, kept in the frame
-  mov rdi, 2290649224
-  vpbroadcastd zmm0, edi                                 // signs
+  mov rdi, 4227529208
+  vpbroadcastd zmm0, edi                                 // worth
+  mov rdi, 4294901244
+  vpbroadcastd zmm17, edi                                // worth
+  vpunpckldq zmm0, zmm0, zmm17                           // worth
+  mov rdi, 50462976
+  vpbroadcastd zmm17, edi                                // worth
+  mov rdi, 117835012
+  vpbroadcastd zmm18, edi                                // worth
+  vpunpckldq zmm17, zmm17, zmm18                         // worth
+  vpunpcklqdq zmm0, zmm0, zmm17                          // worth
+  vextracti32x4 xmm0, zmm0, 0                            // worth
+  vpmovsxbd zmm0, xmm0                                   // worth
+  vcvtdq2ps zmm0, zmm0                                   // worth
   mov rdi, qword ptr [rsp + 64]                          // k
   and rdi, 7                                             // k_rest
   mov r8, 0
@@ -626,15 +632,9 @@ L(k_done):
   jz L(k_rest_done)
 L(k_rest):
   vmovdqu64 zmm17, zmmword ptr [r15 + 0]                 // w_0
-  vpxord zmm17, zmm17, zmm0                              // w_0
-  vpslld zmm17, zmm17, 28                                // w_0
-  vpsrad zmm17, zmm17, 28                                // w_0
-  vcvtdq2ps zmm17, zmm17                                 // w_0
+  vpermd zmm17, zmm17, zmm0                              // w_0
   vmovdqu64 zmm18, zmmword ptr [r15 + 64]                // w_1
-  vpxord zmm18, zmm18, zmm0                              // w_1
-  vpslld zmm18, zmm18, 28                                // w_1
-  vpsrad zmm18, zmm18, 28                                // w_1
-  vcvtdq2ps zmm18, zmm18                                 // w_1
+  vpermd zmm18, zmm18, zmm0                              // w_1
   vpbroadcastd zmm19, dword ptr [r8 + 0]                 // a_0
   vfmadd231ps zmm1, zmm17, zmm19                         // acc
   vfmadd231ps zmm2, zmm18, zmm19                         // acc
@@ -691,15 +691,11 @@ L(k_rest_done):
   jz L(k_rest_2_done)
 L(k_rest_2):
   vmovdqu64 zmm17, zmmword ptr [r14 + 0]                 // w_0
-  vpxord zmm17, zmm17, zmm0                              // w_0
-  vpslld zmm17, zmm17, 24                                // w_0
-  vpsrad zmm17, zmm17, 28                                // w_0
-  vcvtdq2ps zmm17, zmm17                                 // w_0
+  vpsrld zmm17, zmm17, 4                                 // w_0
+  vpermd zmm17, zmm17, zmm0                              // w_0
   vmovdqu64 zmm18, zmmword ptr [r14 + 64]                // w_1
-  vpxord zmm18, zmm18, zmm0                              // w_1
-  vpslld zmm18, zmm18, 24                                // w_1
-  vpsrad zmm18, zmm18, 28                                // w_1
-  vcvtdq2ps zmm18, zmm18                                 // w_1
+  vpsrld zmm18, zmm18, 4                                 // w_1
+  vpermd zmm18, zmm18, zmm0                              // w_1
   vpbroadcastd zmm19, dword ptr [r8 + 16]                // a_0
   vfmadd231ps zmm1, zmm17, zmm19                         // acc
   vfmadd231ps zmm2, zmm18, zmm19                         // acc

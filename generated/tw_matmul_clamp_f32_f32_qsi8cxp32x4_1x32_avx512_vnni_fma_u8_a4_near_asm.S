@@ -8,7 +8,7 @@
 //     | 256 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 // tile 1 x 32: needs 14 vector registers on avx512_vnni (8 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_qsi8cxp.yaml (57032aa104dda8a1)
+// from   specs/matmul_clamp_f32_f32_qsi8cxp.yaml (1292879f9358041e)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 4 i32 x sums | 4 f32 x scales | 4 f32 x bias |
 // tile 1 x 4: needs 14 vector registers on scalar (4 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_qsi8cxp.yaml (57032aa104dda8a1)
+// from   specs/matmul_clamp_f32_f32_qsi8cxp.yaml (1292879f9358041e)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 8 i32 x sums | 8 f32 x scales | 8 f32 x bias |
 // tile 4 x 16: needs 26 vector registers on neon (16 accumulators + 10 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_qsi8cxp.yaml (57032aa104dda8a1)
+// from   specs/matmul_clamp_f32_f32_qsi8cxp.yaml (1292879f9358041e)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -5,7 +5,7 @@
 // into rhs i4 n4 kr4 pair=depth uu k%32 [data|sums:i32*1|scales:f32|bias:f32] (b9daa6e68a82f39a)
 //          | 16 x k bits of codes | 4 i32 x sums | 4 f32 x scales | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_f32_qsi4cxp.yaml (d67f220102e29819)
+// from   specs/matmul_clamp_f32_f32_qsi4cxp.yaml (ba2f5740fcec2226)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (eeb581b70bdf9e67)
 // again  tilewright generate
 

@@ -5,7 +5,7 @@
 // into rhs i8 n8 kr4 k%32 [data|sums:i32*1|scales:f32|bias:f32] (99a00ab31d837ddc)
 //          | 64 x k bits of codes | 8 i32 x sums | 8 f32 x scales | 8 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_f32_qsi8cxp.yaml (57032aa104dda8a1)
+// from   specs/matmul_clamp_f32_f32_qsi8cxp.yaml (1292879f9358041e)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

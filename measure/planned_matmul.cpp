@@ -61,6 +61,7 @@ PlannedMatmul::PlannedMatmul(const tw_device& device, const Weights& weights,
                              const MatmulOptions& options)
     : weights_(weights),
       team_(options.team),
+      scratch_(options.scratch),
       accumulates_(options.accumulate != 0),
       dst_(options.dst),
       rhs_(options.packed) {
@@ -145,8 +146,16 @@ void PlannedMatmul::run() {
   args.dst_bytes = activations_->dst_bytes;
   args.dst_stride = weights_.n * (dst_ == TW_S8 ? 1 : sizeof(float));
   args.dst_zero_point = dst_ == TW_S8 ? dst_zero_point : 0;
-  each_slice(tilewright::run_slices(plan_.get(), m_),
-             [&](size_t s) { require(tw_run(plan_.get(), &args, s), "running"); });
+  size_t bytes = 0;
+  if (scratch_) require(tw_scratch_bytes(plan_.get(), m_, &bytes), "size of the scratch");
+  each_slice(tilewright::run_slices(plan_.get(), m_), [&](size_t s) {
+    thread_local std::vector<uint8_t> scratch;
+    if (scratch.size() < bytes) scratch.resize(bytes);
+    tw_run_args own = args;
+    own.scratch = bytes != 0 ? scratch.data() : nullptr;
+    own.scratch_bytes = bytes;
+    require(tw_run(plan_.get(), &own, s), "running");
+  });
 }
 
 double PlannedMatmul::output(size_t index) const {
@@ -213,6 +222,12 @@ std::vector<tw_segment> PlannedMatmul::segments(size_t m) const {
   require(tw_plan_segments(plan_.get(), m, segments.data(), &count), "segments of the plan");
   segments.resize(count);
   return segments;
+}
+
+bool PlannedMatmul::decodes(size_t m) const {
+  const tw_kernel* decoder = nullptr;
+  require(tw_plan_decoder(plan_.get(), m, &decoder), "decoder of the plan");
+  return scratch_ && decoder != nullptr;
 }
 
 tw_tuning PlannedMatmul::tuning(size_t m) const {

@@ -51,6 +51,7 @@ struct MatmulOptions {
   std::vector<tw_setting> settings = {};
   std::shared_ptr<PackedWeights> packed = nullptr;  ///< of the plan's layout; null: its own
   Team* team = nullptr;                             ///< shares slices; null: the caller has all
+  bool scratch = false;  ///< runs have scratch, in which plans may decode weights
 };
 
 class PlannedMatmul {
@@ -75,6 +76,8 @@ class PlannedMatmul {
     return static_cast<double>(m_) * static_cast<double>(weights_.n) *
            static_cast<double>(weights_.k);
   }
+  /// Whether m rows, given scratch, are multiplied by weights that are decoded first.
+  [[nodiscard]] bool decodes(size_t m) const;
   [[nodiscard]] double planned_cycles(size_t m) const { return tw_plan_cycles(plan_.get(), m); }
   [[nodiscard]] tw_tuning tuning(size_t m) const;
   [[nodiscard]] const std::shared_ptr<PackedWeights>& packed() const { return rhs_; }
@@ -94,7 +97,7 @@ class PlannedMatmul {
   const Weights& weights_;
   std::unique_ptr<tw_plan, Destroy> plan_;
   Team* team_;
-  bool accumulates_;
+  bool scratch_, accumulates_;
   tw_type dst_;
   bool floats_ = false;  ///< weights and activations are multiplied as floats
   std::shared_ptr<PackedWeights> rhs_;

@@ -238,6 +238,7 @@ constexpr KernelRows kernel_rows[] = {
     {Operation::matmul, "tw_kernel", "tw_generated_kernel", print_kernel},
     {Operation::depthwise, "tw_depthwise_kernel", "tw_generated_depthwise_kernel", print_depthwise},
     {Operation::attention, "tw_attention_kernel", "tw_generated_attention_kernel", print_attention},
+    {Operation::decode, "tw_kernel", "tw_generated_decoder", print_kernel},
 };
 
 std::string print_kernels(const Registry& registry, const Names& names, const KernelRows& its) {

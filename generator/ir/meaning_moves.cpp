@@ -130,6 +130,15 @@ void look_up_lanes(const Step& s, uint8_t* to) {
   }
 }
 
+void look_up_32(const Step& s, uint8_t* to) {
+  const size_t lanes = s.to.bytes / 4;  // a power of two
+  for (size_t i = 0; i < lanes; ++i) {
+    uint32_t number = 0;
+    std::memcpy(&number, s.arg[1].at + 4 * i, sizeof number);
+    std::memcpy(to + 4 * i, s.arg[0].at + number % lanes * 4, 4);
+  }
+}
+
 void permute_64(const Step& s, uint8_t* to) {
   for (size_t lane = 0; lane < s.to.bytes / 8; ++lane) {
     const size_t from = lane / 4 * 4 + (static_cast<size_t>(s.imm) >> (2 * (lane % 4)) & 3);

@@ -397,8 +397,9 @@ class KernelWriter {
 Program lower(const Variant& variant) {
   if (variant.window.height != 0) return lower_depthwise(variant);
   if (variant.stage != Stage::none) return lower_attention(variant);
-  check_tile(variant);
   check_knobs(variant);
+  if (variant.family.operation == Operation::decode) return lower_decode(variant);
+  check_tile(variant);
   check_rows(variant);
   return KernelWriter(variant).write();
 }

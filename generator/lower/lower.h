@@ -16,5 +16,7 @@ Program lower_depthwise(const Variant& variant);
 Program lower_depthwise_lines(const Variant& variant);
 /// Likewise of a stage of attention.
 Program lower_attention(const Variant& variant);
+/// Of a family that makes floats of packed codes.
+Program lower_decode(const Variant& variant);
 
 }  // namespace tw

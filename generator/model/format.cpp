@@ -169,6 +169,7 @@ std::string_view source_name(ElementType values) {
 }
 
 std::string operation_name(ElementType dst, bool accumulate, Operation operation) {
+  if (operation == Operation::decode) return "decode";
   const char* name = operation == Operation::matmul     ? "matmul"
                      : operation == Operation::indirect ? "imatmul"
                                                         : "dwconv";

@@ -42,6 +42,8 @@ OP(nibble_halves, "v -> v", "i", nibble_halves, .immediate = {"the quarter", Las
 OP(look_up, "v below_16 -> v", "", VECTOR(look_up(s, to)), .whole = Whole::segment)
 /* per 32-bit lane: likewise, of the 16 bytes that a, b, c and d have there */
 OP(look_up_lanes, "i32 i32 i32 i32 below_16 -> v", "", VECTOR(look_up_lanes(s, to)))
+/* per 32-bit lane: the lane of a that the low bits of b's are the number of */
+OP(look_up_32, "v v -> v", "", VECTOR(look_up_32(s, to)), .whole = Whole::two_lanes)
 /* segment #i: 16 bytes */
 OP(segment, "v -> v", "i", VECTOR(std::memcpy(to, s.arg[0].at + s.imm * 16, 16)),
    .whole = Whole::segment, .lengths = Lengths::one_segment,

@@ -45,6 +45,9 @@ std::string family_name(const Family& family) {
     return fmt::format("attention_{}_{}_{}", output_name(family.dst), family.lhs->name,
                        family.rhs->name);
   }
+  if (family.operation == Operation::decode) {
+    return fmt::format("decode_{}_{}p", output_name(family.dst), family.rhs->name);
+  }
   const bool depthwise = family.operation == Operation::depthwise;
   const bool packed = !depthwise && is_packed(*family.lhs, family.sums);
   return fmt::format("{}_{}{}_{}p", operation_name(family.dst, family.accumulate, family.operation),

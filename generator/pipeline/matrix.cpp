@@ -147,7 +147,8 @@ class Matrix {
     std::string text;
     if (any([](const Variant* v) { return prints_intrinsics(*v); })) text += 'C';
     if (any([](const Variant* v) { return prints_assembly(*v); })) text += 'A';
-    if (any([](const Variant* v) { return v->tile.m == Length{1}; })) text += '1';
+    const bool has_rows = family.operation != Operation::decode;
+    if (has_rows && any([](const Variant* v) { return v->tile.m == Length{1}; })) text += '1';
     if (family.rhs_from.empty()) return text;  // nothing is packed
     return text + packers_letter(found, isa, packers_);
   }

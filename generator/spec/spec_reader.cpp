@@ -64,12 +64,14 @@ Family read_family(const YamlNode& root) {
   if (depthwise) family.operation = Operation::depthwise;
   if (attention) family.operation = Operation::attention;
   if (family.name.starts_with("imatmul_")) family.operation = Operation::indirect;
+  const bool decodes = family.name.starts_with("decode_");
+  if (decodes) family.operation = Operation::decode;
   const YamlNode& lhs = root.at("lhs");
   const YamlNode& rhs = root.at("rhs");
   family.lhs = read_format(lhs.at("format"));
   family.rhs = read_format(rhs.at("format"));
   // Sums of codes are of values that no generated packer is told.
-  const bool packs_weights = !attention && !takes_table(*family.rhs);
+  const bool packs_weights = !attention && !decodes && !takes_table(*family.rhs);
   packs_weights ? rhs.expect_keys({"format", "from"}) : rhs.expect_keys({"format"});
   const bool alone = depthwise || attention || is_static(*family.lhs);
   alone ? lhs.expect_keys({"format"}) : lhs.expect_keys({"format", "from"});

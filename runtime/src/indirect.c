@@ -8,7 +8,7 @@ static size_t row_bytes(const tw_plan* plan) {
 }
 
 /* False on overflow. */
-static bool scratch_bytes(const tw_plan* plan, const tw_rows* rows, size_t* bytes) {
+static bool gather_bytes(const tw_plan* plan, const tw_rows* rows, size_t* bytes) {
   size_t most = 0;
   if (plan->taps != 0 && plan->lhs_unpacked) most = tw_slice_rows(plan, rows);
   for (size_t i = 0; plan->taps != 0 && !plan->lhs_unpacked && i < rows->count; ++i) {
@@ -24,7 +24,11 @@ tw_status tw_scratch_bytes(const tw_plan* plan, size_t m, size_t* bytes) {
   }
   tw_rows rows;
   const tw_status status = tw_rows_of(plan, m, "tw_scratch_bytes", &rows);
-  if (status != TW_OK || scratch_bytes(plan, &rows, bytes)) return status;
+  if (status != TW_OK) return status;
+  if (gather_bytes(plan, &rows, bytes)) {
+    if (plan->taps == 0) *bytes = tw_decoded_bytes(plan, m);
+    return TW_OK;
+  }
   return tw_fail(TW_TOO_LARGE,
                  "tw_scratch_bytes: m = %zu rows of k = %zu overflow the address space", m,
                  plan->k);
@@ -34,7 +38,7 @@ tw_status tw_check_scratch(const char* who, const tw_plan* plan, const tw_rows* 
                            const void* scratch, size_t bytes) {
   if (scratch == NULL) return tw_fail(TW_INVALID, "%s.scratch is null", who);
   size_t needed;
-  if (scratch_bytes(plan, rows, &needed) && bytes >= needed) return TW_OK;
+  if (gather_bytes(plan, rows, &needed) && bytes >= needed) return TW_OK;
   return tw_fail(TW_TOO_SMALL,
                  "%s.scratch_bytes is %zu; m = %zu rows need what tw_scratch_bytes says", who,
                  bytes, rows->m);

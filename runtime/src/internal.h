@@ -176,6 +176,8 @@ struct tw_registry {
   size_t packer_count;
   const tw_core* cores;
   size_t core_count;
+  const tw_kernel* decoders;
+  size_t decoder_count;
 };
 
 tw_registry tw_generated_registry(void);
@@ -235,6 +237,25 @@ double tw_split_cycles(const tw_split* split, size_t m, size_t main);
 /* Sets everything but lhs_offset. Returns the number of segments. */
 size_t tw_split_rows(const tw_split* split, size_t m, size_t main, tw_segment* segments);
 
+/* ---- candidates.c ---- */
+
+/* Weights whose codes stand for what each call says: no plan takes them. */
+bool tw_is_given(const tw_kernel* kernel);
+/* False when this plan can not run it. */
+bool tw_make_choice(const tw_plan* plan, const tw_kernel* kernel, tw_choice* choice);
+/* Keeps the best kernel of each tile height; the first when equal. */
+void tw_add_choice(const tw_plan* plan, tw_split* split, const tw_choice* choice);
+
+/* ---- decoded.c ---- */
+
+#define TW_SCRATCH_ALIGNMENT 64
+/* For many rows: a panel becomes floats in the caller's scratch, and kernels of floats multiply by
+ * those. */
+typedef struct tw_decoding {
+  const tw_kernel* decoder; /* null: there is none, or no kernel reads what it writes */
+  tw_split split;           /* of these kernels, which read the caller's rows */
+} tw_decoding;
+
 /* ---- plan.c ---- */
 
 /* A setting, ready for use. */
@@ -256,6 +277,7 @@ struct tw_plan {
   size_t rhs_panel, rhs_stride, rhs_bytes;
   bool lhs_unpacked; /* for any number of rows */
   tw_split split;
+  tw_decoding decoding;
   tw_tuning tuning; /* as the caller gave it */
   size_t n_block;   /* columns, whole panels and tiles: the plan's choice */
   size_t range_count;
@@ -315,6 +337,8 @@ size_t tw_column_unit(const tw_plan* plan, const tw_rows* rows);
  * so many. */
 size_t tw_cut(const tw_plan* plan, const tw_rows* rows, size_t row);
 size_t tw_row_unit(const tw_plan* plan, const tw_rows* rows);
+/* All rows, or as many as stay in a cache while columns go by. */
+size_t tw_cached_rows(const tw_plan* plan, const tw_rows* rows);
 /* The most rows that a slice has. */
 size_t tw_slice_rows(const tw_plan* plan, const tw_rows* rows);
 /* Where part `index` of `count` equal parts of m begins, without overflow. */
@@ -331,6 +355,8 @@ tw_status tw_take_depth(const char* who, const tw_plan* plan, size_t* k);
 /* Takes the caller's args, n and k become those in effect. */
 tw_status tw_take_run(const char* who, const tw_plan* plan, const tw_run_args* theirs,
                       tw_run_args* own);
+/* The packed bias of so many columns from where their panels begin; zeros where none is kept. */
+void tw_copy_bias(const tw_plan* plan, const char* panels, size_t columns, float* bias);
 /* `who` begins messages: "tw_run: args". */
 tw_status tw_check_run(const char* who, const tw_plan* plan, const tw_run_args* args,
                        const tw_rows* rows);
@@ -350,6 +376,21 @@ tw_part tw_run_slice_part(const tw_plan* plan, const tw_rows* rows, const tw_run
 /* What is checked. Rows that are gathered lie `offset` bytes beyond where their table says. */
 tw_status tw_run_slice(const char* who, const tw_plan* plan, const tw_rows* rows,
                        const tw_run_args* args, size_t offset, size_t slice);
+
+/* ---- decoded.c, of a plan ---- */
+
+/* The plan's layout and its split are chosen; `segment_cycles` as for tw_split_build(). */
+void tw_choose_decoding(tw_plan* plan, const tw_matmul* matmul, double segment_cycles);
+/* Whether it takes fewer cycles for m rows, decoding included. */
+bool tw_decodes(const tw_plan* plan, size_t m);
+double tw_decoded_cycles(const tw_plan* plan, size_t m);
+/* So many rows' values of a block of k stay in the cache. */
+size_t tw_decoded_rows(const tw_plan* plan);
+/* Scratch of a thread, wherever that begins; 0 where m rows do not decode. */
+size_t tw_decoded_bytes(const tw_plan* plan, size_t m);
+/* As tw_run_part(), in args->scratch. */
+void tw_run_decoded(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
+                    const tw_corner* corner, const tw_part* part);
 
 /* ---- deep.c ---- */
 

@@ -9,10 +9,8 @@
 #include "internal.h"
 
 enum {
-  CALL_CYCLES = 100,    /* to enter a kernel and set up its pointers */
-  TILE_CYCLES = 30,     /* to fill and drain a tile's chain of multiply-adds */
-  GATHER_COLUMNS = 256, /* of a slice that gathers its rows, so that they are worth it */
-  UNLIKE_CORE = 4       /* times slower than predicted: a kernel scheduled for unlike cores */
+  CALL_CYCLES = 100,   /* to enter a kernel and set up its pointers */
+  GATHER_COLUMNS = 256 /* of a slice that gathers its rows, so that they are worth it */
 };
 
 static const tw_mix default_mix[] = {{1, 128}, {128, 1}};
@@ -107,11 +105,6 @@ static bool usable(const tw_kernel* kernel, const tw_matmul* matmul, const tw_de
   return wanted(kernel, matmul) && is_exact(kernel, matmul) && tw_runnable_kernel(kernel, device);
 }
 
-static bool is_given(const tw_kernel* kernel) {
-  const tw_axes* axes = kernel->rhs->axes;
-  return axes != NULL && axes->codes != NULL && axes->codes->given != 0;
-}
-
 /* Why no kernel is left: walks the conditions from the weakest to the strongest. */
 static tw_status nothing_runs(const tw_registry* registry, const tw_device* device,
                               const tw_matmul* matmul) {
@@ -146,7 +139,7 @@ static tw_status nothing_runs(const tw_registry* registry, const tw_device* devi
                    (unsigned long long)matmul->rhs_layout,
                    named == NULL ? layouts.text : "that kernel's own");
   }
-  if (is_given(blocked)) {
+  if (tw_is_given(blocked)) {
     return tw_fail(
         TW_UNSUPPORTED,
         "tw_plan_create: kernels of %s are told what codes stand for by each call, which "
@@ -182,66 +175,6 @@ size_t tw_l2_bytes(const tw_plan* plan) {
   return plan->core != NULL && plan->core->l2_bytes != 0 ? plan->core->l2_bytes : 256 * 1024;
 }
 
-double tw_plan_rate(const tw_plan* plan, const tw_kernel* kernel) {
-  const size_t row = (size_t)(kernel - plan->registry.kernels);
-  if (plan->core != NULL && plan->core->rates[row] > 0) return plan->core->rates[row];
-  return kernel->macs_per_cycle > 0 ? kernel->macs_per_cycle : 1;
-}
-
-static double tile_cycles(const tw_choice* choice, const tw_plan* plan) {
-  const tw_kernel* kernel = choice->kernel;
-  double rate = tw_plan_rate(plan, kernel);
-  /* What is predicted for cores that issue in order does not compare with what is for others. */
-  if ((kernel->in_order != 0) != tw_device_in_order(&plan->device)) rate /= UNLIKE_CORE;
-  /* The prediction is for vectors of 16 bytes. */
-  const double times = (double)(tw_vector_bytes(kernel->rhs, &plan->device) / 16);
-  if (kernel->tile_n_scalable != 0) rate *= times;
-  if (kernel->tile_m_scalable != 0) rate *= times;
-  const double macs = (double)choice->tile_m * (double)choice->tile_n * (double)plan->k;
-  return (double)tw_divide_up(plan->n, choice->tile_n) * (macs / rate + TILE_CYCLES);
-}
-
-/* False when this plan can not run it. */
-static bool make_choice(const tw_plan* plan, const tw_kernel* kernel, tw_choice* choice) {
-  *choice = (tw_choice){.kernel = kernel, .adding = tw_adding_kernel(plan, kernel)};
-  choice->tile_m = tw_tile_rows(kernel, &plan->device);
-  choice->tile_n = tw_tile_columns(kernel, &plan->device);
-  if (is_given(kernel)) return false;
-  if (choice->tile_m < 1 || choice->tile_m > TW_MAX_TILE_M || choice->tile_n < 1) return false;
-  choice->tile_cycles = tile_cycles(choice, plan);
-  choice->lhs_panel = tw_panel_rows(kernel->lhs, &plan->device);
-  if (!tw_reads_rows(kernel, plan->lhs_type)) {
-    choice->lhs_packer = tw_choose_packer(&plan->registry, &plan->device, kernel->lhs->id,
-                                          tw_type_text(plan->lhs_type));
-    if (choice->lhs_packer == NULL || choice->lhs_panel == 0) return false;
-  }
-  return tw_panel_bytes(kernel->lhs, &plan->device, plan->k, &choice->lhs_stride);
-}
-
-static bool reads_as_core_likes(const tw_plan* plan, const tw_choice* choice) {
-  return choice->tile_n == plan->core->row_panels * plan->rhs_panel;
-}
-
-/* Memory decides about one row, so that how it is read does; else cycles. */
-static bool is_better(const tw_plan* plan, const tw_choice* a, const tw_choice* b) {
-  if (a->tile_m == 1 && plan->core != NULL &&
-      reads_as_core_likes(plan, a) != reads_as_core_likes(plan, b)) {
-    return reads_as_core_likes(plan, a);
-  }
-  return a->tile_cycles < b->tile_cycles;
-}
-
-/* Keeps the best kernel of each tile height; the first when equal. */
-static void add_choice(tw_plan* plan, const tw_choice* choice) {
-  tw_split* split = &plan->split;
-  for (size_t i = 0; i < split->count; ++i) {
-    if (split->choices[i].tile_m != choice->tile_m) continue;
-    if (is_better(plan, choice, &split->choices[i])) split->choices[i] = *choice;
-    return;
-  }
-  if (split->count < TW_MAX_HEIGHTS) split->choices[split->count++] = *choice;
-}
-
 /* A run has one LHS: all its kernels read the caller's rows, or none does. Those that settings name
  * decide, else the first. */
 static void add_choices(tw_plan* plan, const tw_matmul* matmul) {
@@ -251,10 +184,10 @@ static void add_choices(tw_plan* plan, const tw_matmul* matmul) {
     const tw_kernel* kernel = &plan->registry.kernels[i];
     tw_choice choice;
     if (!usable(kernel, matmul, &plan->device) || kernel->rhs->id != plan->rhs->id) continue;
-    if (!make_choice(plan, kernel, &choice)) continue;
+    if (!tw_make_choice(plan, kernel, &choice)) continue;
     const bool unpacked = tw_reads_rows(kernel, plan->lhs_type);
     if (named == NULL && plan->split.count == 0) plan->lhs_unpacked = unpacked;
-    if (plan->lhs_unpacked == unpacked) add_choice(plan, &choice);
+    if (plan->lhs_unpacked == unpacked) tw_add_choice(plan, &plan->split, &choice);
   }
 }
 
@@ -266,7 +199,8 @@ static bool add_named_choices(tw_plan* plan, const tw_matmul* matmul) {
     const tw_kernel* kernel = tw_kernel_named(&plan->registry, matmul->family, name);
     tw_choice* choice = &plan->split.choices[plan->split.count + plan->split.named];
     if (kernel == NULL || kernel->rhs->id != plan->rhs->id) return false;
-    if (!usable(kernel, matmul, &plan->device) || !make_choice(plan, kernel, choice)) return false;
+    if (!usable(kernel, matmul, &plan->device) || !tw_make_choice(plan, kernel, choice))
+      return false;
     ++plan->split.named;
   }
   return true;
@@ -310,6 +244,7 @@ static bool use_layout(tw_plan* plan, const tw_layout* layout, const tw_matmul* 
   plan->n_block = choose_n_block(plan);
   const size_t blocks = tw_divide_up(plan->n, plan->n_block);
   tw_split_build(&plan->split, (double)(blocks * CALL_CYCLES));
+  tw_choose_decoding(plan, matmul, (double)(tw_divide_up(plan->n, plan->rhs_panel) * CALL_CYCLES));
   tw_plan_use_settings(plan, matmul);
   return true;
 }
@@ -317,8 +252,8 @@ static bool use_layout(tw_plan* plan, const tw_layout* layout, const tw_matmul* 
 double tw_plan_cycles(const tw_plan* plan, size_t m) {
   if (plan == NULL || m == 0) return 0;
   const tw_range* range = tw_plan_range(plan, m);
-  const double compute =
-      tw_split_cycles(&plan->split, m, range != NULL ? range->main : TW_NO_CHOICE);
+  double compute = tw_split_cycles(&plan->split, m, range != NULL ? range->main : TW_NO_CHOICE);
+  if (tw_decodes(plan, m)) compute = tw_decoded_cycles(plan, m);
   const double stream = (double)plan->rhs_bytes / TW_STREAM_BYTES;
   return compute > stream ? compute : stream;
 }

@@ -172,7 +172,7 @@ tw_status tw_take_run(const char* who, const tw_plan* plan, const tw_run_args* t
 
 /* ---- parts ---- */
 
-static void copy_bias(const tw_plan* plan, const char* panels, size_t columns, float* bias) {
+void tw_copy_bias(const tw_plan* plan, const char* panels, size_t columns, float* bias) {
   const tw_field* field = &plan->rhs->axes->bias;
   const int64_t vectors = (int64_t)(tw_vector_bytes(plan->rhs, &plan->device) / 16);
   int64_t at = tw_length_at(field->base, vectors) / 8;
@@ -194,7 +194,7 @@ static void run_by_columns(const tw_plan* plan, const tw_segment* segment, tw_ar
   if (most > tile) most -= most % tile;
   for (size_t left = args.n; left > 0; left -= args.n) {
     args.n = left < most ? left : most;
-    if (bias == NULL) copy_bias(plan, args.rhs, args.n, packed);
+    if (bias == NULL) tw_copy_bias(plan, args.rhs, args.n, packed);
     args.bias = bias == NULL ? packed : bias;
     tw_run_k_blocks(plan, segment, &args, k_block);
     if (bias != NULL) bias += args.n;
@@ -272,6 +272,25 @@ tw_part tw_run_slice_part(const tw_plan* plan, const tw_rows* rows, const tw_run
   return part;
 }
 
+/* Whether weights are to be decoded, and the caller's scratch has room for that. */
+static bool decodes(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args) {
+  if (args->scratch == NULL || args->k != plan->k) return false;
+  const size_t bytes = tw_decoded_bytes(plan, rows->m);
+  return bytes != 0 && args->scratch_bytes >= bytes;
+}
+
+/* Slices for decoding have more rows than stay in a cache; without scratch they go by in blocks. */
+static void run_in_blocks(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
+                          const tw_corner* corner, const tw_part* part) {
+  const size_t most = tw_cached_rows(plan, rows);
+  tw_part block = *part;
+  for (; block.row_begin < part->row_end; block.row_begin = block.row_end) {
+    const bool rest = part->row_end - block.row_begin <= most;
+    block.row_end = rest ? part->row_end : tw_cut(plan, rows, block.row_begin + most);
+    tw_run_part(plan, rows, args, corner, &block);
+  }
+}
+
 tw_status tw_run_slice(const char* who, const tw_plan* plan, const tw_rows* rows,
                        const tw_run_args* args, size_t offset, size_t slice) {
   tw_run_args own = *args;
@@ -280,7 +299,13 @@ tw_status tw_run_slice(const char* who, const tw_plan* plan, const tw_rows* rows
   if (tw_gathers(plan)) status = gather_lhs(who, plan, rows, &part, offset, &own);
   if (status != TW_OK) return status;
   const tw_corner corner = {tw_gathers(plan) ? part.row_begin : 0, 0, 0};
-  tw_run_part(plan, rows, &own, &corner, &part);
+  if (decodes(plan, rows, args)) {
+    tw_run_decoded(plan, rows, &own, &corner, &part);
+  } else if (tw_decodes(plan, rows->m)) {
+    run_in_blocks(plan, rows, &own, &corner, &part);
+  } else {
+    tw_run_part(plan, rows, &own, &corner, &part);
+  }
   return TW_OK;
 }
 

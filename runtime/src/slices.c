@@ -100,8 +100,8 @@ static double memory_cycles(const tw_plan* plan, const tw_rows* rows, size_t blo
   return weights / TW_STREAM_BYTES + lhs / (fits ? CACHE_BYTES : TW_STREAM_BYTES);
 }
 
-/* All rows, or as many as stay in a cache. */
-static size_t choose_row_block(const tw_plan* plan, const tw_rows* rows, size_t unit) {
+size_t tw_cached_rows(const tw_plan* plan, const tw_rows* rows) {
+  const size_t unit = cut_unit(plan, &rows->segments[0]);
   const size_t rooms[] = {near_bytes(plan), far_bytes(plan)};
   size_t best = rows->m;
   for (size_t i = 0; i < 2; ++i) {
@@ -112,6 +112,11 @@ static size_t choose_row_block(const tw_plan* plan, const tw_rows* rows, size_t 
   return best;
 }
 
+/* Of a slice; where weights are decoded more of them share that. */
+static size_t choose_row_block(const tw_plan* plan, const tw_rows* rows) {
+  return tw_decodes(plan, rows->m) ? tw_decoded_rows(plan) : tw_cached_rows(plan, rows);
+}
+
 /* Where there are too few columns, rows give every thread a slice. */
 static size_t row_blocks(const tw_plan* plan, const tw_rows* rows) {
   if (rows->count == 0) return 0;
@@ -119,7 +124,7 @@ static size_t row_blocks(const tw_plan* plan, const tw_rows* rows) {
   if (rows->tuning.m_block != 0) {
     return tw_divide_up(rows->m, rows->tuning.m_block > unit ? rows->tuning.m_block : unit);
   }
-  const size_t blocks = tw_divide_up(rows->m, choose_row_block(plan, rows, unit));
+  const size_t blocks = tw_divide_up(rows->m, choose_row_block(plan, rows));
   const size_t across = tw_divide_up(plan->n, tw_slice_columns(plan, rows));
   const size_t wanted = tw_divide_up(plan->threads, across), most = tw_divide_up(rows->m, unit);
   return blocks >= wanted ? blocks : wanted < most ? wanted : most;

@@ -390,6 +390,8 @@ static void run_rows(const problem *p, const tw_plan *plan, const char *name, si
   args.clamp = limit < INFINITY;
   args.min = -limit;
   args.max = limit;
+  check(tw_scratch_bytes(plan, m, &args.scratch_bytes));
+  args.scratch = allocate(args.scratch_bytes);
   memset(output, p->kernel->accumulate ? 0 : 0xff, sizeof output);
   check(tw_run_slices(plan, m, &slices));
   for (size_t slice = 0; slice < slices; ++slice) check(tw_run(plan, &args, slice));
@@ -398,7 +400,19 @@ static void run_rows(const problem *p, const tw_plan *plan, const char *name, si
   } else {
     compare(p, name, m, limit);
   }
+  free(args.scratch);
   free(lhs);
+}
+
+static void *pack_weights(const problem *p, const tw_plan *plan) {
+  void *rhs = allocate(tw_rhs_bytes(plan));
+  const tw_rhs_source source = source_of(p);
+  size_t slices;
+  check(tw_rhs_slices(plan, &slices));
+  for (size_t slice = 0; slice < slices; ++slice) {
+    check(tw_pack_rhs(plan, &source, rhs, tw_rhs_bytes(plan), slice));
+  }
+  return rhs;
 }
 
 /* With one kernel, or (null) with those that the plan takes, by settings if it `found` any. */
@@ -418,13 +432,7 @@ static void run_plan(const tw_device *device, const problem *p, const tw_kernel 
   matmul.setting_count = found != NULL ? found->chosen->setting_count : 0;
   tw_plan *plan = NULL;
   check(tw_plan_create(device, &matmul, &plan));
-  void *rhs = allocate(tw_rhs_bytes(plan));
-  const tw_rhs_source source = source_of(p);
-  size_t slices;
-  check(tw_rhs_slices(plan, &slices));
-  for (size_t slice = 0; slice < slices; ++slice) {
-    check(tw_pack_rhs(plan, &source, rhs, tw_rhs_bytes(plan), slice));
-  }
+  void *rhs = pack_weights(p, plan);
   for (size_t i = 0; i < sizeof rows_tried / sizeof rows_tried[0]; ++i) {
     const size_t m = rows_tried[i];
     run_rows(p, plan, kernel != NULL ? kernel->name : p->kernel->family, m, rhs);
@@ -553,6 +561,64 @@ static void run_family(const tw_device *device, const tw_kernel **rows, size_t c
   run_choices(device, &p);
 }
 
+/* ---- decoders ---- */
+
+static void compare_decoded(const problem *p, const tw_kernel *decoder, const float *panels) {
+  double worst = 0;
+  for (size_t i = 0; i < N * p->k; ++i) {
+    const size_t column = i / p->k, panel = column / decoder->tile_n;
+    const size_t at = (panel * p->k + i % p->k) * decoder->tile_n + column % decoder->tile_n;
+    const double gap = fabs((double)panels[at] - values[i]);
+    if (!(gap <= worst)) worst = gap;
+  }
+  ++comparisons;
+  if (worst <= 1e-5) return;
+  ++failures;
+  printf("WRONG %s: k %zu: an error of %g\n", decoder->name, p->k, worst);
+}
+
+/* All columns become panels of floats. */
+static void run_decoder(const tw_device *device, const tw_kernel *decoder, const tw_kernel *user) {
+  problem p = {user, 2 * user->rhs->block};
+  tw_matmul matmul = {.size = sizeof matmul, .family = user->family, .n = N, .k = p.k};
+  matmul.block = user->rhs->block;
+  matmul.scales = user->rhs->block_scales;
+  matmul.rhs_layout = user->rhs->id;
+  make_weights(&p);
+  tw_plan *plan = NULL;
+  check(tw_plan_create(device, &matmul, &plan));
+  void *rhs = pack_weights(&p, plan);
+  const size_t panel_bytes = p.k * decoder->tile_n * sizeof(float);
+  const size_t code_panels = (N + user->rhs->panel - 1) / user->rhs->panel;
+  float *panels = allocate((N / decoder->tile_n + 1) * panel_bytes);
+  const tw_args args = {.size = sizeof args,
+                        .n = N,
+                        .k = p.k,
+                        .block = user->rhs->block,
+                        .rhs = rhs,
+                        .rhs_stride = tw_rhs_bytes(plan) / code_panels,
+                        .dst = panels,
+                        .dst_stride = panel_bytes};
+  decoder->run(&args);
+  compare_decoded(&p, decoder, panels);
+  free(panels);
+  free(rhs);
+  tw_plan_destroy(plan);
+}
+
+static void test_decoder(const tw_device *device, const tw_kernel *decoder, const tw_kernel **rows,
+                         size_t count) {
+  size_t user = 0;
+  while (user < count && rows[user]->rhs->id != decoder->rhs->id) ++user;
+  const int runs = decoder->run != NULL && tw_kernel_supported(decoder, device);
+  printf("%s %s\n", decoder->run == NULL ? "not built:"
+                    : !runs              ? "not on this CPU:"
+                    : user == count      ? "not needed:"
+                                         : "runs ",
+         decoder->name);
+  if (runs && user < count) run_decoder(device, decoder, rows[user]);
+}
+
 /* depthwise.c, attention.c */
 int test_depthwise(const tw_device *device, int *comparisons);
 int test_attention(const tw_device *device, int *comparisons);
@@ -571,11 +637,16 @@ int main(void) {
     while (!same_problem(rows[first], rows[i])) ++first;
     if (first == i) run_family(&device, rows, count, i);
   }
+  for (size_t i = 0; i < tw_generated_decoder_count; ++i) {
+    test_decoder(&device, &tw_generated_decoders[i], rows, count);
+  }
   failures += test_depthwise(&device, &comparisons);
   failures += test_attention(&device, &comparisons);
   for (size_t i = 0; i < tw_generated_choice_count; ++i) check_choice(&tw_generated_choices[i]);
   printf("%s: %zu kernels, %d comparisons, %d wrong%s\n", device.name,
-         count + tw_generated_depthwise_kernel_count + tw_generated_attention_kernel_count, comparisons, failures,
+         count + tw_generated_decoder_count + tw_generated_depthwise_kernel_count +
+             tw_generated_attention_kernel_count,
+         comparisons, failures,
          comparisons == 0 ? ": none of the kernels runs on this CPU" : "");
   return failures != 0 || comparisons == 0;
 }

@@ -39,6 +39,7 @@ inline std::vector<std::string> one_of_each(const std::set<std::string>& isas) {
     if (isas.count(variant.isa->name) == 0) continue;
     const Family& family = variant.family;
     std::string operands(family.operation == Operation::depthwise ? "depthwise " : "");
+    if (family.operation == Operation::decode) operands = "decoded ";
     if (family.operation == Operation::attention) {
       operands = "stage " + std::to_string(static_cast<int>(variant.stage)) + " of attention ";
     }

@@ -240,6 +240,11 @@ typedef struct tw_attention_kernel {
   tw_kernel kernel; /* rhs->type: what K and V hold; with rhs->block it is blocks of that */
 } tw_attention_kernel;
 
+/* A decoder, a tw_kernel like others, makes floats of packed codes: dst[panel][k][column] of n
+ * columns and k values, whole blocks of them, where rhs begins. Panels of f32, of tile_n
+ * columns, from one to the next dst_stride bytes, with nothing behind their values; whole panels
+ * are written. Of the arguments lhs, bias and limits are not read. */
+
 /* A packer has a row for each layout that it can be told to pack into. */
 typedef struct tw_packer {
   const char* name;
@@ -281,6 +286,8 @@ extern const tw_depthwise_kernel tw_generated_depthwise_kernels[];
 extern const size_t tw_generated_depthwise_kernel_count;
 extern const tw_attention_kernel tw_generated_attention_kernels[];
 extern const size_t tw_generated_attention_kernel_count;
+extern const tw_kernel tw_generated_decoders[];
+extern const size_t tw_generated_decoder_count;
 extern const tw_packer tw_generated_packers[];
 extern const size_t tw_generated_packer_count;
 extern const tw_source tw_generated_sources[];

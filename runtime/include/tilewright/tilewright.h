@@ -228,6 +228,9 @@ typedef struct tw_segment {
 /* How the plan splits m rows: at most TW_MAX_SEGMENTS, written to `segments`; returns how many. */
 TW_API tw_status tw_plan_segments(const tw_plan* plan, size_t m, tw_segment* segments,
                                   size_t* count);
+/* Which decoder makes floats of m rows' weights, given scratch for it (tw_scratch_bytes); null: none.
+ * The kernels that multiply by those are not among tw_plan_segments. */
+TW_API tw_status tw_plan_decoder(const tw_plan* plan, size_t m, const tw_kernel** decoder);
 /* The cost model's estimate for m rows on one core. */
 TW_API double tw_plan_cycles(const tw_plan* plan, size_t m);
 /* Prefetch distance, blocks and order in effect for m rows. */
@@ -322,8 +325,11 @@ typedef struct tw_indirect {
   const void* pad;  /* k / taps zeros (codes: zero points); null: not used */
 } tw_indirect;
 
-/* What tw_pack_lhs and tw_run want as `scratch` where tw_matmul.taps is not 0: memory of each
- * thread's own, nothing of which outlives a call. Else 0. */
+/* Memory of each thread's own for tw_pack_lhs and tw_run, `scratch`, nothing of which outlives a
+ * call. Where tw_matmul.taps is not 0 they want it. tw_run also does m rows faster in it where
+ * weights of f32 activations are codes in blocks: a panel of them becomes floats once instead of
+ * for each tile of rows; without it, or with less of it, outputs may differ in their last bits.
+ * Else 0. */
 TW_API tw_status tw_scratch_bytes(const tw_plan* plan, size_t m, size_t* bytes);
 
 typedef struct tw_lhs_source {
@@ -386,7 +392,7 @@ typedef struct tw_run_args {
   int32_t reserved;       /* 0 */
   /* Plans with taps that read unpacked rows gather them, and do not read lhs. Others: not read. */
   const tw_indirect* indirect;
-  void* scratch; /* of this call */
+  void* scratch; /* of this call; null where there are no taps: weights stay as they are */
   size_t scratch_bytes;
   /* Not 0: less than the plan's, whose weights have room for more (append.h). Outputs, their rows
    * and bias are of the first n columns, slices beyond them do nothing; sums are over the first k

@@ -1,0 +1,96 @@
+// Panels of codes as panels of f32, for products of so many rows that making them once pays:
+//   dst[panel][k][column] = w, as technique `fma` makes it
+// Tiles are those panels, of one or more of codes. A panel begins dst_stride bytes behind the one
+// before, and has nothing behind its values.
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "lower/lower.h"
+#include "lower/weights.h"
+
+namespace tw {
+namespace {
+
+constexpr int64_t value_bytes = 4;
+
+/// In the place of products: what is carried is where an iteration's values go.
+class PanelWriter : public Accumulation {
+ public:
+  PanelWriter(const Variant& v, Value to)
+      : columns_(v.tile.n.fixed),
+        in_iteration_(has_long_blocks(v.rhs) ? v.knobs.unroll_k : v.rhs.block),
+        to_(to),
+        weights_(v.rhs) {}
+
+  [[nodiscard]] int64_t group() const override { return 1; }
+  void prepare(const Tile1& t) override { weights_.prepare(t); }
+  std::vector<Value> start(const Tile1& /*t*/, const std::vector<Start>& /*none*/) override {
+    return {to_};
+  }
+  void begin_block(const Tile1& t, const std::vector<Value>& rhs) override {
+    weights_.begin_block(t, rhs);
+  }
+
+  void step(const Tile1& t, const std::vector<Value>& /*lhs*/, const std::vector<Value>& rhs,
+            int64_t g, std::vector<Value>& to) override {
+    const int64_t k = weights_.k_of(g);
+    for (int64_t j = 0; j < t.vectors(); ++j) {
+      const Length at = t.b.isa().vector_bytes * j + row_bytes() * k;
+      t.b.op(OpCode::store, {to.front(), weights_(t, rhs, j, k)}, {.offset = at});
+    }
+    if (g + 1 == in_iteration_) to.front() = t.b.add(to.front(), row_bytes() * in_iteration_, "to");
+  }
+
+ private:
+  [[nodiscard]] int64_t row_bytes() const { return columns_ * value_bytes; }
+
+  int64_t columns_;
+  int64_t in_iteration_;  ///< values of k
+  Value to_;
+  Weights weights_;
+};
+
+void check_panels(const Variant& v) {
+  if (v.rhs.block == 0 || !v.rhs.panel.is_fixed()) {
+    throw std::invalid_argument(
+        fmt::format("panels of {} are not decoded: codes in blocks, in panels of fixed size, are",
+                    v.family.rhs->name));
+  }
+  if (v.tile.m == Length{1} && ratio(v.tile.n, v.rhs.panel) >= 1) return;
+  throw std::invalid_argument(
+      fmt::format("tile {}x{} does not fit decode: 1 by whole panels, 1x{}, does",
+                  to_string(v.tile.m), to_string(v.tile.n), to_string(v.rhs.panel)));
+}
+
+}  // namespace
+
+Program lower_decode(const Variant& v) {
+  check_panels(v);
+  Builder b(v.code_name(), *v.isa);
+  const Value k = b.arg(ArgField::k);
+  const int64_t panels = ratio(v.tile.n, v.rhs.panel);
+  const auto tile = [&](const std::vector<Value>& at) {
+    const Value n_left = at[0], rhs = at[1], to = at[2];
+    const Value stride = b.arg(ArgField::rhs_stride);
+    Tile1 t{b, v, {}, {}};
+    t.padded = k;
+    t.lhs.layout = &v.lhs;
+    t.rhs = {&v.rhs, clamped_pointers(b, rhs, stride, n_left, v.rhs.panel, panels, "rhs"), no_value,
+             ratio(v.rhs.panel, t.lanes())};
+    if (has_long_blocks(v.rhs)) {
+      t.blocks = b.op(OpCode::idiv, {k, b.arg(ArgField::block)}, {}, "blocks");
+    }
+    PanelWriter writer(v, to);
+    multiply_blocks(t, writer);
+    const Value step = panels == 1 ? stride : b.op(OpCode::imul, {stride, b.constant(panels)});
+    return std::vector<Value>{b.op(OpCode::isub_sat, {n_left, b.constant(v.tile.n.fixed)}),
+                              b.op(OpCode::iadd, {rhs, step}),
+                              b.op(OpCode::iadd, {to, b.arg(ArgField::dst_stride)})};
+  };
+  const Value n = b.arg(ArgField::n);
+  b.stepped_loop("n", n, v.tile.n, {n, b.arg(ArgField::rhs), b.arg(ArgField::dst)}, tile);
+  return b.finish();
+}
+
+}  // namespace tw

@@ -1,0 +1,107 @@
+#include "lower/weights.h"
+
+#include <fmt/format.h>
+
+#include "lower/splat.h"
+#include "lower/widen.h"
+
+namespace tw {
+
+Weights::Weights(const Layout& rhs) : rhs_(rhs), group_(depth_codes(rhs) * rhs.order.distance) {}
+
+void Weights::prepare(const Tile1& t) {
+  if (is_float(rhs_.element)) return;
+  const int64_t codes = int64_t{1} << bits(rhs_.element);
+  if (t.b.isa().has(OpCode::look_up_32) && t.lanes() == Length{codes}) return prepare_table(t);
+  const auto signs = static_cast<uint32_t>(offset_bits(rhs_));
+  if (signs != 0) signs_ = splat32(t.b, signs * 0x01010101U, "signs", Role::mask);
+}
+
+/// Put together from constants, as Decoder's: so a kernel needs no memory but its operands.
+void Weights::prepare_table(const Tile1& t) {
+  const auto join = [&](Value a, Value b, int bits) {
+    return t.b.op(OpCode::zip_lo, {a, b}, {.bits = bits}, "worth", Role::mask);
+  };
+  const int sign = 1 << (bits(rhs_.element) - 1);
+  const int lowest = offset_bits(rhs_) != 0 ? 0 : sign;  // the code that is worth -sign
+  std::vector<Value> fours;
+  for (int i = 0; i < 16; i += 4) {
+    uint32_t four = 0;
+    for (int j = 0; j < 4; ++j) {
+      const auto byte = static_cast<uint8_t>(((i + j) ^ lowest) - sign);
+      four |= static_cast<uint32_t>(byte) << (8 * j);
+    }
+    fours.push_back(splat32(t.b, four, "worth", Role::mask));
+  }
+  const Value bytes = join(join(fours[0], fours[1], 32), join(fours[2], fours[3], 32), 64);
+  const Value first =
+      t.b.op(OpCode::segment, {bytes}, {.imm = 0, .bytes = 16}, "worth", Role::mask);
+  const Value wide = t.b.op(OpCode::widen_8_32, {first}, {}, "worth", Role::mask);
+  table_ = t.b.op(OpCode::cvt_i32_f32, {wide}, {}, "worth", Role::mask);
+}
+
+void Weights::begin_block(const Tile1& t, const std::vector<Value>& rhs) {
+  scales_ = block_columns(t, rhs, FieldKind::scales);
+  const bool has_zeros = field_index(rhs_, FieldKind::zero_points) >= 0;
+  if (has_zeros) zeros_ = block_columns(t, rhs, FieldKind::zero_points);
+}
+
+int64_t Weights::k_of(int64_t i) const {
+  const int64_t kr = rhs_.order.kr;
+  const int64_t codes = depth_codes(rhs_) * kr;  // of a column in a vector
+  const int64_t part = i % group_ / codes * kr + i % kr;
+  return i - i % group_ + i % codes / kr * rhs_.order.distance + part;
+}
+
+Value Weights::operator()(const Tile1& t, const std::vector<Value>& rhs, int64_t j, int64_t k) {
+  const Value cursor = rhs[static_cast<size_t>(j / t.rhs.rows)];
+  const bool two_columns = rhs_.order.pair == NibblePair::column;
+  const int64_t raw = j % t.rhs.rows / (two_columns ? 2 : 1);
+  const Length bytes =
+      lanes_bytes(t.b.isa(), is_float(rhs_.element) ? rhs_.element : ElementType::i32);
+  const Length at = code_offset(rhs_, 0, k) + bytes * raw;
+  const std::string name = fmt::format("w_{}", j);
+  const auto load = [&] {
+    return t.b.op(OpCode::load, {cursor}, {.offset = at, .bytes = bytes}, name, Role::operand);
+  };
+  if (is_float(rhs_.element)) return widened(t.b, load(), rhs_.element, name, Role::operand);
+  Value& codes =
+      loaded_.emplace(std::tuple{cursor, raw, group_of(rhs_, k)}, no_value).first->second;
+  if (codes == no_value) {
+    codes = load();
+    if (signs_ != no_value) {
+      codes = t.b.op(OpCode::xor_, {codes, signs_}, {}, name, Role::operand);
+    }
+  }
+  // The first of two columns, the second of two parts of a group.
+  const bool high = two_columns ? j % 2 == 0 : k % group_ >= rhs_.order.distance;
+  return scaled(t, real(t, codes, k % rhs_.order.kr * 8 + (high ? 4 : 0), name), j, name);
+}
+
+/// Of the code that begins with this bit of every lane.
+Value Weights::real(const Tile1& t, Value codes, int64_t bit, const std::string& name) const {
+  const int width = bits(rhs_.element);
+  const int64_t above = 32 - width - bit;
+  const auto shift = [&](OpCode code, Value x, int64_t by) {
+    return t.b.op(code, {x}, {.bits = 32, .imm = by}, name, Role::operand);
+  };
+  if (table_ != no_value) {
+    const Value number = bit == 0 ? codes : shift(OpCode::shr, codes, bit);
+    return t.b.op(OpCode::look_up_32, {table_, number}, {}, name, Role::operand);
+  }
+  const Value top = above == 0 ? codes : shift(OpCode::shl, codes, above);
+  const Value code = shift(OpCode::sar, top, 32 - width);
+  return t.b.op(OpCode::cvt_i32_f32, {code}, {}, name, Role::operand);
+}
+
+/// By the scale of its block, if codes have those.
+Value Weights::scaled(const Tile1& t, Value code, int64_t j, const std::string& name) const {
+  if (scales_.empty()) return code;
+  const auto column = static_cast<size_t>(j);
+  if (!zeros_.empty()) {
+    code = t.b.op(OpCode::fsub, {code, zeros_[column]}, {}, name, Role::operand);
+  }
+  return t.b.op(OpCode::fmul, {code, scales_[column]}, {}, name, Role::operand);
+}
+
+}  // namespace tw

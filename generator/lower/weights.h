@@ -1,0 +1,45 @@
+// Weights as f32, whatever is packed. Codes with scales per block of k become
+//   w = (float(code) - zero point) * scale
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "lower/tile.h"
+
+namespace tw {
+
+/// A vector of weights of one k as f32. Where they are codes, a lane holds several bytes of its
+/// column: one code goes to the top of the lane, and back with its sign; or to the bottom, and a
+/// vector as long as there are codes tells what it is worth.
+class Weights {
+ public:
+  explicit Weights(const Layout& rhs);
+
+  /// Before any loop over k.
+  void prepare(const Tile1& t);
+  /// Before the weights of a block; `rhs`: as for column_scale().
+  void begin_block(const Tile1& t, const std::vector<Value>& rhs);
+  /// The value of k whose turn is `i`: codes go as they lie, so that those of a byte follow each
+  /// other.
+  [[nodiscard]] int64_t k_of(int64_t i) const;
+  /// Of vector j of the tile.
+  Value operator()(const Tile1& t, const std::vector<Value>& rhs, int64_t j, int64_t k);
+
+ private:
+  void prepare_table(const Tile1& t);
+  Value real(const Tile1& t, Value codes, int64_t bit, const std::string& name) const;
+  [[nodiscard]] Value scaled(const Tile1& t, Value code, int64_t j, const std::string& name) const;
+
+  const Layout& rhs_;
+  int64_t group_;           ///< values of k whose codes share bytes
+  Value signs_ = no_value;  ///< of unsigned codes: bits that differ from signed ones
+  Value table_ = no_value;  ///< what each code is worth; none: no instruction looks that up
+  /// Codes, by cursor, vector behind it and group of kr.
+  std::map<std::tuple<Value, int64_t, int64_t>, Value> loaded_;
+  std::vector<Value> scales_, zeros_;  ///< of the block's columns
+};
+
+}  // namespace tw

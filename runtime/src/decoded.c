@@ -1,0 +1,204 @@
+/* Products of many rows by panels that become floats first. What kernels make of codes for each
+ * tile of rows is made once then, and tiles are those of floats. A panel goes through k in blocks
+ * whose floats stay in a cache; outputs collect the sums, as in deep.c. What is rounded when
+ * depends on the numbers of rows, columns and k and on the device, never on how many threads there
+ * are. */
+#include <math.h>
+
+#include "internal.h"
+
+enum {
+  K_STEP = 64,         /* values of k: a multiple of what panels of floats are read in */
+  SMALL_L1 = 32 * 1024 /* bytes, where the device does not say */
+};
+
+static bool is_decoder(const tw_plan* plan, const tw_kernel* decoder) {
+  return decoder->rhs->id == plan->rhs->id && decoder->tile_n % plan->rhs_panel == 0 &&
+         decoder->tile_n <= TW_BIAS_COLUMNS && tw_runnable_kernel(decoder, &plan->device);
+}
+
+/* Columns of a panel of floats: one or more of codes. */
+static size_t columns_of(const tw_plan* plan) {
+  return plan->decoding.decoder->tile_n;
+}
+
+/* Reads the caller's rows, and panels as a decoder writes them. */
+static bool reads_decoded(const tw_plan* plan, const tw_kernel* kernel) {
+  const tw_layout* rhs = kernel->rhs;
+  return rhs != NULL && kernel->lhs != NULL && rhs->type == TW_F32 && tw_is_float(rhs) &&
+         rhs->panel == columns_of(plan) && rhs->panel_scalable == 0 && rhs->k_multiple == 1 &&
+         tw_keeps_bias(rhs) && tw_reads_rows(kernel, plan->lhs_type) &&
+         kernel->dst == plan->dst_type && !kernel->accumulate &&
+         tw_runnable_kernel(kernel, &plan->device);
+}
+
+/* All tiles are one panel wide, and all sums can be added to. */
+static void add_kernels(const tw_plan* plan, tw_split* split) {
+  for (size_t i = 0; i < plan->registry.kernel_count; ++i) {
+    const tw_kernel* kernel = &plan->registry.kernels[i];
+    tw_choice choice;
+    if (!reads_decoded(plan, kernel) || !tw_make_choice(plan, kernel, &choice)) continue;
+    const bool fits = choice.tile_n == columns_of(plan) && choice.adding != NULL;
+    if (fits) tw_add_choice(plan, split, &choice);
+  }
+}
+
+static size_t value_bytes(const tw_plan* plan) {
+  return columns_of(plan) * sizeof(float);
+}
+
+/* Floats of a panel fill two thirds of L1: writing them to L2 takes longer than making them. */
+static size_t k_block_of(const tw_plan* plan) {
+  const size_t block = plan->rhs->block;
+  const size_t unit = block % K_STEP == 0 ? block : K_STEP;
+  const size_t l1 = plan->device.l1_bytes != 0 ? plan->device.l1_bytes : SMALL_L1;
+  size_t k = l1 / 3 * 2 / value_bytes(plan) / unit * unit;
+  if (k == 0) k = unit;
+  return k < plan->k ? k : plan->k;
+}
+
+void tw_choose_decoding(tw_plan* plan, const tw_matmul* matmul, double segment_cycles) {
+  tw_decoding* decoding = &plan->decoding;
+  memset(decoding, 0, sizeof *decoding);
+  if (matmul->kernel != NULL || plan->taps != 0 || !plan->lhs_unpacked ||
+      plan->dst_type != TW_F32 || plan->rhs->block == 0 || plan->rhs->scales_apart) {
+    return;
+  }
+  for (size_t i = 0; i < plan->registry.decoder_count && decoding->decoder == NULL; ++i) {
+    const tw_kernel* row = &plan->registry.decoders[i];
+    if (is_decoder(plan, row)) decoding->decoder = row;
+  }
+  if (decoding->decoder == NULL) return;
+  add_kernels(plan, &decoding->split);
+  if (decoding->split.count != 0) {
+    tw_split_build(&decoding->split, segment_cycles);
+  } else {
+    decoding->decoder = NULL;
+  }
+}
+
+double tw_decoded_cycles(const tw_plan* plan, size_t m) {
+  const tw_decoding* decoding = &plan->decoding;
+  const double values = (double)plan->n * (double)plan->k;
+  return tw_split_cycles(&decoding->split, m, TW_NO_CHOICE) +
+         values / decoding->decoder->macs_per_cycle;
+}
+
+bool tw_decodes(const tw_plan* plan, size_t m) {
+  if (plan->decoding.decoder == NULL || m == 0) return false;
+  const tw_range* range = tw_plan_range(plan, m);
+  const size_t main = range != NULL ? range->main : TW_NO_CHOICE;
+  return tw_decoded_cycles(plan, m) < tw_split_cycles(&plan->split, m, main);
+}
+
+tw_status tw_plan_decoder(const tw_plan* plan, size_t m, const tw_kernel** decoder) {
+  if (plan == NULL || decoder == NULL) {
+    return tw_fail(TW_INVALID, "tw_plan_decoder: %s is null", plan == NULL ? "plan" : "decoder");
+  }
+  *decoder = tw_decodes(plan, m) ? plan->decoding.decoder : NULL;
+  return TW_OK;
+}
+
+size_t tw_decoded_rows(const tw_plan* plan) {
+  const size_t rows = tw_l2_bytes(plan) / 2 / (k_block_of(plan) * sizeof(float));
+  return rows > TW_MAX_TILE_M ? rows : TW_MAX_TILE_M;
+}
+
+size_t tw_decoded_bytes(const tw_plan* plan, size_t m) {
+  if (!tw_decodes(plan, m)) return 0;
+  return k_block_of(plan) * value_bytes(plan) + TW_SCRATCH_ALIGNMENT - 1;
+}
+
+/* A panel's part of the outputs. */
+typedef struct panel_run {
+  const tw_plan* plan;
+  const tw_run_args* run;
+  const tw_corner* corner;
+  const tw_part* part;
+  size_t column, count;
+  const char* packed; /* their panels */
+  const float* bias;
+  float* values;
+} panel_run;
+
+static void decode(const panel_run* panel, size_t first_k, size_t k) {
+  const tw_layout* layout = panel->plan->rhs;
+  const size_t block_bytes = panel->plan->rhs_panel *
+                             (layout->block * layout->data_bits / 8 + layout->per_row_block_bytes);
+  tw_args args = {.size = sizeof args};
+  args.n = panel->count;
+  args.k = k;
+  args.block = layout->block;
+  args.rhs = panel->packed + first_k / layout->block * block_bytes;
+  args.rhs_stride = panel->plan->rhs_stride;
+  /* The same of the next panel. */
+  args.rhs_prefetch = columns_of(panel->plan) / panel->plan->rhs_panel * args.rhs_stride;
+  args.dst = panel->values;
+  args.dst_stride = k * value_bytes(panel->plan);
+  panel->plan->decoding.decoder->run(&args);
+}
+
+static void multiply(const panel_run* panel, const tw_segment* segment, size_t first_k, size_t k) {
+  static const float zeros[TW_BIAS_COLUMNS];
+  const tw_run_args* run = panel->run;
+  const tw_part* part = panel->part;
+  const size_t end = segment->row_begin + segment->rows;
+  const size_t first = part->row_begin > segment->row_begin ? part->row_begin : segment->row_begin;
+  const size_t last = part->row_end < end ? part->row_end : end;
+  if (first >= last) return;
+  const bool ends = first_k + k == panel->plan->k;
+  tw_args args = {.size = sizeof args};
+  args.m = last - first;
+  args.n = panel->count;
+  args.k = k;
+  args.lhs = (const char*)run->lhs + (first - panel->corner->lhs_row) * run->lhs_stride +
+             first_k * sizeof(float);
+  args.lhs_stride = run->lhs_stride;
+  args.rhs = panel->values;
+  args.rhs_stride = k * value_bytes(panel->plan);
+  args.dst = (char*)run->dst + (first - panel->corner->dst_row) * run->dst_stride +
+             (panel->column - panel->corner->dst_column) * sizeof(float);
+  args.dst_stride = run->dst_stride;
+  args.bias = first_k == 0 ? panel->bias : zeros;
+  args.min = ends && run->clamp ? run->min : -INFINITY;
+  args.max = ends && run->clamp ? run->max : INFINITY;
+  const tw_choice* choice = tw_choice_of(&panel->plan->decoding.split, segment->kernel);
+  (first_k == 0 ? choice->kernel : choice->adding)->run(&args);
+}
+
+/* Floats of k values of a panel, and all rows' products with them. */
+static void run_panel(panel_run* panel, const tw_segment* segments, size_t count, size_t first_k,
+                      size_t k) {
+  const tw_plan* plan = panel->plan;
+  float packed_bias[TW_BIAS_COLUMNS];
+  const size_t left = panel->part->column_end - panel->column;
+  panel->count = left < columns_of(plan) ? left : columns_of(plan);
+  panel->packed = (const char*)panel->run->rhs + panel->column / plan->rhs_panel * plan->rhs_stride;
+  panel->bias = packed_bias;
+  if (panel->run->bias != NULL) {
+    panel->bias = (const float*)panel->run->bias + panel->column;
+  } else if (first_k == 0) {
+    tw_copy_bias(plan, panel->packed, panel->count, packed_bias);
+  }
+  decode(panel, first_k, k);
+  for (size_t i = 0; i < count; ++i) multiply(panel, &segments[i], first_k, k);
+}
+
+/* Blocks of k go round all panels, so that the rows' values stay in the cache. */
+void tw_run_decoded(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
+                    const tw_corner* corner, const tw_part* part) {
+  tw_segment segments[TW_MAX_SEGMENTS];
+  const size_t count = tw_split_rows(&plan->decoding.split, rows->m, TW_NO_CHOICE, segments);
+  const size_t block = k_block_of(plan);
+  const size_t beyond = (uintptr_t)args->scratch % TW_SCRATCH_ALIGNMENT;
+  float* values =
+      (float*)((char*)args->scratch + (beyond == 0 ? 0 : TW_SCRATCH_ALIGNMENT - beyond));
+  panel_run panel = {.plan = plan, .run = args, .corner = corner, .part = part, .values = values};
+  for (size_t k = 0; k < plan->k; k += block) {
+    const size_t count_k = plan->k - k < block ? plan->k - k : block;
+    for (panel.column = part->column_begin; panel.column < part->column_end;
+         panel.column += columns_of(plan)) {
+      run_panel(&panel, segments, count, k, count_k);
+    }
+  }
+}
