@@ -29,18 +29,18 @@
 // from   specs/matmul_clamp_f32_qai8dxp_qsu2cxp.yaml (003110b0239400bb)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6ac87e42c8de77c2)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (b12eb39c0fabcc2e)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (14ab7fc834aa7089)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (bab7212cbc71b8c0)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (85d7b8f90c4e454f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (a9f673e3b63a8c6d)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml (c14f82272deeb702)
-// from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (732eb37b7cbb3f40)
-// from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (7bc6e76755b77ae2)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (d9048f4c7343cafa)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (1a9c2cf0648d2396)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (2ddf422c3f91a519)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (b6a0291958735d92)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (63208880012d1627)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (c6a374e7930de013)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml (8e8284efef385d16)
+// from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (c8fe82986dd2e56e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (5a46dffa46733383)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (d11061491cc1ee57)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (265e5b8a1bb010f3)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (59ceca0f8b0a18f4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (6155e336f8cf0218)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (4f3a09a6e0d226c8)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (ceb66777b57f4ca1)
 // from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (fa99ef9255ef7f34)
@@ -2038,6 +2038,22 @@ static const tw_axis axes_352[] = {
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
 static const tw_axis axes_353[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 6400}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {0, 384}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
+};
+static const tw_axis axes_354[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 6400}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {0, 384}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_355[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 6400}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_356[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4736, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {576, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
@@ -2045,16 +2061,16 @@ static const tw_axis axes_353[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_354[] = {
+static const tw_axis axes_357[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4736, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {576, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_355[] = {
+static const tw_axis axes_358[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4736, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_356[] = {
+static const tw_axis axes_359[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {18944, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2304, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
@@ -2062,16 +2078,16 @@ static const tw_axis axes_356[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_357[] = {
+static const tw_axis axes_360[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {18944, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2304, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_358[] = {
+static const tw_axis axes_361[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {18944, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_359[] = {
+static const tw_axis axes_362[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {37888, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {4608, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
@@ -2079,16 +2095,16 @@ static const tw_axis axes_359[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_360[] = {
+static const tw_axis axes_363[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {37888, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {4608, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_361[] = {
+static const tw_axis axes_364[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {37888, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_362[] = {
+static const tw_axis axes_365[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {18944, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2304, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {256, 0}},
@@ -2097,7 +2113,7 @@ static const tw_axis axes_362[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_N, {2, 0}, {4, 0}, {-4, 0}},
 };
-static const tw_axis axes_363[] = {
+static const tw_axis axes_366[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4736, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {576, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {128, 0}},
@@ -2105,61 +2121,95 @@ static const tw_axis axes_363[] = {
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_N, {2, 0}, {2, 0}, {-4, 0}},
 };
-static const tw_axis axes_364[] = {
+static const tw_axis axes_367[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 9472}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {0, 1152}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {0, 128}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+    {TW_DIM_K, {2, 0}, {2, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {1, 0}, {4, 0}},
+};
+static const tw_axis axes_368[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 9472}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {0, 1152}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_369[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 9472}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_370[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_365[] = {
+static const tw_axis axes_371[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_366[] = {
+static const tw_axis axes_372[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {3072, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_367[] = {
+static const tw_axis axes_373[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {3072, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_368[] = {
+static const tw_axis axes_374[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {6144, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_369[] = {
+static const tw_axis axes_375[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {6144, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_370[] = {
+static const tw_axis axes_376[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1536, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_371[] = {
+static const tw_axis axes_377[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1536, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_372[] = {
+static const tw_axis axes_378[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1536, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_373[] = {
+static const tw_axis axes_379[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
 };
-static const tw_axis axes_374[] = {
+static const tw_axis axes_380[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 1536}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {0, 256}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_381[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 1536}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_382[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 1536}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_383[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
@@ -2167,23 +2217,23 @@ static const tw_axis axes_374[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_375[] = {
+static const tw_axis axes_384[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_376[] = {
+static const tw_axis axes_385[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_377[] = {
+static const tw_axis axes_386[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_378[] = {
+static const tw_axis axes_387[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
@@ -2191,23 +2241,23 @@ static const tw_axis axes_378[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_379[] = {
+static const tw_axis axes_388[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_380[] = {
+static const tw_axis axes_389[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_381[] = {
+static const tw_axis axes_390[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_382[] = {
+static const tw_axis axes_391[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
@@ -2215,23 +2265,23 @@ static const tw_axis axes_382[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_383[] = {
+static const tw_axis axes_392[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_384[] = {
+static const tw_axis axes_393[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_385[] = {
+static const tw_axis axes_394[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_386[] = {
+static const tw_axis axes_395[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
@@ -2239,23 +2289,23 @@ static const tw_axis axes_386[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_387[] = {
+static const tw_axis axes_396[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_388[] = {
+static const tw_axis axes_397[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_389[] = {
+static const tw_axis axes_398[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_390[] = {
+static const tw_axis axes_399[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
@@ -2263,7 +2313,7 @@ static const tw_axis axes_390[] = {
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_391[] = {
+static const tw_axis axes_400[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
@@ -2271,61 +2321,96 @@ static const tw_axis axes_391[] = {
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
 };
-static const tw_axis axes_392[] = {
+static const tw_axis axes_401[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 11520}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {0, 1408}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {0, 256}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_402[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 11520}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {0, 1408}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_403[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 11520}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {0, 1408}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_404[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 11520}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_405[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {544, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_393[] = {
+static const tw_axis axes_406[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {544, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_394[] = {
+static const tw_axis axes_407[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_395[] = {
+static const tw_axis axes_408[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_396[] = {
+static const tw_axis axes_409[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2048, 0}},
     {TW_DIM_N, {64, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_397[] = {
+static const tw_axis axes_410[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_N, {64, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_398[] = {
+static const tw_axis axes_411[] = {
     {TW_DIM_N, {64, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_399[] = {
+static const tw_axis axes_412[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_400[] = {
+static const tw_axis axes_413[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_401[] = {
+static const tw_axis axes_414[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {544, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_402[] = {
+static const tw_axis axes_415[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 1088}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {0, 128}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+    {TW_DIM_K, {2, 0}, {2, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {1, 0}, {4, 0}},
+};
+static const tw_axis axes_416[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 1088}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_417[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4416, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {544, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
@@ -2333,16 +2418,16 @@ static const tw_axis axes_402[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_403[] = {
+static const tw_axis axes_418[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4416, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {544, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_404[] = {
+static const tw_axis axes_419[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_405[] = {
+static const tw_axis axes_420[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {17664, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
@@ -2350,16 +2435,16 @@ static const tw_axis axes_405[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_406[] = {
+static const tw_axis axes_421[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {17664, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_407[] = {
+static const tw_axis axes_422[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {17664, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_408[] = {
+static const tw_axis axes_423[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {35328, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
@@ -2367,16 +2452,16 @@ static const tw_axis axes_408[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_409[] = {
+static const tw_axis axes_424[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {35328, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_410[] = {
+static const tw_axis axes_425[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {35328, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_411[] = {
+static const tw_axis axes_426[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8832, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
@@ -2384,16 +2469,16 @@ static const tw_axis axes_411[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_412[] = {
+static const tw_axis axes_427[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8832, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_413[] = {
+static const tw_axis axes_428[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8832, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_414[] = {
+static const tw_axis axes_429[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4416, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {544, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
@@ -2401,14 +2486,31 @@ static const tw_axis axes_414[] = {
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_415[] = {
+static const tw_axis axes_430[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 8832}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {0, 1088}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {0, 128}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+    {TW_DIM_K, {2, 0}, {2, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {1, 0}, {4, 0}},
+};
+static const tw_axis axes_431[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 8832}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {0, 1088}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_432[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 8832}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_433[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {3648, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {224, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_416[] = {
+static const tw_axis axes_434[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {3648, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {224, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {32, 0}},
@@ -2416,23 +2518,23 @@ static const tw_axis axes_416[] = {
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_417[] = {
+static const tw_axis axes_435[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {3648, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {224, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_418[] = {
+static const tw_axis axes_436[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {3648, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_419[] = {
+static const tw_axis axes_437[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {14592, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {896, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_420[] = {
+static const tw_axis axes_438[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {14592, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {896, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
@@ -2440,23 +2542,23 @@ static const tw_axis axes_420[] = {
     {TW_DIM_N, {2, 0}, {8, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_421[] = {
+static const tw_axis axes_439[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {14592, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {896, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_422[] = {
+static const tw_axis axes_440[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {14592, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_423[] = {
+static const tw_axis axes_441[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {29184, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1792, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_424[] = {
+static const tw_axis axes_442[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {29184, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1792, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
@@ -2464,23 +2566,23 @@ static const tw_axis axes_424[] = {
     {TW_DIM_N, {2, 0}, {16, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_425[] = {
+static const tw_axis axes_443[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {29184, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1792, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_426[] = {
+static const tw_axis axes_444[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {29184, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_427[] = {
+static const tw_axis axes_445[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {7296, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {448, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_428[] = {
+static const tw_axis axes_446[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {7296, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {448, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
@@ -2488,212 +2590,253 @@ static const tw_axis axes_428[] = {
     {TW_DIM_N, {2, 0}, {4, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_429[] = {
+static const tw_axis axes_447[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {7296, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {448, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_430[] = {
+static const tw_axis axes_448[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {7296, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_431[] = {
+static const tw_axis axes_449[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 7296}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {0, 448}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
+};
+static const tw_axis axes_450[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 7296}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {0, 448}},
+    {TW_DIM_N, {0, 4}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {0, 4}, {4, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_451[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 7296}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {0, 448}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_452[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 7296}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_453[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2048}},
     {TW_DIM_K, {4, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 16}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {4, 0}},
 };
-static const tw_axis axes_432[] = {
+static const tw_axis axes_454[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {0, 4096}},
     {TW_DIM_K, {8, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 16}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {4, 0}},
 };
-static const tw_axis axes_433[] = {
+static const tw_axis axes_455[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8192}},
     {TW_DIM_K, {16, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 16}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {4, 0}},
 };
-static const tw_axis axes_434[] = {
+static const tw_axis axes_456[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16384}},
     {TW_DIM_K, {32, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 16}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {4, 0}},
 };
-static const tw_axis axes_435[] = {
+static const tw_axis axes_457[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 576}},
     {TW_DIM_K, {4, 0}, {4, 0}, {0, 128}},
     {TW_DIM_N, {0, 4}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_436[] = {
+static const tw_axis axes_458[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 576}},
     {TW_DIM_N, {0, 4}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_437[] = {
+static const tw_axis axes_459[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 576}},
     {TW_DIM_K, {2, 0}, {8, 0}, {0, 256}},
     {TW_DIM_N, {0, 4}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_438[] = {
-    {TW_DIM_K, {0, 0}, {16, 0}, {384, 0}},
-    {TW_DIM_K, {2, 0}, {4, 0}, {128, 0}},
-    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
-};
-static const tw_axis axes_439[] = {
-    {TW_DIM_K, {0, 0}, {16, 0}, {384, 0}},
-    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
-};
-static const tw_axis axes_440[] = {
-    {TW_DIM_K, {0, 0}, {16, 0}, {1536, 0}},
-    {TW_DIM_K, {2, 0}, {4, 0}, {512, 0}},
-    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
-};
-static const tw_axis axes_441[] = {
-    {TW_DIM_K, {0, 0}, {16, 0}, {1536, 0}},
-    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
-};
-static const tw_axis axes_442[] = {
-    {TW_DIM_K, {0, 0}, {16, 0}, {3072, 0}},
-    {TW_DIM_K, {2, 0}, {4, 0}, {1024, 0}},
-    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
-};
-static const tw_axis axes_443[] = {
-    {TW_DIM_K, {0, 0}, {16, 0}, {3072, 0}},
-    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
-};
-static const tw_axis axes_444[] = {
-    {TW_DIM_K, {0, 0}, {16, 0}, {768, 0}},
-    {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
-    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_N, {2, 0}, {4, 0}, {-4, 0}},
-};
-static const tw_axis axes_445[] = {
-    {TW_DIM_K, {0, 0}, {16, 0}, {768, 0}},
-    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
-};
-static const tw_axis axes_446[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
-    {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
-    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_447[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
-    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
-};
-static const tw_axis axes_448[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
-    {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
-};
-static const tw_axis axes_449[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
-    {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
-    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_450[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
-    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
-};
-static const tw_axis axes_451[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
-    {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
-};
-static const tw_axis axes_452[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
-    {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
-    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_453[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
-    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
-};
-static const tw_axis axes_454[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
-    {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
-};
-static const tw_axis axes_455[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
-    {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
-    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_456[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
-    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
-};
-static const tw_axis axes_457[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
-    {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
-};
-static const tw_axis axes_458[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
-    {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
-    {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
-    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_459[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
-    {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
-    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
-    {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
-};
 static const tw_axis axes_460[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
-    {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
+    {TW_DIM_K, {0, 0}, {16, 0}, {384, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
 static const tw_axis axes_461[] = {
+    {TW_DIM_K, {0, 0}, {16, 0}, {384, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_462[] = {
+    {TW_DIM_K, {0, 0}, {16, 0}, {1536, 0}},
+    {TW_DIM_K, {2, 0}, {4, 0}, {512, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
+};
+static const tw_axis axes_463[] = {
+    {TW_DIM_K, {0, 0}, {16, 0}, {1536, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_464[] = {
+    {TW_DIM_K, {0, 0}, {16, 0}, {3072, 0}},
+    {TW_DIM_K, {2, 0}, {4, 0}, {1024, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
+};
+static const tw_axis axes_465[] = {
+    {TW_DIM_K, {0, 0}, {16, 0}, {3072, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_466[] = {
+    {TW_DIM_K, {0, 0}, {16, 0}, {768, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {4, 0}, {-4, 0}},
+};
+static const tw_axis axes_467[] = {
+    {TW_DIM_K, {0, 0}, {16, 0}, {768, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_468[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_469[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_470[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_471[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_472[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_473[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_474[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_475[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_476[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_477[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_478[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_479[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_480[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_481[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
+    {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
+};
+static const tw_axis axes_482[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 1408}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {0, 256}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_483[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 1408}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_484[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 1408}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_485[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
+    {TW_DIM_K, {2, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
+};
+static const tw_axis axes_486[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_462[] = {
+static const tw_axis axes_487[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_463[] = {
+static const tw_axis axes_488[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_464[] = {
+static const tw_axis axes_489[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {512, 0}},
@@ -2701,23 +2844,23 @@ static const tw_axis axes_464[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_465[] = {
+static const tw_axis axes_490[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_466[] = {
+static const tw_axis axes_491[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_467[] = {
+static const tw_axis axes_492[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_468[] = {
+static const tw_axis axes_493[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {1024, 0}},
@@ -2725,23 +2868,23 @@ static const tw_axis axes_468[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_469[] = {
+static const tw_axis axes_494[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_470[] = {
+static const tw_axis axes_495[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_471[] = {
+static const tw_axis axes_496[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_472[] = {
+static const tw_axis axes_497[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {256, 0}},
@@ -2749,46 +2892,46 @@ static const tw_axis axes_472[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_473[] = {
+static const tw_axis axes_498[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_474[] = {
+static const tw_axis axes_499[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_475[] = {
+static const tw_axis axes_500[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_476[] = {
+static const tw_axis axes_501[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {17536, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1088, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_477[] = {
+static const tw_axis axes_502[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {17536, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1088, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_478[] = {
+static const tw_axis axes_503[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {17536, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_479[] = {
+static const tw_axis axes_504[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_480[] = {
+static const tw_axis axes_505[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
@@ -2796,548 +2939,572 @@ static const tw_axis axes_480[] = {
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {2, 0}},
 };
-static const tw_axis axes_481[] = {
+static const tw_axis axes_506[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8768, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {544, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_482[] = {
+static const tw_axis axes_507[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8768, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {544, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_483[] = {
+static const tw_axis axes_508[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8768, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_484[] = {
+static const tw_axis axes_509[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 13440}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {0, 832}},
+    {TW_DIM_K, {2, 0}, {4, 0}, {0, 256}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
+};
+static const tw_axis axes_510[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 13440}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {0, 832}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
+};
+static const tw_axis axes_511[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 13440}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {0, 832}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_512[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 13440}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_513[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_485[] = {
+static const tw_axis axes_514[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_486[] = {
+static const tw_axis axes_515[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_487[] = {
+static const tw_axis axes_516[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_488[] = {
+static const tw_axis axes_517[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_489[] = {
+static const tw_axis axes_518[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_490[] = {
+static const tw_axis axes_519[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_491[] = {
+static const tw_axis axes_520[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_492[] = {
+static const tw_axis axes_521[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_493[] = {
+static const tw_axis axes_522[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_K, {8, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_494[] = {
+static const tw_axis axes_523[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_495[] = {
+static const tw_axis axes_524[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_K, {4, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 8}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_496[] = {
+static const tw_axis axes_525[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1152, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_497[] = {
+static const tw_axis axes_526[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_498[] = {
+static const tw_axis axes_527[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_499[] = {
+static const tw_axis axes_528[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2176, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_500[] = {
+static const tw_axis axes_529[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_501[] = {
+static const tw_axis axes_530[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_502[] = {
+static const tw_axis axes_531[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4224, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_503[] = {
+static const tw_axis axes_532[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_504[] = {
+static const tw_axis axes_533[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_505[] = {
+static const tw_axis axes_534[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8320, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_506[] = {
+static const tw_axis axes_535[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4608, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_507[] = {
+static const tw_axis axes_536[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8448, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_508[] = {
+static const tw_axis axes_537[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8448, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_509[] = {
+static const tw_axis axes_538[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8704, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_510[] = {
+static const tw_axis axes_539[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16640, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_511[] = {
+static const tw_axis axes_540[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16640, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_512[] = {
+static const tw_axis axes_541[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16896, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_513[] = {
+static const tw_axis axes_542[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33024, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_514[] = {
+static const tw_axis axes_543[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33024, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_515[] = {
+static const tw_axis axes_544[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33280, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_516[] = {
+static const tw_axis axes_545[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {9216, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_517[] = {
+static const tw_axis axes_546[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {16896, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_518[] = {
+static const tw_axis axes_547[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {16896, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_519[] = {
+static const tw_axis axes_548[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {17408, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_520[] = {
+static const tw_axis axes_549[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33280, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_521[] = {
+static const tw_axis axes_550[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33280, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_522[] = {
+static const tw_axis axes_551[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33792, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_523[] = {
+static const tw_axis axes_552[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66048, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_524[] = {
+static const tw_axis axes_553[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66048, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_525[] = {
+static const tw_axis axes_554[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66560, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_526[] = {
+static const tw_axis axes_555[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2304, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_527[] = {
+static const tw_axis axes_556[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4224, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_528[] = {
+static const tw_axis axes_557[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4224, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_529[] = {
+static const tw_axis axes_558[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4352, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_530[] = {
+static const tw_axis axes_559[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8320, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_531[] = {
+static const tw_axis axes_560[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8320, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_532[] = {
+static const tw_axis axes_561[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8448, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_533[] = {
+static const tw_axis axes_562[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16512, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_534[] = {
+static const tw_axis axes_563[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16512, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_535[] = {
+static const tw_axis axes_564[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16640, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_536[] = {
+static const tw_axis axes_565[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_K, {8, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_537[] = {
+static const tw_axis axes_566[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_K, {16, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_538[] = {
+static const tw_axis axes_567[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_K, {32, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_539[] = {
+static const tw_axis axes_568[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2304}},
     {TW_DIM_K, {8, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_540[] = {
+static const tw_axis axes_569[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2304}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_541[] = {
+static const tw_axis axes_570[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
     {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_542[] = {
+static const tw_axis axes_571[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_543[] = {
+static const tw_axis axes_572[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
     {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_544[] = {
+static const tw_axis axes_573[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_545[] = {
+static const tw_axis axes_574[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
     {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_546[] = {
+static const tw_axis axes_575[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_547[] = {
+static const tw_axis axes_576[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8448}},
     {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_548[] = {
+static const tw_axis axes_577[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8448}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_549[] = {
+static const tw_axis axes_578[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16512}},
     {TW_DIM_K, {64, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_550[] = {
+static const tw_axis axes_579[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16512}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_551[] = {
+static const tw_axis axes_580[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16640}},
     {TW_DIM_K, {64, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_552[] = {
+static const tw_axis axes_581[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16640}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_553[] = {
+static const tw_axis axes_582[] = {
     {TW_DIM_K, {0, 0}, {1, 0}, {2, 0}},
 };
-static const tw_axis axes_554[] = {
+static const tw_axis axes_583[] = {
     {TW_DIM_K, {0, 0}, {1, 0}, {4, 0}},
 };
-static const tw_axis axes_555[] = {
+static const tw_axis axes_584[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {2, 0}},
 };
-static const tw_axis axes_556[] = {
+static const tw_axis axes_585[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {4, 0}},
 };
-static const tw_axis axes_557[] = {
+static const tw_axis axes_586[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_558[] = {
+static const tw_axis axes_587[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_559[] = {
+static const tw_axis axes_588[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_560[] = {
+static const tw_axis axes_589[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_561[] = {
+static const tw_axis axes_590[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
 };
-static const tw_axis axes_562[] = {
+static const tw_axis axes_591[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_563[] = {
+static const tw_axis axes_592[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
 };
-static const tw_axis axes_564[] = {
+static const tw_axis axes_593[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_565[] = {
+static const tw_axis axes_594[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {64, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_566[] = {
+static const tw_axis axes_595[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {36, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_567[] = {
+static const tw_axis axes_596[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
 };
-static const tw_axis axes_568[] = {
+static const tw_axis axes_597[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {2, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_569[] = {
+static const tw_axis axes_598[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_570[] = {
+static const tw_axis axes_599[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
 };
-static const tw_axis axes_571[] = {
+static const tw_axis axes_600[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
 };
-static const tw_axis axes_572[] = {
+static const tw_axis axes_601[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_573[] = {
+static const tw_axis axes_602[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
 };
-static const tw_axis axes_574[] = {
+static const tw_axis axes_603[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
 };
-static const tw_axis axes_575[] = {
+static const tw_axis axes_604[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_576[] = {
+static const tw_axis axes_605[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1, 0}},
 };
-static const tw_axis axes_577[] = {
+static const tw_axis axes_606[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {64, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_578[] = {
+static const tw_axis axes_607[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {36, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_579[] = {
+static const tw_axis axes_608[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
 };
-static const tw_axis axes_580[] = {
+static const tw_axis axes_609[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {2, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_581[] = {
+static const tw_axis axes_610[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {512, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {64, 0}, {4, 0}},
 };
-static const tw_axis axes_582[] = {
+static const tw_axis axes_611[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
 };
-static const tw_axis axes_583[] = {
+static const tw_axis axes_612[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {8, 0}},
 };
-static const tw_axis axes_584[] = {
+static const tw_axis axes_613[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
 };
-static const tw_axis axes_585[] = {
+static const tw_axis axes_614[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {136, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_586[] = {
+static const tw_axis axes_615[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {136, 0}},
 };
-static const tw_axis axes_587[] = {
+static const tw_axis axes_616[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {128, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_588[] = {
+static const tw_axis axes_617[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_589[] = {
+static const tw_axis axes_618[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
 };
-static const tw_axis axes_590[] = {
+static const tw_axis axes_619[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2, 0}},
 };
-static const tw_axis axes_591[] = {
+static const tw_axis axes_620[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
 };
-static const tw_axis axes_592[] = {
+static const tw_axis axes_621[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {8, 0}},
 };
-static const tw_axis axes_593[] = {
+static const tw_axis axes_622[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
 };
-static const tw_axis axes_594[] = {
+static const tw_axis axes_623[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
 };
-static const tw_axis axes_595[] = {
+static const tw_axis axes_624[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1, 0}},
 };
-static const tw_axis axes_596[] = {
+static const tw_axis axes_625[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {4, 0}},
     {TW_DIM_K, {8, 0}, {16, 0}, {8, 0}},
 };
-static const tw_axis axes_597[] = {
+static const tw_axis axes_626[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
 };
-static const tw_axis axes_598[] = {
+static const tw_axis axes_627[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
     {TW_DIM_K, {4, 0}, {16, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {2, 0}},
@@ -18711,7 +18878,68 @@ static const tw_layout layout_465 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_466_axes = {
+static const tw_layout layout_466 = {
+    .id = UINT64_C(0xa16bdf9fff881b7d),
+    .text = "lhs i8 m4svl kr4 k%16 b16 [data/b|sums:i32*-1/b|scales:f32/b]",
+    .panel = 0,
+    .panel_scalable = 4,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 1,
+    .sum_factor = -1,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_467_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S2, {0, 256}, axes_353, 5, 1, 2, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {0, 512}, axes_354, 3, 1, 0, NULL, 0},
+    {TW_S8, {0, 576}, axes_354, 3, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_355, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 128}, axes_355, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_467 = {
+    .id = UINT64_C(0xf02d942580ebe4ce),
+    .text = "rhs i2 n8svl kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 2,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 36,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_467_axes,
+    .type = TW_S2,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_468_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_157, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18726,86 +18954,10 @@ static const tw_axes layout_466_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_466 = {
+static const tw_layout layout_468 = {
     .id = UINT64_C(0x3c395eba52a29e92),
     .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
     .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 4,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_466_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_467_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_3, 5, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_4, 2, 1, 0, NULL, 0},
-    {TW_F16, {2304, 0}, axes_4, 2, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_467 = {
-    .id = UINT64_C(0x7ea8fda4edf7edcd),
-    .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
-    .panel = 16,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 4,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_467_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_468_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_22, 5, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_23, 2, 1, 0, NULL, 0},
-    {TW_F16, {4608, 0}, axes_23, 2, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_468 = {
-    .id = UINT64_C(0x95ae4ab2293e08f7),
-    .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
-    .panel = 32,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
@@ -18826,12 +18978,12 @@ static const tw_layout layout_468 = {
 };
 
 static const tw_axes layout_469_axes = {
-    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {4, 0}, axes_41, 5, 1, 0, axes_42, 1},
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_3, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {1024, 0}, axes_43, 2, 1, 0, NULL, 0},
-    {TW_F16, {1152, 0}, axes_43, 2, 1, 0, NULL, 0},
-    {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_4, 2, 1, 0, NULL, 0},
+    {TW_F16, {2304, 0}, axes_4, 2, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18841,9 +18993,9 @@ static const tw_axes layout_469_axes = {
     NULL,
 };
 static const tw_layout layout_469 = {
-    .id = UINT64_C(0x3977ad44ef61557e),
-    .text = "rhs i4 n8 kr4 pair=column us k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
-    .panel = 8,
+    .id = UINT64_C(0x7ea8fda4edf7edcd),
+    .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
+    .panel = 16,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
@@ -18864,12 +19016,12 @@ static const tw_layout layout_469 = {
 };
 
 static const tw_axes layout_470_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {4, 0}, axes_257, 5, 1, 0, axes_256, 1},
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_22, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {512, 0}, axes_158, 2, 1, 0, NULL, 0},
-    {TW_F16, {576, 0}, axes_158, 2, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_23, 2, 1, 0, NULL, 0},
+    {TW_F16, {4608, 0}, axes_23, 2, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18879,9 +19031,9 @@ static const tw_axes layout_470_axes = {
     NULL,
 };
 static const tw_layout layout_470 = {
-    .id = UINT64_C(0xe7278d0b21286216),
-    .text = "rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
-    .panel = 4,
+    .id = UINT64_C(0x95ae4ab2293e08f7),
+    .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
+    .panel = 32,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
@@ -18902,30 +19054,30 @@ static const tw_layout layout_470 = {
 };
 
 static const tw_axes layout_471_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_353, 6, 1, 8, NULL, 0},
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_41, 5, 1, 0, axes_42, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {640, 0}, axes_354, 3, 1, 0, NULL, 0},
-    {TW_S8, {672, 0}, axes_354, 3, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_43, 2, 1, 0, NULL, 0},
+    {TW_F16, {1152, 0}, axes_43, 2, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_355, 2, 1, 0, NULL, 0},
-    {TW_F16, {64, 0}, axes_355, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
 static const tw_layout layout_471 = {
-    .id = UINT64_C(0xac14834343bce786),
-    .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
-    .panel = 4,
+    .id = UINT64_C(0x3977ad44ef61557e),
+    .text = "rhs i4 n8 kr4 pair=column us k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
+    .panel = 8,
     .panel_scalable = 0,
     .k_multiple = 32,
-    .block = 256,
+    .block = 32,
     .data_bits = 4,
     .per_row_bytes = 4,
-    .per_row_block_bytes = 20,
+    .per_row_block_bytes = 4,
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
@@ -18940,30 +19092,30 @@ static const tw_layout layout_471 = {
 };
 
 static const tw_axes layout_472_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {512, 0}, axes_356, 6, 1, 8, NULL, 0},
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_257, 5, 1, 0, axes_256, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {2560, 0}, axes_357, 3, 1, 0, NULL, 0},
-    {TW_S8, {2688, 0}, axes_357, 3, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
+    {TW_F16, {512, 0}, axes_158, 2, 1, 0, NULL, 0},
+    {TW_F16, {576, 0}, axes_158, 2, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_358, 2, 1, 0, NULL, 0},
-    {TW_F16, {256, 0}, axes_358, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
 static const tw_layout layout_472 = {
-    .id = UINT64_C(0xd520c5aec96313b7),
-    .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
-    .panel = 16,
+    .id = UINT64_C(0xe7278d0b21286216),
+    .text = "rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
+    .panel = 4,
     .panel_scalable = 0,
     .k_multiple = 32,
-    .block = 256,
+    .block = 32,
     .data_bits = 4,
     .per_row_bytes = 4,
-    .per_row_block_bytes = 20,
+    .per_row_block_bytes = 4,
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
@@ -18977,73 +19129,58 @@ static const tw_layout layout_472 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_473_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {1024, 0}, axes_359, 6, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {5120, 0}, axes_360, 3, 1, 0, NULL, 0},
-    {TW_S8, {5376, 0}, axes_360, 3, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_361, 2, 1, 0, NULL, 0},
-    {TW_F16, {512, 0}, axes_361, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
 static const tw_layout layout_473 = {
-    .id = UINT64_C(0xa653ec0deba29df1),
-    .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
-    .panel = 32,
-    .panel_scalable = 0,
+    .id = UINT64_C(0x97a528a1e02e3dbd),
+    .text = "lhs i8 m4svl kr4 k%32 b32 [data/b|sums:i32*-1/b|scales:f32/b]",
+    .panel = 0,
+    .panel_scalable = 4,
     .k_multiple = 32,
-    .block = 256,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 20,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
     .exact_k = 0,
     .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 1,
+    .sum_factor = -1,
     .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_473_axes,
-    .type = TW_S4,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
     .scales_apart = 0,
 };
 
 static const tw_axes layout_474_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {516, 0}, axes_362, 7, 1, 0, axes_42, 1},
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 0}, axes_266, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {2560, 0}, axes_357, 3, 1, 0, NULL, 0},
-    {TW_S8, {2688, 0}, axes_357, 3, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
+    {TW_F16, {0, 1024}, axes_324, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 1152}, axes_324, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_358, 2, 1, 0, NULL, 0},
-    {TW_F16, {256, 0}, axes_358, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
 static const tw_layout layout_474 = {
-    .id = UINT64_C(0x01d54dbbc911c0b1),
-    .text = "rhs i4 n16 kr4 pair=column us k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
-    .panel = 16,
-    .panel_scalable = 0,
+    .id = UINT64_C(0xcb8facd6b0c01a3a),
+    .text = "rhs i4 n8svl kr4 pair=next uu k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
     .k_multiple = 32,
-    .block = 256,
+    .block = 32,
     .data_bits = 4,
     .per_row_bytes = 4,
-    .per_row_block_bytes = 20,
+    .per_row_block_bytes = 4,
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
-    .streaming = 0,
+    .streaming = 1,
     .sum_factor = 0,
     .sum_base = 0,
     .sum_copies = 0,
@@ -19055,22 +19192,22 @@ static const tw_layout layout_474 = {
 
 static const tw_axes layout_475_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {132, 0}, axes_363, 6, 1, 0, axes_256, 1},
+    {TW_S4, {128, 0}, axes_356, 6, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {640, 0}, axes_354, 3, 1, 0, NULL, 0},
-    {TW_S8, {672, 0}, axes_354, 3, 1, 0, NULL, 0},
+    {TW_S8, {640, 0}, axes_357, 3, 1, 0, NULL, 0},
+    {TW_S8, {672, 0}, axes_357, 3, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_355, 2, 1, 0, NULL, 0},
-    {TW_F16, {64, 0}, axes_355, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_358, 2, 1, 0, NULL, 0},
+    {TW_F16, {64, 0}, axes_358, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
 static const tw_layout layout_475 = {
-    .id = UINT64_C(0x116ca3a8d8a7725a),
-    .text = "rhs i4 n4 kr8 pair=column us k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .id = UINT64_C(0xac14834343bce786),
+    .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
     .panel = 4,
     .panel_scalable = 0,
     .k_multiple = 32,
@@ -19092,11 +19229,201 @@ static const tw_layout layout_475 = {
 };
 
 static const tw_axes layout_476_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {512, 0}, axes_359, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {2560, 0}, axes_360, 3, 1, 0, NULL, 0},
+    {TW_S8, {2688, 0}, axes_360, 3, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_361, 2, 1, 0, NULL, 0},
+    {TW_F16, {256, 0}, axes_361, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_476 = {
+    .id = UINT64_C(0xd520c5aec96313b7),
+    .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 20,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_476_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_477_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {1024, 0}, axes_362, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {5120, 0}, axes_363, 3, 1, 0, NULL, 0},
+    {TW_S8, {5376, 0}, axes_363, 3, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_364, 2, 1, 0, NULL, 0},
+    {TW_F16, {512, 0}, axes_364, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_477 = {
+    .id = UINT64_C(0xa653ec0deba29df1),
+    .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 20,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_477_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_478_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {516, 0}, axes_365, 7, 1, 0, axes_42, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {2560, 0}, axes_360, 3, 1, 0, NULL, 0},
+    {TW_S8, {2688, 0}, axes_360, 3, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_361, 2, 1, 0, NULL, 0},
+    {TW_F16, {256, 0}, axes_361, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_478 = {
+    .id = UINT64_C(0x01d54dbbc911c0b1),
+    .text = "rhs i4 n16 kr4 pair=column us k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 20,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_478_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_479_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {132, 0}, axes_366, 6, 1, 0, axes_256, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {640, 0}, axes_357, 3, 1, 0, NULL, 0},
+    {TW_S8, {672, 0}, axes_357, 3, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_358, 2, 1, 0, NULL, 0},
+    {TW_F16, {64, 0}, axes_358, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_479 = {
+    .id = UINT64_C(0x116ca3a8d8a7725a),
+    .text = "rhs i4 n4 kr8 pair=column us k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 20,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_479_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_480_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 256}, axes_367, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {0, 1280}, axes_368, 3, 1, 0, NULL, 0},
+    {TW_S8, {0, 1344}, axes_368, 3, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_369, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 128}, axes_369, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_480 = {
+    .id = UINT64_C(0xd6e762d860cf9bbe),
+    .text = "rhs i4 n8svl kr4 pair=next uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 20,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_480_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_481_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_159, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_364, 4, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_365, 2, 1, 0, NULL, 0},
-    {TW_F16, {704, 0}, axes_365, 2, 1, 0, NULL, 0},
+    {TW_S1, {512, 0}, axes_370, 4, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_371, 2, 1, 0, NULL, 0},
+    {TW_F16, {704, 0}, axes_371, 2, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19106,7 +19433,7 @@ static const tw_axes layout_476_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_476 = {
+static const tw_layout layout_481 = {
     .id = UINT64_C(0xf75fed88fd0859c3),
     .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32]",
     .panel = 4,
@@ -19124,17 +19451,17 @@ static const tw_layout layout_476 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_476_axes,
+    .axes = &layout_481_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_477_axes = {
+static const tw_axes layout_482_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_6, 5, 1, 8, NULL, 0},
-    {TW_S1, {2048, 0}, axes_366, 4, 1, 0, NULL, 0},
-    {TW_F16, {2560, 0}, axes_367, 2, 1, 0, NULL, 0},
-    {TW_F16, {2816, 0}, axes_367, 2, 1, 0, NULL, 0},
+    {TW_S1, {2048, 0}, axes_372, 4, 1, 0, NULL, 0},
+    {TW_F16, {2560, 0}, axes_373, 2, 1, 0, NULL, 0},
+    {TW_F16, {2816, 0}, axes_373, 2, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19144,7 +19471,7 @@ static const tw_axes layout_477_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_477 = {
+static const tw_layout layout_482 = {
     .id = UINT64_C(0x257f83c884c36394),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32]",
     .panel = 16,
@@ -19162,17 +19489,17 @@ static const tw_layout layout_477 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_477_axes,
+    .axes = &layout_482_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_478_axes = {
+static const tw_axes layout_483_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_25, 5, 1, 8, NULL, 0},
-    {TW_S1, {4096, 0}, axes_368, 4, 1, 0, NULL, 0},
-    {TW_F16, {5120, 0}, axes_369, 2, 1, 0, NULL, 0},
-    {TW_F16, {5632, 0}, axes_369, 2, 1, 0, NULL, 0},
+    {TW_S1, {4096, 0}, axes_374, 4, 1, 0, NULL, 0},
+    {TW_F16, {5120, 0}, axes_375, 2, 1, 0, NULL, 0},
+    {TW_F16, {5632, 0}, axes_375, 2, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19182,7 +19509,7 @@ static const tw_axes layout_478_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_478 = {
+static const tw_layout layout_483 = {
     .id = UINT64_C(0xa960677db8d3f722),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32]",
     .panel = 32,
@@ -19200,17 +19527,17 @@ static const tw_layout layout_478 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_478_axes,
+    .axes = &layout_483_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_479_axes = {
+static const tw_axes layout_484_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_370, 5, 1, 8, NULL, 0},
-    {TW_S1, {1024, 0}, axes_371, 4, 1, 0, NULL, 0},
-    {TW_F16, {1280, 0}, axes_372, 2, 1, 0, NULL, 0},
-    {TW_F16, {1408, 0}, axes_372, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_376, 5, 1, 8, NULL, 0},
+    {TW_S1, {1024, 0}, axes_377, 4, 1, 0, NULL, 0},
+    {TW_F16, {1280, 0}, axes_378, 2, 1, 0, NULL, 0},
+    {TW_F16, {1408, 0}, axes_378, 2, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19220,7 +19547,7 @@ static const tw_axes layout_479_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_479 = {
+static const tw_layout layout_484 = {
     .id = UINT64_C(0x9d7aa1c00a3bbb6f),
     .text = "rhs i4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32]",
     .panel = 8,
@@ -19238,17 +19565,17 @@ static const tw_layout layout_479 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_479_axes,
+    .axes = &layout_484_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_480_axes = {
+static const tw_axes layout_485_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_325, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_373, 5, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_365, 2, 1, 0, NULL, 0},
-    {TW_F16, {704, 0}, axes_365, 2, 1, 0, NULL, 0},
+    {TW_S1, {512, 0}, axes_379, 5, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_371, 2, 1, 0, NULL, 0},
+    {TW_F16, {704, 0}, axes_371, 2, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19258,7 +19585,7 @@ static const tw_axes layout_480_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_480 = {
+static const tw_layout layout_485 = {
     .id = UINT64_C(0x60e1a453e6bde437),
     .text = "rhs i4 n4 kr8 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32]",
     .panel = 4,
@@ -19276,12 +19603,12 @@ static const tw_layout layout_480 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_480_axes,
+    .axes = &layout_485_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_481 = {
+static const tw_layout layout_486 = {
     .id = UINT64_C(0xa513424c1c587db3),
     .text = "lhs i8 m8 kr8 k%32 b32 [data/b|sums:i32*-8x2/b|scales:f32x2/b]",
     .panel = 8,
@@ -19304,22 +19631,60 @@ static const tw_layout layout_481 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_482_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_374, 6, 1, 8, NULL, 0},
-    {TW_S1, {640, 0}, axes_375, 5, 1, 0, NULL, 0},
-    {TW_S8, {768, 0}, axes_376, 3, 1, 0, NULL, 0},
-    {TW_S8, {800, 0}, axes_376, 3, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
+static const tw_axes layout_487_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 0}, axes_380, 5, 1, 8, NULL, 0},
+    {TW_S1, {0, 1024}, axes_381, 4, 1, 0, NULL, 0},
+    {TW_F16, {0, 1280}, axes_382, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 1408}, axes_382, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_377, 2, 1, 0, NULL, 0},
-    {TW_F16, {64, 0}, axes_377, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_482 = {
+static const tw_layout layout_487 = {
+    .id = UINT64_C(0x92093dad64302b48),
+    .text = "rhs i4 n8svl kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_487_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_488_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {128, 0}, axes_383, 6, 1, 8, NULL, 0},
+    {TW_S1, {640, 0}, axes_384, 5, 1, 0, NULL, 0},
+    {TW_S8, {768, 0}, axes_385, 3, 1, 0, NULL, 0},
+    {TW_S8, {800, 0}, axes_385, 3, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_386, 2, 1, 0, NULL, 0},
+    {TW_F16, {64, 0}, axes_386, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_488 = {
     .id = UINT64_C(0xfe66fd6bef31333b),
     .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
     .panel = 4,
@@ -19337,27 +19702,27 @@ static const tw_layout layout_482 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_482_axes,
+    .axes = &layout_488_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_483_axes = {
+static const tw_axes layout_489_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {256, 0}, axes_378, 6, 1, 8, NULL, 0},
-    {TW_S1, {1280, 0}, axes_379, 5, 1, 0, NULL, 0},
-    {TW_S8, {1536, 0}, axes_380, 3, 1, 0, NULL, 0},
-    {TW_S8, {1600, 0}, axes_380, 3, 1, 0, NULL, 0},
+    {TW_S4, {256, 0}, axes_387, 6, 1, 8, NULL, 0},
+    {TW_S1, {1280, 0}, axes_388, 5, 1, 0, NULL, 0},
+    {TW_S8, {1536, 0}, axes_389, 3, 1, 0, NULL, 0},
+    {TW_S8, {1600, 0}, axes_389, 3, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_381, 2, 1, 0, NULL, 0},
-    {TW_F16, {128, 0}, axes_381, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_390, 2, 1, 0, NULL, 0},
+    {TW_F16, {128, 0}, axes_390, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_483 = {
+static const tw_layout layout_489 = {
     .id = UINT64_C(0x2998d144c4d057b7),
     .text = "rhs i4 n8 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
     .panel = 8,
@@ -19375,27 +19740,27 @@ static const tw_layout layout_483 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_483_axes,
+    .axes = &layout_489_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_484_axes = {
+static const tw_axes layout_490_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {512, 0}, axes_382, 6, 1, 8, NULL, 0},
-    {TW_S1, {2560, 0}, axes_383, 5, 1, 0, NULL, 0},
-    {TW_S8, {3072, 0}, axes_384, 3, 1, 0, NULL, 0},
-    {TW_S8, {3200, 0}, axes_384, 3, 1, 0, NULL, 0},
+    {TW_S4, {512, 0}, axes_391, 6, 1, 8, NULL, 0},
+    {TW_S1, {2560, 0}, axes_392, 5, 1, 0, NULL, 0},
+    {TW_S8, {3072, 0}, axes_393, 3, 1, 0, NULL, 0},
+    {TW_S8, {3200, 0}, axes_393, 3, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_385, 2, 1, 0, NULL, 0},
-    {TW_F16, {256, 0}, axes_385, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_394, 2, 1, 0, NULL, 0},
+    {TW_F16, {256, 0}, axes_394, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_484 = {
+static const tw_layout layout_490 = {
     .id = UINT64_C(0x0ada6be4eaf7286e),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
     .panel = 16,
@@ -19413,27 +19778,27 @@ static const tw_layout layout_484 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_484_axes,
+    .axes = &layout_490_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_485_axes = {
+static const tw_axes layout_491_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {1024, 0}, axes_386, 6, 1, 8, NULL, 0},
-    {TW_S1, {5120, 0}, axes_387, 5, 1, 0, NULL, 0},
-    {TW_S8, {6144, 0}, axes_388, 3, 1, 0, NULL, 0},
-    {TW_S8, {6400, 0}, axes_388, 3, 1, 0, NULL, 0},
+    {TW_S4, {1024, 0}, axes_395, 6, 1, 8, NULL, 0},
+    {TW_S1, {5120, 0}, axes_396, 5, 1, 0, NULL, 0},
+    {TW_S8, {6144, 0}, axes_397, 3, 1, 0, NULL, 0},
+    {TW_S8, {6400, 0}, axes_397, 3, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_389, 2, 1, 0, NULL, 0},
-    {TW_F16, {512, 0}, axes_389, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_398, 2, 1, 0, NULL, 0},
+    {TW_F16, {512, 0}, axes_398, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_485 = {
+static const tw_layout layout_491 = {
     .id = UINT64_C(0x3f452508f9cb7adc),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
     .panel = 32,
@@ -19451,27 +19816,27 @@ static const tw_layout layout_485 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_485_axes,
+    .axes = &layout_491_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_486_axes = {
+static const tw_axes layout_492_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_390, 6, 1, 8, NULL, 0},
-    {TW_S1, {640, 0}, axes_391, 6, 1, 0, NULL, 0},
-    {TW_S8, {768, 0}, axes_376, 3, 1, 0, NULL, 0},
-    {TW_S8, {800, 0}, axes_376, 3, 1, 0, NULL, 0},
+    {TW_S4, {128, 0}, axes_399, 6, 1, 8, NULL, 0},
+    {TW_S1, {640, 0}, axes_400, 6, 1, 0, NULL, 0},
+    {TW_S8, {768, 0}, axes_385, 3, 1, 0, NULL, 0},
+    {TW_S8, {800, 0}, axes_385, 3, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_377, 2, 1, 0, NULL, 0},
-    {TW_F16, {64, 0}, axes_377, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_386, 2, 1, 0, NULL, 0},
+    {TW_F16, {64, 0}, axes_386, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_486 = {
+static const tw_layout layout_492 = {
     .id = UINT64_C(0xf9928e2c411f6f8f),
     .text = "rhs i4 n4 kr8 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
     .panel = 4,
@@ -19489,12 +19854,50 @@ static const tw_layout layout_486 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_486_axes,
+    .axes = &layout_492_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_487 = {
+static const tw_axes layout_493_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 256}, axes_401, 6, 1, 8, NULL, 0},
+    {TW_S1, {0, 1280}, axes_402, 5, 1, 0, NULL, 0},
+    {TW_S8, {0, 1536}, axes_403, 3, 1, 0, NULL, 0},
+    {TW_S8, {0, 1600}, axes_403, 3, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_404, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 128}, axes_404, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_493 = {
+    .id = UINT64_C(0xf275a9d6b1c4fa22),
+    .text = "rhs i4 n8svl kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 52,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_493_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_layout layout_494 = {
     .id = UINT64_C(0x4077f3fdb721daa7),
     .text = "lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b]",
     .panel = 1,
@@ -19517,11 +19920,11 @@ static const tw_layout layout_487 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_488_axes = {
+static const tw_axes layout_495_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_392, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_405, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_E8M0, {512, 0}, axes_393, 2, 1, 0, NULL, 0},
+    {TW_E8M0, {512, 0}, axes_406, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19532,7 +19935,7 @@ static const tw_axes layout_488_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     &codes_e2m1,
 };
-static const tw_layout layout_488 = {
+static const tw_layout layout_495 = {
     .id = UINT64_C(0x9324572856b36ef4),
     .text = "rhs i4=e2m1 n4 kr4 pair=depth16 uu k%32 b32 [data/b|scales:e8m0/b|bias:f32]",
     .panel = 4,
@@ -19550,16 +19953,16 @@ static const tw_layout layout_488 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_488_axes,
+    .axes = &layout_495_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_489_axes = {
+static const tw_axes layout_496_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_394, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_407, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_E8M0, {2048, 0}, axes_395, 2, 1, 0, NULL, 0},
+    {TW_E8M0, {2048, 0}, axes_408, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19570,7 +19973,7 @@ static const tw_axes layout_489_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     &codes_e2m1,
 };
-static const tw_layout layout_489 = {
+static const tw_layout layout_496 = {
     .id = UINT64_C(0x491d344d7f2580a3),
     .text = "rhs i4=e2m1 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:e8m0/b|bias:f32]",
     .panel = 16,
@@ -19588,12 +19991,12 @@ static const tw_layout layout_489 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_489_axes,
+    .axes = &layout_496_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_490 = {
+static const tw_layout layout_497 = {
     .id = UINT64_C(0x597e3722806436ba),
     .text = "lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b]",
     .panel = 2,
@@ -19616,7 +20019,7 @@ static const tw_layout layout_490 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_491 = {
+static const tw_layout layout_498 = {
     .id = UINT64_C(0x0244868812cc46dc),
     .text = "lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b]",
     .panel = 4,
@@ -19639,13 +20042,13 @@ static const tw_layout layout_491 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_492_axes = {
+static const tw_axes layout_499_axes = {
     {TW_DIM_N, {0, 0}, {64, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_396, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_409, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_E8M0, {8192, 0}, axes_397, 2, 1, 0, NULL, 0},
+    {TW_E8M0, {8192, 0}, axes_410, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-2048, 0}, axes_398, 1, 1, 0, NULL, 0},
+    {TW_F32, {-2048, 0}, axes_411, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19654,7 +20057,7 @@ static const tw_axes layout_492_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     &codes_e2m1,
 };
-static const tw_layout layout_492 = {
+static const tw_layout layout_499 = {
     .id = UINT64_C(0x833b033644e54420),
     .text = "rhs i4=e2m1 n64 kr4 pair=depth16 uu k%32 b32 [data/b|scales:e8m0/b|bias:f32]",
     .panel = 64,
@@ -19672,12 +20075,12 @@ static const tw_layout layout_492 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_492_axes,
+    .axes = &layout_499_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_493 = {
+static const tw_layout layout_500 = {
     .id = UINT64_C(0xd13fd369bd525758),
     .text = "lhs i8 m1 kr4 k%32 b32 [data/b|scales:f32/b]",
     .panel = 1,
@@ -19700,11 +20103,11 @@ static const tw_layout layout_493 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_494_axes = {
+static const tw_axes layout_501_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_399, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_412, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_E8M0, {1024, 0}, axes_400, 2, 1, 0, NULL, 0},
+    {TW_E8M0, {1024, 0}, axes_413, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19715,7 +20118,7 @@ static const tw_axes layout_494_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     &codes_e2m1,
 };
-static const tw_layout layout_494 = {
+static const tw_layout layout_501 = {
     .id = UINT64_C(0xfaae8110c8472f18),
     .text = "rhs i4=e2m1 n8 kr4 pair=depth16 uu k%32 b32 [data/b|scales:e8m0/b|bias:f32]",
     .panel = 8,
@@ -19733,12 +20136,12 @@ static const tw_layout layout_494 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_494_axes,
+    .axes = &layout_501_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_495 = {
+static const tw_layout layout_502 = {
     .id = UINT64_C(0xab4238c21b4c9fa5),
     .text = "lhs i8 m4 kr4 k%32 b32 [data/b|scales:f32/b]",
     .panel = 4,
@@ -19761,7 +20164,7 @@ static const tw_layout layout_495 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_496 = {
+static const tw_layout layout_503 = {
     .id = UINT64_C(0x5103ca4845a0de6c),
     .text = "lhs i8 m1 kr8 k%32 b32 [data/b|scales:f32/b]",
     .panel = 1,
@@ -19784,11 +20187,11 @@ static const tw_layout layout_496 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_497_axes = {
+static const tw_axes layout_504_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_401, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_414, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_E8M0, {512, 0}, axes_393, 2, 1, 0, NULL, 0},
+    {TW_E8M0, {512, 0}, axes_406, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19799,7 +20202,7 @@ static const tw_axes layout_497_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     &codes_e2m1,
 };
-static const tw_layout layout_497 = {
+static const tw_layout layout_504 = {
     .id = UINT64_C(0x1f42a685c775fce0),
     .text = "rhs i4=e2m1 n4 kr8 pair=depth16 uu k%32 b32 [data/b|scales:e8m0/b|bias:f32]",
     .panel = 4,
@@ -19817,12 +20220,12 @@ static const tw_layout layout_497 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_497_axes,
+    .axes = &layout_504_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_498 = {
+static const tw_layout layout_505 = {
     .id = UINT64_C(0xd35419816429f56f),
     .text = "lhs i8 m8 kr8 k%32 b32 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -19845,585 +20248,7 @@ static const tw_layout layout_498 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_499_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_207, 5, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {512, 0}, axes_208, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    &codes_iq4,
-};
-static const tw_layout layout_499 = {
-    .id = UINT64_C(0xa7f39a9c715d3704),
-    .text = "rhs i4=iq4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_499_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_500_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_219, 5, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_220, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    &codes_iq4,
-};
-static const tw_layout layout_500 = {
-    .id = UINT64_C(0xe2976e1c4f6063ab),
-    .text = "rhs i4=iq4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
-    .panel = 16,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_500_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_501_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_231, 5, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_232, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    &codes_iq4,
-};
-static const tw_layout layout_501 = {
-    .id = UINT64_C(0x2f48fc599c2c38e1),
-    .text = "rhs i4=iq4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
-    .panel = 32,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_501_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_502_axes = {
-    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_280, 5, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {1024, 0}, axes_244, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    &codes_iq4,
-};
-static const tw_layout layout_502 = {
-    .id = UINT64_C(0xf435ec8728e1a478),
-    .text = "rhs i4=iq4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
-    .panel = 8,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_502_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_503_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_284, 5, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {512, 0}, axes_208, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    &codes_iq4,
-};
-static const tw_layout layout_503 = {
-    .id = UINT64_C(0x9ce9f3b1ea8b9078),
-    .text = "rhs i4=iq4 n4 kr8 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_503_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_504_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_402, 6, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {576, 0}, axes_403, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_404, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    &codes_iq4,
-};
-static const tw_layout layout_504 = {
-    .id = UINT64_C(0x1b239cb15962a4a1),
-    .text = "rhs i4=iq4 n4 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 10,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_504_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_505_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {256, 0}, axes_405, 6, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {2304, 0}, axes_406, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_407, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    &codes_iq4,
-};
-static const tw_layout layout_505 = {
-    .id = UINT64_C(0x995c4ce38c986246),
-    .text = "rhs i4=iq4 n16 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
-    .panel = 16,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 10,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_505_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_506_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {512, 0}, axes_408, 6, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {4608, 0}, axes_409, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_410, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    &codes_iq4,
-};
 static const tw_layout layout_506 = {
-    .id = UINT64_C(0x63a88ec1817a6f54),
-    .text = "rhs i4=iq4 n32 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
-    .panel = 32,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 10,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_506_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_507_axes = {
-    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_411, 6, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {1152, 0}, axes_412, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_413, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    &codes_iq4,
-};
-static const tw_layout layout_507 = {
-    .id = UINT64_C(0x2629e502390180bd),
-    .text = "rhs i4=iq4 n8 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
-    .panel = 8,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 10,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_507_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_508_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_414, 6, 1, 8, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {576, 0}, axes_403, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_404, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    &codes_iq4,
-};
-static const tw_layout layout_508 = {
-    .id = UINT64_C(0x87e17d7308e20cbd),
-    .text = "rhs i4=iq4 n4 kr8 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 10,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_508_axes,
-    .type = TW_S4,
-    .scales_apart = 0,
-};
-
-static const tw_layout layout_509 = {
-    .id = UINT64_C(0xa53b1f6ae498457e),
-    .text = "lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-4/b|scales:f32/b]",
-    .panel = 1,
-    .panel_scalable = 0,
-    .k_multiple = 16,
-    .block = 16,
-    .data_bits = 8,
-    .per_row_bytes = 0,
-    .per_row_block_bytes = 8,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_UNSET,
-    .streaming = 0,
-    .sum_factor = -4,
-    .sum_base = 0,
-    .sum_copies = 1,
-    .scale_copies = 1,
-    .axes = NULL,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_510_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S2, {64, 0}, axes_415, 5, 1, 2, NULL, 0},
-    {TW_S1, {192, 0}, axes_416, 6, 1, 0, NULL, 0},
-    {TW_S8, {256, 0}, axes_417, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_418, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_510 = {
-    .id = UINT64_C(0x50cd5dc2216dd3e0),
-    .text = "rhs i2 n4 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 2,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 50,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_510_axes,
-    .type = TW_S2,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_511_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S2, {256, 0}, axes_419, 5, 1, 2, NULL, 0},
-    {TW_S1, {768, 0}, axes_420, 6, 1, 0, NULL, 0},
-    {TW_S8, {1024, 0}, axes_421, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_422, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_511 = {
-    .id = UINT64_C(0xba1d7e0984a69329),
-    .text = "rhs i2 n16 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32]",
-    .panel = 16,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 2,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 50,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_511_axes,
-    .type = TW_S2,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_512_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S2, {512, 0}, axes_423, 5, 1, 2, NULL, 0},
-    {TW_S1, {1536, 0}, axes_424, 6, 1, 0, NULL, 0},
-    {TW_S8, {2048, 0}, axes_425, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_426, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_512 = {
-    .id = UINT64_C(0x59f6c75d77b339cb),
-    .text = "rhs i2 n32 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32]",
-    .panel = 32,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 2,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 50,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_512_axes,
-    .type = TW_S2,
-    .scales_apart = 0,
-};
-
-static const tw_layout layout_513 = {
-    .id = UINT64_C(0xb65a9a870bbbf233),
-    .text = "lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-4/b|scales:f32/b]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 16,
-    .block = 16,
-    .data_bits = 8,
-    .per_row_bytes = 0,
-    .per_row_block_bytes = 8,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_UNSET,
-    .streaming = 0,
-    .sum_factor = -4,
-    .sum_base = 0,
-    .sum_copies = 1,
-    .scale_copies = 1,
-    .axes = NULL,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_514_axes = {
-    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S2, {128, 0}, axes_427, 5, 1, 2, NULL, 0},
-    {TW_S1, {384, 0}, axes_428, 6, 1, 0, NULL, 0},
-    {TW_S8, {512, 0}, axes_429, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_430, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_514 = {
-    .id = UINT64_C(0xc067ce0c22cfbafc),
-    .text = "rhs i2 n8 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32]",
-    .panel = 8,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 2,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 50,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_514_axes,
-    .type = TW_S2,
-    .scales_apart = 0,
-};
-
-static const tw_layout layout_515 = {
     .id = UINT64_C(0xc4f05add2cb7866c),
     .text = "lhs i8 m4svl kr4 k%32 b32 [data/b|scales:f32/b]",
     .panel = 0,
@@ -20446,7 +20271,737 @@ static const tw_layout layout_515 = {
     .scales_apart = 0,
 };
 
+static const tw_axes layout_507_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 0}, axes_415, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_E8M0, {0, 1024}, axes_416, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_e2m1,
+};
+static const tw_layout layout_507 = {
+    .id = UINT64_C(0xca7e077b2c13092c),
+    .text = "rhs i4=e2m1 n8svl kr4 pair=next uu k%32 b32 [data/b|scales:e8m0/b|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 1,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_E8M0,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_507_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_508_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_207, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {512, 0}, axes_208, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_508 = {
+    .id = UINT64_C(0xa7f39a9c715d3704),
+    .text = "rhs i4=iq4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_508_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_509_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_219, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_220, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_509 = {
+    .id = UINT64_C(0xe2976e1c4f6063ab),
+    .text = "rhs i4=iq4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_509_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_510_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_231, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_232, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_510 = {
+    .id = UINT64_C(0x2f48fc599c2c38e1),
+    .text = "rhs i4=iq4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_510_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_511_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_280, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_244, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_511 = {
+    .id = UINT64_C(0xf435ec8728e1a478),
+    .text = "rhs i4=iq4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_511_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_512_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_284, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {512, 0}, axes_208, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_512 = {
+    .id = UINT64_C(0x9ce9f3b1ea8b9078),
+    .text = "rhs i4=iq4 n4 kr8 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_512_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_513_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 0}, axes_264, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 1024}, axes_265, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_513 = {
+    .id = UINT64_C(0xc5091110d34fe908),
+    .text = "rhs i4=iq4 n8svl kr4 pair=next uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_513_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_514_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {64, 0}, axes_417, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {576, 0}, axes_418, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_419, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_514 = {
+    .id = UINT64_C(0x1b239cb15962a4a1),
+    .text = "rhs i4=iq4 n4 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 10,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_514_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_515_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {256, 0}, axes_420, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {2304, 0}, axes_421, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_422, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_515 = {
+    .id = UINT64_C(0x995c4ce38c986246),
+    .text = "rhs i4=iq4 n16 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 10,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_515_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_516_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {512, 0}, axes_423, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {4608, 0}, axes_424, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_425, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
 static const tw_layout layout_516 = {
+    .id = UINT64_C(0x63a88ec1817a6f54),
+    .text = "rhs i4=iq4 n32 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 10,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_516_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_517_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {128, 0}, axes_426, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {1152, 0}, axes_427, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_428, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_517 = {
+    .id = UINT64_C(0x2629e502390180bd),
+    .text = "rhs i4=iq4 n8 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 10,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_517_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_518_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {64, 0}, axes_429, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {576, 0}, axes_418, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_419, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_518 = {
+    .id = UINT64_C(0x87e17d7308e20cbd),
+    .text = "rhs i4=iq4 n4 kr8 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 10,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_518_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_519_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 128}, axes_430, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {0, 1152}, axes_431, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_432, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_519 = {
+    .id = UINT64_C(0xb3ada94d0a23a66d),
+    .text = "rhs i4=iq4 n8svl kr4 pair=next uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 10,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_519_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_layout layout_520 = {
+    .id = UINT64_C(0xa53b1f6ae498457e),
+    .text = "lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-4/b|scales:f32/b]",
+    .panel = 1,
+    .panel_scalable = 0,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -4,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_521_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S2, {64, 0}, axes_433, 5, 1, 2, NULL, 0},
+    {TW_S1, {192, 0}, axes_434, 6, 1, 0, NULL, 0},
+    {TW_S8, {256, 0}, axes_435, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_436, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_521 = {
+    .id = UINT64_C(0x50cd5dc2216dd3e0),
+    .text = "rhs i2 n4 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 2,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 50,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_521_axes,
+    .type = TW_S2,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_522_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S2, {256, 0}, axes_437, 5, 1, 2, NULL, 0},
+    {TW_S1, {768, 0}, axes_438, 6, 1, 0, NULL, 0},
+    {TW_S8, {1024, 0}, axes_439, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_440, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_522 = {
+    .id = UINT64_C(0xba1d7e0984a69329),
+    .text = "rhs i2 n16 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 2,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 50,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_522_axes,
+    .type = TW_S2,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_523_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S2, {512, 0}, axes_441, 5, 1, 2, NULL, 0},
+    {TW_S1, {1536, 0}, axes_442, 6, 1, 0, NULL, 0},
+    {TW_S8, {2048, 0}, axes_443, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_444, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_523 = {
+    .id = UINT64_C(0x59f6c75d77b339cb),
+    .text = "rhs i2 n32 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 2,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 50,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_523_axes,
+    .type = TW_S2,
+    .scales_apart = 0,
+};
+
+static const tw_layout layout_524 = {
+    .id = UINT64_C(0xb65a9a870bbbf233),
+    .text = "lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-4/b|scales:f32/b]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -4,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_525_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S2, {128, 0}, axes_445, 5, 1, 2, NULL, 0},
+    {TW_S1, {384, 0}, axes_446, 6, 1, 0, NULL, 0},
+    {TW_S8, {512, 0}, axes_447, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_448, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_525 = {
+    .id = UINT64_C(0xc067ce0c22cfbafc),
+    .text = "rhs i2 n8 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 2,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 50,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_525_axes,
+    .type = TW_S2,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_526_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S2, {0, 128}, axes_449, 5, 1, 2, NULL, 0},
+    {TW_S1, {0, 384}, axes_450, 6, 1, 0, NULL, 0},
+    {TW_S8, {0, 512}, axes_451, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_452, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_526 = {
+    .id = UINT64_C(0xc172e26e58d14349),
+    .text = "rhs i2 n8svl kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 2,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 50,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_526_axes,
+    .type = TW_S2,
+    .scales_apart = 0,
+};
+
+static const tw_layout layout_527 = {
     .id = UINT64_C(0x3a019b708569b653),
     .text = "lhs i8 m4svl kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 0,
@@ -20469,7 +21024,7 @@ static const tw_layout layout_516 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_517 = {
+static const tw_layout layout_528 = {
     .id = UINT64_C(0xcd6da654a4c8ad7a),
     .text = "lhs i8 m4svl kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 0,
@@ -20492,7 +21047,7 @@ static const tw_layout layout_517 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_518 = {
+static const tw_layout layout_529 = {
     .id = UINT64_C(0x152c845d0c814c5a),
     .text = "lhs i8 m4svl kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 0,
@@ -20515,7 +21070,7 @@ static const tw_layout layout_518 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_519 = {
+static const tw_layout layout_530 = {
     .id = UINT64_C(0xe3d1a951120f52d7),
     .text = "lhs i8 m1 kr4 k%32 b32 round=away [scales:f16/b|data/b]",
     .panel = 1,
@@ -20538,7 +21093,7 @@ static const tw_layout layout_519 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_520_axes = {
+static const tw_axes layout_531_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {64, 0}, axes_207, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20553,7 +21108,7 @@ static const tw_axes layout_520_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_520 = {
+static const tw_layout layout_531 = {
     .id = UINT64_C(0x6c7101b8e67c283d),
     .text = "rhs i4 n4 kr4 pair=depth16 ss k%32 b32 edge=last [scales:f16/b|data/b]",
     .panel = 4,
@@ -20571,12 +21126,12 @@ static const tw_layout layout_520 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_520_axes,
+    .axes = &layout_531_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_521 = {
+static const tw_layout layout_532 = {
     .id = UINT64_C(0x8e378cf0ab237f3b),
     .text = "lhs i8 m1 kr8 k%32 b32 round=away [scales:f16/b|data/b]",
     .panel = 1,
@@ -20599,7 +21154,7 @@ static const tw_layout layout_521 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_522_axes = {
+static const tw_axes layout_533_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {64, 0}, axes_284, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20614,7 +21169,7 @@ static const tw_axes layout_522_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_522 = {
+static const tw_layout layout_533 = {
     .id = UINT64_C(0x0bfe0fedd2653151),
     .text = "rhs i4 n4 kr8 pair=depth16 ss k%32 b32 edge=last [scales:f16/b|data/b]",
     .panel = 4,
@@ -20632,12 +21187,12 @@ static const tw_layout layout_522 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_522_axes,
+    .axes = &layout_533_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_523 = {
+static const tw_layout layout_534 = {
     .id = UINT64_C(0x058c801baee0e9a8),
     .text = "lhs i8 m4 kr4 k%32 b32 round=away [scales:f16/b|data/b]",
     .panel = 4,
@@ -20660,7 +21215,7 @@ static const tw_layout layout_523 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_524_axes = {
+static const tw_axes layout_535_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {128, 0}, axes_280, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20675,7 +21230,7 @@ static const tw_axes layout_524_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_524 = {
+static const tw_layout layout_535 = {
     .id = UINT64_C(0xd6e68ccd06faf199),
     .text = "rhs i4 n8 kr4 pair=depth16 ss k%32 b32 edge=last [scales:f16/b|data/b]",
     .panel = 8,
@@ -20693,12 +21248,12 @@ static const tw_layout layout_524 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_524_axes,
+    .axes = &layout_535_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_525_axes = {
+static const tw_axes layout_536_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {128, 0}, axes_288, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20713,7 +21268,7 @@ static const tw_axes layout_525_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_525 = {
+static const tw_layout layout_536 = {
     .id = UINT64_C(0x01c7a627a56b2875),
     .text = "rhs i4 n8 kr8 pair=depth16 ss k%32 b32 edge=last [scales:f16/b|data/b]",
     .panel = 8,
@@ -20731,12 +21286,12 @@ static const tw_layout layout_525 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_525_axes,
+    .axes = &layout_536_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_526 = {
+static const tw_layout layout_537 = {
     .id = UINT64_C(0xbb663a70f9d46e9c),
     .text = "lhs i8 m4 kr8 k%32 b32 round=away [scales:f16/b|data/b]",
     .panel = 4,
@@ -20759,7 +21314,7 @@ static const tw_layout layout_526 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_527 = {
+static const tw_layout layout_538 = {
     .id = UINT64_C(0xe914bf3a14b1c9ab),
     .text = "lhs i8 m4svl kr4 k%32 b32 round=away [data/b|scales:f16/B]",
     .panel = 0,
@@ -20782,7 +21337,7 @@ static const tw_layout layout_527 = {
     .scales_apart = 1,
 };
 
-static const tw_layout layout_528 = {
+static const tw_layout layout_539 = {
     .id = UINT64_C(0x5023f1bd3955369e),
     .text = "lhs i8 m4svl kr4 k%32 b64 round=away [data/b|scales:f16/B]",
     .panel = 0,
@@ -20805,7 +21360,7 @@ static const tw_layout layout_528 = {
     .scales_apart = 1,
 };
 
-static const tw_layout layout_529 = {
+static const tw_layout layout_540 = {
     .id = UINT64_C(0x66523e218cf91471),
     .text = "lhs i8 m4svl kr4 k%32 b128 round=away [data/b|scales:f16/B]",
     .panel = 0,
@@ -20828,7 +21383,7 @@ static const tw_layout layout_529 = {
     .scales_apart = 1,
 };
 
-static const tw_layout layout_530 = {
+static const tw_layout layout_541 = {
     .id = UINT64_C(0xa3711aa9814abb91),
     .text = "lhs i8 m4svl kr4 k%32 b256 round=away [data/b|scales:f16/B]",
     .panel = 0,
@@ -20851,9 +21406,9 @@ static const tw_layout layout_530 = {
     .scales_apart = 1,
 };
 
-static const tw_axes layout_531_axes = {
+static const tw_axes layout_542_axes = {
     {TW_DIM_N, {0, 0}, {0, 16}, {0, 0}},
-    {TW_S4, {0, 0}, axes_431, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_453, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 0}, axes_144, 2, 16, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20866,7 +21421,7 @@ static const tw_axes layout_531_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_531 = {
+static const tw_layout layout_542 = {
     .id = UINT64_C(0x0d3bbbaabd8e5d86),
     .text = "rhs i4 n16svl kr4 pair=depth ss k%32 b32 [data/b|scales:f16/16/B]",
     .panel = 0,
@@ -20884,14 +21439,14 @@ static const tw_layout layout_531 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_531_axes,
+    .axes = &layout_542_axes,
     .type = TW_S4,
     .scales_apart = 1,
 };
 
-static const tw_axes layout_532_axes = {
+static const tw_axes layout_543_axes = {
     {TW_DIM_N, {0, 0}, {0, 16}, {0, 0}},
-    {TW_S4, {0, 0}, axes_432, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_454, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 0}, axes_146, 2, 16, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20904,7 +21459,7 @@ static const tw_axes layout_532_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_532 = {
+static const tw_layout layout_543 = {
     .id = UINT64_C(0x1202b70813690f8b),
     .text = "rhs i4 n16svl kr4 pair=depth ss k%32 b64 [data/b|scales:f16/16/B]",
     .panel = 0,
@@ -20922,14 +21477,14 @@ static const tw_layout layout_532 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_532_axes,
+    .axes = &layout_543_axes,
     .type = TW_S4,
     .scales_apart = 1,
 };
 
-static const tw_axes layout_533_axes = {
+static const tw_axes layout_544_axes = {
     {TW_DIM_N, {0, 0}, {0, 16}, {0, 0}},
-    {TW_S4, {0, 0}, axes_433, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_455, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 0}, axes_148, 2, 16, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20942,7 +21497,7 @@ static const tw_axes layout_533_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_533 = {
+static const tw_layout layout_544 = {
     .id = UINT64_C(0x7e0a08ca6e91025c),
     .text = "rhs i4 n16svl kr4 pair=depth ss k%32 b128 [data/b|scales:f16/16/B]",
     .panel = 0,
@@ -20960,14 +21515,14 @@ static const tw_layout layout_533 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_533_axes,
+    .axes = &layout_544_axes,
     .type = TW_S4,
     .scales_apart = 1,
 };
 
-static const tw_axes layout_534_axes = {
+static const tw_axes layout_545_axes = {
     {TW_DIM_N, {0, 0}, {0, 16}, {0, 0}},
-    {TW_S4, {0, 0}, axes_434, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_456, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 0}, axes_150, 2, 16, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20980,7 +21535,7 @@ static const tw_axes layout_534_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_534 = {
+static const tw_layout layout_545 = {
     .id = UINT64_C(0x2bb39f5e3c61fa30),
     .text = "rhs i4 n16svl kr4 pair=depth ss k%32 b256 [data/b|scales:f16/16/B]",
     .panel = 0,
@@ -20998,12 +21553,12 @@ static const tw_layout layout_534 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_534_axes,
+    .axes = &layout_545_axes,
     .type = TW_S4,
     .scales_apart = 1,
 };
 
-static const tw_layout layout_535 = {
+static const tw_layout layout_546 = {
     .id = UINT64_C(0xe592bf942dc016c7),
     .text = "lhs i8 m1 kr4 k%32 b32 round=away [data/b|scales:f16/B]",
     .panel = 1,
@@ -21026,7 +21581,7 @@ static const tw_layout layout_535 = {
     .scales_apart = 1,
 };
 
-static const tw_layout layout_536 = {
+static const tw_layout layout_547 = {
     .id = UINT64_C(0xc26bb728ec8cc38a),
     .text = "lhs i8 m1 kr4 k%32 b64 round=away [data/b|scales:f16/B]",
     .panel = 1,
@@ -21049,7 +21604,7 @@ static const tw_layout layout_536 = {
     .scales_apart = 1,
 };
 
-static const tw_layout layout_537 = {
+static const tw_layout layout_548 = {
     .id = UINT64_C(0x1df61ff82c763fc5),
     .text = "lhs i8 m1 kr4 k%32 b128 round=away [data/b|scales:f16/B]",
     .panel = 1,
@@ -21072,7 +21627,7 @@ static const tw_layout layout_537 = {
     .scales_apart = 1,
 };
 
-static const tw_layout layout_538 = {
+static const tw_layout layout_549 = {
     .id = UINT64_C(0xee2ce9ba154906c5),
     .text = "lhs i8 m1 kr4 k%32 b256 round=away [data/b|scales:f16/B]",
     .panel = 1,
@@ -21095,11 +21650,11 @@ static const tw_layout layout_538 = {
     .scales_apart = 1,
 };
 
-static const tw_axes layout_539_axes = {
+static const tw_axes layout_550_axes = {
     {TW_DIM_N, {0, 0}, {0, 4}, {0, 0}},
-    {TW_S4, {0, 64}, axes_435, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 64}, axes_457, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_436, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_458, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21110,7 +21665,7 @@ static const tw_axes layout_539_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_539 = {
+static const tw_layout layout_550 = {
     .id = UINT64_C(0x71282b1d7fe9d57b),
     .text = "rhs i4 n4vl kr4 pair=depth16 ss k%32 b32 [scales:f16/b|data/b]",
     .panel = 0,
@@ -21128,16 +21683,16 @@ static const tw_layout layout_539 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_539_axes,
+    .axes = &layout_550_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_540_axes = {
+static const tw_axes layout_551_axes = {
     {TW_DIM_N, {0, 0}, {0, 4}, {0, 0}},
-    {TW_S4, {0, 64}, axes_437, 5, 1, 0, NULL, 0},
+    {TW_S4, {0, 64}, axes_459, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_436, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_458, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21148,7 +21703,7 @@ static const tw_axes layout_540_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_540 = {
+static const tw_layout layout_551 = {
     .id = UINT64_C(0x5b200c66c33191e7),
     .text = "rhs i4 n4vl kr8 pair=depth16 ss k%32 b32 [scales:f16/b|data/b]",
     .panel = 0,
@@ -21166,16 +21721,16 @@ static const tw_layout layout_540 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_540_axes,
+    .axes = &layout_551_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_541_axes = {
+static const tw_axes layout_552_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_438, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_460, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {256, 0}, axes_439, 2, 1, 0, NULL, 0},
+    {TW_F32, {256, 0}, axes_461, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21186,7 +21741,7 @@ static const tw_axes layout_541_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_541 = {
+static const tw_layout layout_552 = {
     .id = UINT64_C(0xe7212504dab76578),
     .text = "rhs i4 n4 kr4 pair=depth8 uu k%16 b16 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21204,16 +21759,16 @@ static const tw_layout layout_541 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_541_axes,
+    .axes = &layout_552_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_542_axes = {
+static const tw_axes layout_553_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_440, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_462, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {1024, 0}, axes_441, 2, 1, 0, NULL, 0},
+    {TW_F32, {1024, 0}, axes_463, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21224,7 +21779,7 @@ static const tw_axes layout_542_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_542 = {
+static const tw_layout layout_553 = {
     .id = UINT64_C(0xf7a62c68cc618ee5),
     .text = "rhs i4 n16 kr4 pair=depth8 uu k%16 b16 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -21242,16 +21797,16 @@ static const tw_layout layout_542 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_542_axes,
+    .axes = &layout_553_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_543_axes = {
+static const tw_axes layout_554_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_442, 5, 1, 8, NULL, 0},
+    {TW_S4, {0, 0}, axes_464, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_443, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_465, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21262,7 +21817,7 @@ static const tw_axes layout_543_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_543 = {
+static const tw_layout layout_554 = {
     .id = UINT64_C(0x35b78f1054c9800b),
     .text = "rhs i4 n32 kr4 pair=depth8 uu k%16 b16 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -21280,16 +21835,16 @@ static const tw_layout layout_543 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_543_axes,
+    .axes = &layout_554_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_544_axes = {
+static const tw_axes layout_555_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {4, 0}, axes_444, 5, 1, 0, axes_42, 1},
+    {TW_S4, {4, 0}, axes_466, 5, 1, 0, axes_42, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {512, 0}, axes_445, 2, 1, 0, NULL, 0},
+    {TW_F32, {512, 0}, axes_467, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21300,7 +21855,7 @@ static const tw_axes layout_544_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_544 = {
+static const tw_layout layout_555 = {
     .id = UINT64_C(0x590b5f18bcce194b),
     .text = "rhs i4 n8 kr4 pair=column us k%16 b16 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -21318,16 +21873,16 @@ static const tw_layout layout_544 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_544_axes,
+    .axes = &layout_555_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_545_axes = {
+static const tw_axes layout_556_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_446, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_447, 4, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_448, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_468, 5, 1, 8, NULL, 0},
+    {TW_S1, {512, 0}, axes_469, 4, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_470, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21338,7 +21893,7 @@ static const tw_axes layout_545_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_545 = {
+static const tw_layout layout_556 = {
     .id = UINT64_C(0x562549297b1d82e2),
     .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
     .panel = 4,
@@ -21356,16 +21911,16 @@ static const tw_layout layout_545 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_545_axes,
+    .axes = &layout_556_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_546_axes = {
+static const tw_axes layout_557_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_449, 5, 1, 8, NULL, 0},
-    {TW_S1, {2048, 0}, axes_450, 4, 1, 0, NULL, 0},
-    {TW_F16, {2560, 0}, axes_451, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_471, 5, 1, 8, NULL, 0},
+    {TW_S1, {2048, 0}, axes_472, 4, 1, 0, NULL, 0},
+    {TW_F16, {2560, 0}, axes_473, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21376,7 +21931,7 @@ static const tw_axes layout_546_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_546 = {
+static const tw_layout layout_557 = {
     .id = UINT64_C(0x78eee0a74f5fd7fb),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
     .panel = 16,
@@ -21394,16 +21949,16 @@ static const tw_layout layout_546 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_546_axes,
+    .axes = &layout_557_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_547_axes = {
+static const tw_axes layout_558_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_452, 5, 1, 8, NULL, 0},
-    {TW_S1, {4096, 0}, axes_453, 4, 1, 0, NULL, 0},
-    {TW_F16, {5120, 0}, axes_454, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_474, 5, 1, 8, NULL, 0},
+    {TW_S1, {4096, 0}, axes_475, 4, 1, 0, NULL, 0},
+    {TW_F16, {5120, 0}, axes_476, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21414,7 +21969,7 @@ static const tw_axes layout_547_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_547 = {
+static const tw_layout layout_558 = {
     .id = UINT64_C(0x5621a86a723b17f1),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
     .panel = 32,
@@ -21432,16 +21987,16 @@ static const tw_layout layout_547 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_547_axes,
+    .axes = &layout_558_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_548_axes = {
+static const tw_axes layout_559_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_455, 5, 1, 8, NULL, 0},
-    {TW_S1, {1024, 0}, axes_456, 4, 1, 0, NULL, 0},
-    {TW_F16, {1280, 0}, axes_457, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_477, 5, 1, 8, NULL, 0},
+    {TW_S1, {1024, 0}, axes_478, 4, 1, 0, NULL, 0},
+    {TW_F16, {1280, 0}, axes_479, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21452,7 +22007,7 @@ static const tw_axes layout_548_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_548 = {
+static const tw_layout layout_559 = {
     .id = UINT64_C(0x719b1dd4e5bfe36e),
     .text = "rhs i4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
     .panel = 8,
@@ -21470,12 +22025,12 @@ static const tw_layout layout_548 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_548_axes,
+    .axes = &layout_559_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_549 = {
+static const tw_layout layout_560 = {
     .id = UINT64_C(0x0f79dc4fd198f69e),
     .text = "lhs i8 m1 kr8 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b]",
     .panel = 1,
@@ -21498,11 +22053,11 @@ static const tw_layout layout_549 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_550_axes = {
+static const tw_axes layout_561_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_458, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_459, 5, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_448, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_480, 5, 1, 8, NULL, 0},
+    {TW_S1, {512, 0}, axes_481, 5, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_470, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21513,7 +22068,7 @@ static const tw_axes layout_550_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_550 = {
+static const tw_layout layout_561 = {
     .id = UINT64_C(0x101e1596383ffc36),
     .text = "rhs i4 n4 kr8 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
     .panel = 4,
@@ -21531,12 +22086,12 @@ static const tw_layout layout_550 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_550_axes,
+    .axes = &layout_561_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_551 = {
+static const tw_layout layout_562 = {
     .id = UINT64_C(0x5d153084e94eb9bc),
     .text = "lhs i8 m8 kr8 k%32 b32 [data/b|sums:i32*-16x2/b|scales:f32x2/b]",
     .panel = 8,
@@ -21559,7 +22114,45 @@ static const tw_layout layout_551 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_552 = {
+static const tw_axes layout_563_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 0}, axes_482, 5, 1, 8, NULL, 0},
+    {TW_S1, {0, 1024}, axes_483, 4, 1, 0, NULL, 0},
+    {TW_F16, {0, 1280}, axes_484, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_563 = {
+    .id = UINT64_C(0x85ab87ae158824ff),
+    .text = "rhs i4 n8svl kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 6,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_563_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_layout layout_564 = {
     .id = UINT64_C(0x90941a0458714f11),
     .text = "lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
     .panel = 1,
@@ -21582,22 +22175,22 @@ static const tw_layout layout_552 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_553_axes = {
+static const tw_axes layout_565_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_460, 6, 1, 8, NULL, 0},
-    {TW_S2, {320, 0}, axes_461, 5, 1, 0, NULL, 0},
-    {TW_S8, {448, 0}, axes_462, 3, 1, 0, NULL, 0},
+    {TW_S4, {64, 0}, axes_485, 6, 1, 8, NULL, 0},
+    {TW_S2, {320, 0}, axes_486, 5, 1, 0, NULL, 0},
+    {TW_S8, {448, 0}, axes_487, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_463, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_488, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_553 = {
+static const tw_layout layout_565 = {
     .id = UINT64_C(0x09b6e6aa512d26d7),
     .text = "rhs i4 n4 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 4,
@@ -21615,27 +22208,27 @@ static const tw_layout layout_553 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_553_axes,
+    .axes = &layout_565_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_554_axes = {
+static const tw_axes layout_566_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {256, 0}, axes_464, 6, 1, 8, NULL, 0},
-    {TW_S2, {1280, 0}, axes_465, 5, 1, 0, NULL, 0},
-    {TW_S8, {1792, 0}, axes_466, 3, 1, 0, NULL, 0},
+    {TW_S4, {256, 0}, axes_489, 6, 1, 8, NULL, 0},
+    {TW_S2, {1280, 0}, axes_490, 5, 1, 0, NULL, 0},
+    {TW_S8, {1792, 0}, axes_491, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_467, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_492, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_554 = {
+static const tw_layout layout_566 = {
     .id = UINT64_C(0x83cbfd82ef1a6790),
     .text = "rhs i4 n16 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 16,
@@ -21653,12 +22246,12 @@ static const tw_layout layout_554 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_554_axes,
+    .axes = &layout_566_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_555 = {
+static const tw_layout layout_567 = {
     .id = UINT64_C(0x3acb7ca4bebc01f4),
     .text = "lhs i8 m2 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
     .panel = 2,
@@ -21681,7 +22274,7 @@ static const tw_layout layout_555 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_556 = {
+static const tw_layout layout_568 = {
     .id = UINT64_C(0x8e922a8be16f752a),
     .text = "lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
     .panel = 4,
@@ -21704,22 +22297,22 @@ static const tw_layout layout_556 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_557_axes = {
+static const tw_axes layout_569_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {512, 0}, axes_468, 6, 1, 8, NULL, 0},
-    {TW_S2, {2560, 0}, axes_469, 5, 1, 0, NULL, 0},
-    {TW_S8, {3584, 0}, axes_470, 3, 1, 0, NULL, 0},
+    {TW_S4, {512, 0}, axes_493, 6, 1, 8, NULL, 0},
+    {TW_S2, {2560, 0}, axes_494, 5, 1, 0, NULL, 0},
+    {TW_S8, {3584, 0}, axes_495, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_471, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_496, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_557 = {
+static const tw_layout layout_569 = {
     .id = UINT64_C(0x5fab4e45635ade8e),
     .text = "rhs i4 n32 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 32,
@@ -21737,27 +22330,27 @@ static const tw_layout layout_557 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_557_axes,
+    .axes = &layout_569_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_558_axes = {
+static const tw_axes layout_570_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_472, 6, 1, 8, NULL, 0},
-    {TW_S2, {640, 0}, axes_473, 5, 1, 0, NULL, 0},
-    {TW_S8, {896, 0}, axes_474, 3, 1, 0, NULL, 0},
+    {TW_S4, {128, 0}, axes_497, 6, 1, 8, NULL, 0},
+    {TW_S2, {640, 0}, axes_498, 5, 1, 0, NULL, 0},
+    {TW_S8, {896, 0}, axes_499, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_475, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_500, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_558 = {
+static const tw_layout layout_570 = {
     .id = UINT64_C(0x021482e569596a93),
     .text = "rhs i4 n8 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 8,
@@ -21775,12 +22368,12 @@ static const tw_layout layout_558 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_558_axes,
+    .axes = &layout_570_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_559 = {
+static const tw_layout layout_571 = {
     .id = UINT64_C(0xb43a4b63d8513598),
     .text = "lhs i8 m1 kr4 k%16 b16 [data/b|scales:f32/b]",
     .panel = 1,
@@ -21803,22 +22396,22 @@ static const tw_layout layout_559 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_560_axes = {
+static const tw_axes layout_572_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {128, 0}, axes_476, 5, 1, 0, NULL, 0},
+    {TW_S8, {128, 0}, axes_501, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {1152, 0}, axes_477, 3, 1, 0, NULL, 0},
+    {TW_S8, {1152, 0}, axes_502, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_478, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_503, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_560 = {
+static const tw_layout layout_572 = {
     .id = UINT64_C(0xdebf844630898771),
     .text = "rhs i8 n8 kr4 k%32 b16of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
     .panel = 8,
@@ -21836,12 +22429,12 @@ static const tw_layout layout_560 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_560_axes,
+    .axes = &layout_572_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_561 = {
+static const tw_layout layout_573 = {
     .id = UINT64_C(0x58fbe5e3bf4b34e5),
     .text = "lhs i8 m4 kr4 k%16 b16 [data/b|scales:f32/b]",
     .panel = 4,
@@ -21864,7 +22457,7 @@ static const tw_layout layout_561 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_562 = {
+static const tw_layout layout_574 = {
     .id = UINT64_C(0x5ccbc4d41d48a2a3),
     .text = "lhs i8 m1 kr8 k%16 b16 [data/b|sums:i32*-16/b|scales:f32/b]",
     .panel = 1,
@@ -21887,22 +22480,22 @@ static const tw_layout layout_562 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_563_axes = {
+static const tw_axes layout_575_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_479, 5, 1, 8, NULL, 0},
-    {TW_S2, {320, 0}, axes_480, 6, 1, 0, NULL, 0},
-    {TW_S8, {448, 0}, axes_462, 3, 1, 0, NULL, 0},
+    {TW_S4, {64, 0}, axes_504, 5, 1, 8, NULL, 0},
+    {TW_S2, {320, 0}, axes_505, 6, 1, 0, NULL, 0},
+    {TW_S8, {448, 0}, axes_487, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_463, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_488, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_563 = {
+static const tw_layout layout_575 = {
     .id = UINT64_C(0xb24ca12cabdb94d7),
     .text = "rhs i4 n4 kr8 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 4,
@@ -21920,12 +22513,12 @@ static const tw_layout layout_563 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_563_axes,
+    .axes = &layout_575_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_564 = {
+static const tw_layout layout_576 = {
     .id = UINT64_C(0x0483119d2154700a),
     .text = "lhs i8 m8 kr8 k%16 b16 [data/b|sums:i32*-32x2/b|scales:f32x2/b]",
     .panel = 8,
@@ -21948,7 +22541,7 @@ static const tw_layout layout_564 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_565 = {
+static const tw_layout layout_577 = {
     .id = UINT64_C(0xdda69f713bde6dac),
     .text = "lhs i8 m1 kr8 k%16 b16 [data/b|scales:f32/b]",
     .panel = 1,
@@ -21971,22 +22564,22 @@ static const tw_layout layout_565 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_566_axes = {
+static const tw_axes layout_578_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {64, 0}, axes_481, 5, 1, 0, NULL, 0},
+    {TW_S8, {64, 0}, axes_506, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {576, 0}, axes_482, 3, 1, 0, NULL, 0},
+    {TW_S8, {576, 0}, axes_507, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_483, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_508, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_566 = {
+static const tw_layout layout_578 = {
     .id = UINT64_C(0xe6f345ccf35e83d9),
     .text = "rhs i8 n4 kr8 k%32 b16of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
     .panel = 4,
@@ -22004,12 +22597,12 @@ static const tw_layout layout_566 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_566_axes,
+    .axes = &layout_578_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_567 = {
+static const tw_layout layout_579 = {
     .id = UINT64_C(0x7be209b8c5e7fe2f),
     .text = "lhs i8 m8 kr8 k%16 b16 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -22032,11 +22625,49 @@ static const tw_layout layout_567 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_568_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_484, 4, 1, 128, NULL, 0},
+static const tw_axes layout_580_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 128}, axes_509, 6, 1, 8, NULL, 0},
+    {TW_S2, {0, 640}, axes_510, 5, 1, 0, NULL, 0},
+    {TW_S8, {0, 896}, axes_511, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {1024, 0}, axes_485, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_512, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_580 = {
+    .id = UINT64_C(0xdf88cb0164459154),
+    .text = "rhs i4 n8svl kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 82,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_580_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_581_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_513, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_514, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22047,7 +22678,7 @@ static const tw_axes layout_568_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_568 = {
+static const tw_layout layout_581 = {
     .id = UINT64_C(0xea26fb8b655c43c5),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22065,16 +22696,16 @@ static const tw_layout layout_568 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_568_axes,
+    .axes = &layout_581_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_569_axes = {
+static const tw_axes layout_582_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_486, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_515, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_487, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_516, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22085,7 +22716,7 @@ static const tw_axes layout_569_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_569 = {
+static const tw_layout layout_582 = {
     .id = UINT64_C(0x25d3bc5aa0680e1e),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -22103,12 +22734,12 @@ static const tw_layout layout_569 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_569_axes,
+    .axes = &layout_582_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_570 = {
+static const tw_layout layout_583 = {
     .id = UINT64_C(0xd9d4bff2db3345cc),
     .text = "lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -22131,11 +22762,11 @@ static const tw_layout layout_570 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_571_axes = {
+static const tw_axes layout_584_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_488, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_517, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_489, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_518, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22146,7 +22777,7 @@ static const tw_axes layout_571_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_571 = {
+static const tw_layout layout_584 = {
     .id = UINT64_C(0x5875973196963650),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22164,16 +22795,16 @@ static const tw_layout layout_571 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_571_axes,
+    .axes = &layout_584_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_572_axes = {
+static const tw_axes layout_585_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_490, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_519, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_491, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_520, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22184,7 +22815,7 @@ static const tw_axes layout_572_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_572 = {
+static const tw_layout layout_585 = {
     .id = UINT64_C(0x89f5185727dfce18),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22202,16 +22833,16 @@ static const tw_layout layout_572 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_572_axes,
+    .axes = &layout_585_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_573_axes = {
+static const tw_axes layout_586_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_492, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_521, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {1024, 0}, axes_485, 2, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_514, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22222,7 +22853,7 @@ static const tw_axes layout_573_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_573 = {
+static const tw_layout layout_586 = {
     .id = UINT64_C(0x78b74644c02d58b0),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22240,16 +22871,16 @@ static const tw_layout layout_573 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_573_axes,
+    .axes = &layout_586_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_574_axes = {
+static const tw_axes layout_587_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_493, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_522, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 2048}, axes_494, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 2048}, axes_523, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22260,7 +22891,7 @@ static const tw_axes layout_574_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_574 = {
+static const tw_layout layout_587 = {
     .id = UINT64_C(0xf52b96eaae853373),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -22278,16 +22909,16 @@ static const tw_layout layout_574 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_574_axes,
+    .axes = &layout_587_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_575_axes = {
+static const tw_axes layout_588_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_495, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_524, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 2048}, axes_494, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 2048}, axes_523, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22298,7 +22929,7 @@ static const tw_axes layout_575_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_575 = {
+static const tw_layout layout_588 = {
     .id = UINT64_C(0xd16027de8b4d30e2),
     .text = "rhs i8 n8vl kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -22316,12 +22947,12 @@ static const tw_layout layout_575 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_575_axes,
+    .axes = &layout_588_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_576 = {
+static const tw_layout layout_589 = {
     .id = UINT64_C(0x2823fc7f85835b23),
     .text = "lhs i8 m4 kr8 k%32 b32 [data/b|scales:f32x2/b]",
     .panel = 4,
@@ -22344,11 +22975,11 @@ static const tw_layout layout_576 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_577_axes = {
+static const tw_axes layout_590_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_484, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_513, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {1024, 0}, axes_485, 2, 1, 0, NULL, 0},
+    {TW_BF16, {1024, 0}, axes_514, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22359,7 +22990,7 @@ static const tw_axes layout_577_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_577 = {
+static const tw_layout layout_590 = {
     .id = UINT64_C(0x7a7b55a9fd8de08f),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22377,16 +23008,16 @@ static const tw_layout layout_577 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_577_axes,
+    .axes = &layout_590_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_578_axes = {
+static const tw_axes layout_591_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_175, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {1024, 0}, axes_496, 2, 1, 0, NULL, 0},
+    {TW_F32, {1024, 0}, axes_525, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22397,7 +23028,7 @@ static const tw_axes layout_578_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_578 = {
+static const tw_layout layout_591 = {
     .id = UINT64_C(0x184d800be7d6049f),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22415,16 +23046,16 @@ static const tw_layout layout_578 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_578_axes,
+    .axes = &layout_591_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_579_axes = {
+static const tw_axes layout_592_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_497, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_526, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_498, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_527, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22435,7 +23066,7 @@ static const tw_axes layout_579_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_579 = {
+static const tw_layout layout_592 = {
     .id = UINT64_C(0xca636c6053d0d272),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22453,16 +23084,16 @@ static const tw_layout layout_579 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_579_axes,
+    .axes = &layout_592_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_580_axes = {
+static const tw_axes layout_593_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_497, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_526, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_498, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_527, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22473,7 +23104,7 @@ static const tw_axes layout_580_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_580 = {
+static const tw_layout layout_593 = {
     .id = UINT64_C(0x3cb53b5abd77ee9a),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22491,16 +23122,16 @@ static const tw_layout layout_580 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_580_axes,
+    .axes = &layout_593_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_581_axes = {
+static const tw_axes layout_594_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_179, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_499, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_528, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22511,7 +23142,7 @@ static const tw_axes layout_581_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_581 = {
+static const tw_layout layout_594 = {
     .id = UINT64_C(0xa6520b6d4516450c),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22529,16 +23160,16 @@ static const tw_layout layout_581 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_581_axes,
+    .axes = &layout_594_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_582_axes = {
+static const tw_axes layout_595_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_500, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_529, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_501, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_530, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22549,7 +23180,7 @@ static const tw_axes layout_582_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_582 = {
+static const tw_layout layout_595 = {
     .id = UINT64_C(0x98172fbab6c5e92d),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22567,16 +23198,16 @@ static const tw_layout layout_582 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_582_axes,
+    .axes = &layout_595_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_583_axes = {
+static const tw_axes layout_596_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_500, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_529, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_501, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_530, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22587,7 +23218,7 @@ static const tw_axes layout_583_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_583 = {
+static const tw_layout layout_596 = {
     .id = UINT64_C(0xf181d9909df30d87),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22605,16 +23236,16 @@ static const tw_layout layout_583 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_583_axes,
+    .axes = &layout_596_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_584_axes = {
+static const tw_axes layout_597_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_183, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_502, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_531, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22625,7 +23256,7 @@ static const tw_axes layout_584_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_584 = {
+static const tw_layout layout_597 = {
     .id = UINT64_C(0x1423a5524d4c8fc7),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22643,16 +23274,16 @@ static const tw_layout layout_584 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_584_axes,
+    .axes = &layout_597_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_585_axes = {
+static const tw_axes layout_598_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_503, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_532, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_504, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_533, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22663,7 +23294,7 @@ static const tw_axes layout_585_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_585 = {
+static const tw_layout layout_598 = {
     .id = UINT64_C(0xd60dabd26a8abf39),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22681,16 +23312,16 @@ static const tw_layout layout_585 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_585_axes,
+    .axes = &layout_598_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_586_axes = {
+static const tw_axes layout_599_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_503, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_532, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_504, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_533, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22701,7 +23332,7 @@ static const tw_axes layout_586_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_586 = {
+static const tw_layout layout_599 = {
     .id = UINT64_C(0x44e9624202a7fc4b),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22719,16 +23350,16 @@ static const tw_layout layout_586 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_586_axes,
+    .axes = &layout_599_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_587_axes = {
+static const tw_axes layout_600_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_187, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_505, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_534, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22739,7 +23370,7 @@ static const tw_axes layout_587_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_587 = {
+static const tw_layout layout_600 = {
     .id = UINT64_C(0x708282d03d55395b),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -22757,16 +23388,16 @@ static const tw_layout layout_587 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_587_axes,
+    .axes = &layout_600_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_588_axes = {
+static const tw_axes layout_601_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_486, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_515, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_487, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_516, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22777,7 +23408,7 @@ static const tw_axes layout_588_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_588 = {
+static const tw_layout layout_601 = {
     .id = UINT64_C(0x729a0f5104d2c9ae),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -22795,16 +23426,16 @@ static const tw_layout layout_588 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_588_axes,
+    .axes = &layout_601_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_589_axes = {
+static const tw_axes layout_602_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_61, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_506, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_535, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22815,7 +23446,7 @@ static const tw_axes layout_589_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_589 = {
+static const tw_layout layout_602 = {
     .id = UINT64_C(0x42524f598a3fa8c0),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -22833,16 +23464,16 @@ static const tw_layout layout_589 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_589_axes,
+    .axes = &layout_602_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_590_axes = {
+static const tw_axes layout_603_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_507, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_536, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_508, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_537, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22853,7 +23484,7 @@ static const tw_axes layout_590_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_590 = {
+static const tw_layout layout_603 = {
     .id = UINT64_C(0x78cd6b97ae0c916d),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -22871,16 +23502,16 @@ static const tw_layout layout_590 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_590_axes,
+    .axes = &layout_603_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_591_axes = {
+static const tw_axes layout_604_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_507, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_536, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_508, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_537, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22891,7 +23522,7 @@ static const tw_axes layout_591_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_591 = {
+static const tw_layout layout_604 = {
     .id = UINT64_C(0x1710f8823e641cc7),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -22909,16 +23540,16 @@ static const tw_layout layout_591 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_591_axes,
+    .axes = &layout_604_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_592_axes = {
+static const tw_axes layout_605_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_65, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_509, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_538, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22929,7 +23560,7 @@ static const tw_axes layout_592_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_592 = {
+static const tw_layout layout_605 = {
     .id = UINT64_C(0x1d193798e3c9f207),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -22947,16 +23578,16 @@ static const tw_layout layout_592 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_592_axes,
+    .axes = &layout_605_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_593_axes = {
+static const tw_axes layout_606_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_510, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_539, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_511, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_540, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22967,7 +23598,7 @@ static const tw_axes layout_593_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_593 = {
+static const tw_layout layout_606 = {
     .id = UINT64_C(0x77e287175bb89e5c),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -22985,16 +23616,16 @@ static const tw_layout layout_593 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_593_axes,
+    .axes = &layout_606_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_594_axes = {
+static const tw_axes layout_607_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_510, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_539, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_511, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_540, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23005,7 +23636,7 @@ static const tw_axes layout_594_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_594 = {
+static const tw_layout layout_607 = {
     .id = UINT64_C(0x8ef0872fa1308704),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -23023,16 +23654,16 @@ static const tw_layout layout_594 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_594_axes,
+    .axes = &layout_607_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_595_axes = {
+static const tw_axes layout_608_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_69, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_512, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_541, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23043,7 +23674,7 @@ static const tw_axes layout_595_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_595 = {
+static const tw_layout layout_608 = {
     .id = UINT64_C(0x890bfcf8b200f57a),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -23061,16 +23692,16 @@ static const tw_layout layout_595 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_595_axes,
+    .axes = &layout_608_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_596_axes = {
+static const tw_axes layout_609_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_513, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_542, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {32768, 0}, axes_514, 2, 1, 0, NULL, 0},
+    {TW_F16, {32768, 0}, axes_543, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23081,7 +23712,7 @@ static const tw_axes layout_596_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_596 = {
+static const tw_layout layout_609 = {
     .id = UINT64_C(0xa573693b48ebbbcc),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -23099,16 +23730,16 @@ static const tw_layout layout_596 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_596_axes,
+    .axes = &layout_609_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_597_axes = {
+static const tw_axes layout_610_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_513, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_542, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {32768, 0}, axes_514, 2, 1, 0, NULL, 0},
+    {TW_BF16, {32768, 0}, axes_543, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23119,7 +23750,7 @@ static const tw_axes layout_597_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_597 = {
+static const tw_layout layout_610 = {
     .id = UINT64_C(0x6bdf099fc1ab4914),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -23137,16 +23768,16 @@ static const tw_layout layout_597 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_597_axes,
+    .axes = &layout_610_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_598_axes = {
+static const tw_axes layout_611_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_73, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {32768, 0}, axes_515, 2, 1, 0, NULL, 0},
+    {TW_F32, {32768, 0}, axes_544, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23157,7 +23788,7 @@ static const tw_axes layout_598_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_598 = {
+static const tw_layout layout_611 = {
     .id = UINT64_C(0x313d8fe572946eea),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -23175,12 +23806,12 @@ static const tw_layout layout_598 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_598_axes,
+    .axes = &layout_611_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_599 = {
+static const tw_layout layout_612 = {
     .id = UINT64_C(0x5689111600d29daf),
     .text = "lhs i16 m2 kr4 even-first k%32 b64 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -23203,7 +23834,7 @@ static const tw_layout layout_599 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_600 = {
+static const tw_layout layout_613 = {
     .id = UINT64_C(0xc5fa9f705b1cb968),
     .text = "lhs i16 m2 kr4 even-first k%32 b128 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -23226,7 +23857,7 @@ static const tw_layout layout_600 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_601 = {
+static const tw_layout layout_614 = {
     .id = UINT64_C(0x2f0b265fcbdb43a4),
     .text = "lhs i16 m2 kr4 even-first k%32 b256 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -23249,11 +23880,11 @@ static const tw_layout layout_601 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_602_axes = {
+static const tw_axes layout_615_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_488, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_517, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_489, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_518, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23264,7 +23895,7 @@ static const tw_axes layout_602_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_602 = {
+static const tw_layout layout_615 = {
     .id = UINT64_C(0x3aca28843a2e71f0),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -23282,16 +23913,16 @@ static const tw_layout layout_602 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_602_axes,
+    .axes = &layout_615_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_603_axes = {
+static const tw_axes layout_616_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_79, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_516, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_545, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23302,7 +23933,7 @@ static const tw_axes layout_603_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_603 = {
+static const tw_layout layout_616 = {
     .id = UINT64_C(0xb7045fab1d7fccd6),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -23320,16 +23951,16 @@ static const tw_layout layout_603 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_603_axes,
+    .axes = &layout_616_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_604_axes = {
+static const tw_axes layout_617_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_517, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_546, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_518, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_547, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23340,7 +23971,7 @@ static const tw_axes layout_604_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_604 = {
+static const tw_layout layout_617 = {
     .id = UINT64_C(0x5717a7191af553b3),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -23358,16 +23989,16 @@ static const tw_layout layout_604 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_604_axes,
+    .axes = &layout_617_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_605_axes = {
+static const tw_axes layout_618_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_517, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_546, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_518, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_547, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23378,7 +24009,7 @@ static const tw_axes layout_605_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_605 = {
+static const tw_layout layout_618 = {
     .id = UINT64_C(0x05667d24de8b01b5),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -23396,16 +24027,16 @@ static const tw_layout layout_605 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_605_axes,
+    .axes = &layout_618_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_606_axes = {
+static const tw_axes layout_619_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_83, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_519, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_548, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23416,7 +24047,7 @@ static const tw_axes layout_606_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_606 = {
+static const tw_layout layout_619 = {
     .id = UINT64_C(0x08c2d6ec20fdad91),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -23434,16 +24065,16 @@ static const tw_layout layout_606 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_606_axes,
+    .axes = &layout_619_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_607_axes = {
+static const tw_axes layout_620_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_520, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_549, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {32768, 0}, axes_521, 2, 1, 0, NULL, 0},
+    {TW_F16, {32768, 0}, axes_550, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23454,7 +24085,7 @@ static const tw_axes layout_607_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_607 = {
+static const tw_layout layout_620 = {
     .id = UINT64_C(0x0d541bfb6c67618e),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -23472,16 +24103,16 @@ static const tw_layout layout_607 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_607_axes,
+    .axes = &layout_620_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_608_axes = {
+static const tw_axes layout_621_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_520, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_549, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {32768, 0}, axes_521, 2, 1, 0, NULL, 0},
+    {TW_BF16, {32768, 0}, axes_550, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23492,7 +24123,7 @@ static const tw_axes layout_608_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_608 = {
+static const tw_layout layout_621 = {
     .id = UINT64_C(0x321508ebf530b63e),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -23510,16 +24141,16 @@ static const tw_layout layout_608 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_608_axes,
+    .axes = &layout_621_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_609_axes = {
+static const tw_axes layout_622_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_87, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {32768, 0}, axes_522, 2, 1, 0, NULL, 0},
+    {TW_F32, {32768, 0}, axes_551, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23530,7 +24161,7 @@ static const tw_axes layout_609_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_609 = {
+static const tw_layout layout_622 = {
     .id = UINT64_C(0x61e7453ac021c6b0),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -23548,16 +24179,16 @@ static const tw_layout layout_609 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_609_axes,
+    .axes = &layout_622_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_610_axes = {
+static const tw_axes layout_623_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_523, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_552, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {65536, 0}, axes_524, 2, 1, 0, NULL, 0},
+    {TW_F16, {65536, 0}, axes_553, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23568,7 +24199,7 @@ static const tw_axes layout_610_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_610 = {
+static const tw_layout layout_623 = {
     .id = UINT64_C(0x0f46641c5847f78a),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -23586,16 +24217,16 @@ static const tw_layout layout_610 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_610_axes,
+    .axes = &layout_623_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_611_axes = {
+static const tw_axes layout_624_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_523, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_552, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {65536, 0}, axes_524, 2, 1, 0, NULL, 0},
+    {TW_BF16, {65536, 0}, axes_553, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23606,7 +24237,7 @@ static const tw_axes layout_611_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_611 = {
+static const tw_layout layout_624 = {
     .id = UINT64_C(0xc31e56eb783518a2),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -23624,16 +24255,16 @@ static const tw_layout layout_611 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_611_axes,
+    .axes = &layout_624_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_612_axes = {
+static const tw_axes layout_625_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_91, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {65536, 0}, axes_525, 2, 1, 0, NULL, 0},
+    {TW_F32, {65536, 0}, axes_554, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_24, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23644,7 +24275,7 @@ static const tw_axes layout_612_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_612 = {
+static const tw_layout layout_625 = {
     .id = UINT64_C(0xb14961a8d21dad24),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -23662,16 +24293,16 @@ static const tw_layout layout_612 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_612_axes,
+    .axes = &layout_625_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_613_axes = {
+static const tw_axes layout_626_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_490, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_519, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_491, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_520, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23682,7 +24313,7 @@ static const tw_axes layout_613_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_613 = {
+static const tw_layout layout_626 = {
     .id = UINT64_C(0xe45267a5bb7150e8),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23700,16 +24331,16 @@ static const tw_layout layout_613 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_613_axes,
+    .axes = &layout_626_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_614_axes = {
+static const tw_axes layout_627_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_97, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_526, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_555, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23720,7 +24351,7 @@ static const tw_axes layout_614_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_614 = {
+static const tw_layout layout_627 = {
     .id = UINT64_C(0x6b5133323d74241e),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23738,12 +24369,12 @@ static const tw_layout layout_614 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_614_axes,
+    .axes = &layout_627_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_615 = {
+static const tw_layout layout_628 = {
     .id = UINT64_C(0xd8108d6d6223e93f),
     .text = "lhs i8 m1 kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 1,
@@ -23766,11 +24397,11 @@ static const tw_layout layout_615 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_616_axes = {
+static const tw_axes layout_629_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_527, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_556, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_528, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_557, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23781,7 +24412,7 @@ static const tw_axes layout_616_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_616 = {
+static const tw_layout layout_629 = {
     .id = UINT64_C(0x144a11e95529d89b),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23799,16 +24430,16 @@ static const tw_layout layout_616 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_616_axes,
+    .axes = &layout_629_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_617_axes = {
+static const tw_axes layout_630_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_527, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_556, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_528, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_557, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23819,7 +24450,7 @@ static const tw_axes layout_617_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_617 = {
+static const tw_layout layout_630 = {
     .id = UINT64_C(0x37bca1f5e575924d),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23837,16 +24468,16 @@ static const tw_layout layout_617 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_617_axes,
+    .axes = &layout_630_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_618_axes = {
+static const tw_axes layout_631_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_101, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_529, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_558, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23857,7 +24488,7 @@ static const tw_axes layout_618_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_618 = {
+static const tw_layout layout_631 = {
     .id = UINT64_C(0xe4318add8400d379),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23875,12 +24506,12 @@ static const tw_layout layout_618 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_618_axes,
+    .axes = &layout_631_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_619 = {
+static const tw_layout layout_632 = {
     .id = UINT64_C(0x0ee74737ce257fce),
     .text = "lhs i8 m1 kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 1,
@@ -23903,11 +24534,11 @@ static const tw_layout layout_619 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_620_axes = {
+static const tw_axes layout_633_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_530, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_559, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_531, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_560, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23918,7 +24549,7 @@ static const tw_axes layout_620_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_620 = {
+static const tw_layout layout_633 = {
     .id = UINT64_C(0xd3af2a5a978a7e36),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23936,16 +24567,16 @@ static const tw_layout layout_620 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_620_axes,
+    .axes = &layout_633_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_621_axes = {
+static const tw_axes layout_634_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_530, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_559, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_531, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_560, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23956,7 +24587,7 @@ static const tw_axes layout_621_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_621 = {
+static const tw_layout layout_634 = {
     .id = UINT64_C(0xbe2fe119a3639c16),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23974,16 +24605,16 @@ static const tw_layout layout_621 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_621_axes,
+    .axes = &layout_634_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_622_axes = {
+static const tw_axes layout_635_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_105, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_532, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_561, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23994,7 +24625,7 @@ static const tw_axes layout_622_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_622 = {
+static const tw_layout layout_635 = {
     .id = UINT64_C(0xf1605d9b32ec1d18),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -24012,12 +24643,12 @@ static const tw_layout layout_622 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_622_axes,
+    .axes = &layout_635_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_623 = {
+static const tw_layout layout_636 = {
     .id = UINT64_C(0x9c962183d42934ce),
     .text = "lhs i8 m1 kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 1,
@@ -24040,11 +24671,11 @@ static const tw_layout layout_623 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_624_axes = {
+static const tw_axes layout_637_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_533, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_562, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_534, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_563, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24055,7 +24686,7 @@ static const tw_axes layout_624_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_624 = {
+static const tw_layout layout_637 = {
     .id = UINT64_C(0x7f7dfe9b95a77222),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -24073,16 +24704,16 @@ static const tw_layout layout_624 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_624_axes,
+    .axes = &layout_637_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_625_axes = {
+static const tw_axes layout_638_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_533, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_562, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_534, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_563, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24093,7 +24724,7 @@ static const tw_axes layout_625_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_625 = {
+static const tw_layout layout_638 = {
     .id = UINT64_C(0xbdc4ddef6d1b3cea),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -24111,16 +24742,16 @@ static const tw_layout layout_625 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_625_axes,
+    .axes = &layout_638_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_626_axes = {
+static const tw_axes layout_639_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_109, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_535, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_564, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_44, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24131,7 +24762,7 @@ static const tw_axes layout_626_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_626 = {
+static const tw_layout layout_639 = {
     .id = UINT64_C(0x8b265634022ea8fc),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -24149,12 +24780,12 @@ static const tw_layout layout_626 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_626_axes,
+    .axes = &layout_639_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_627 = {
+static const tw_layout layout_640 = {
     .id = UINT64_C(0x267eef486a8e42fe),
     .text = "lhs i8 m4 kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 4,
@@ -24177,7 +24808,7 @@ static const tw_layout layout_627 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_628 = {
+static const tw_layout layout_641 = {
     .id = UINT64_C(0x5bca2689ef691645),
     .text = "lhs i8 m4 kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 4,
@@ -24200,7 +24831,7 @@ static const tw_layout layout_628 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_629 = {
+static const tw_layout layout_642 = {
     .id = UINT64_C(0x1987ecde4219f905),
     .text = "lhs i8 m4 kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 4,
@@ -24223,11 +24854,11 @@ static const tw_layout layout_629 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_630_axes = {
+static const tw_axes layout_643_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_492, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_521, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {1024, 0}, axes_485, 2, 1, 0, NULL, 0},
+    {TW_BF16, {1024, 0}, axes_514, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24238,7 +24869,7 @@ static const tw_axes layout_630_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_630 = {
+static const tw_layout layout_643 = {
     .id = UINT64_C(0xb2775cb9f53569d0),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24256,16 +24887,16 @@ static const tw_layout layout_630 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_630_axes,
+    .axes = &layout_643_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_631_axes = {
+static const tw_axes layout_644_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_331, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {1024, 0}, axes_496, 2, 1, 0, NULL, 0},
+    {TW_F32, {1024, 0}, axes_525, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24276,7 +24907,7 @@ static const tw_axes layout_631_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_631 = {
+static const tw_layout layout_644 = {
     .id = UINT64_C(0xca2067446b13dab6),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24294,12 +24925,12 @@ static const tw_layout layout_631 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_631_axes,
+    .axes = &layout_644_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_632 = {
+static const tw_layout layout_645 = {
     .id = UINT64_C(0xc6150adb9e530e53),
     .text = "lhs i8 m1 kr8 k%32 b64 [data/b|scales:f32/b]",
     .panel = 1,
@@ -24322,11 +24953,11 @@ static const tw_layout layout_632 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_633_axes = {
+static const tw_axes layout_646_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_536, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_565, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_498, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_527, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24337,7 +24968,7 @@ static const tw_axes layout_633_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_633 = {
+static const tw_layout layout_646 = {
     .id = UINT64_C(0x8eac9314df5fdc93),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24355,16 +24986,16 @@ static const tw_layout layout_633 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_633_axes,
+    .axes = &layout_646_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_634_axes = {
+static const tw_axes layout_647_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_536, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_565, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_498, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_527, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24375,7 +25006,7 @@ static const tw_axes layout_634_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_634 = {
+static const tw_layout layout_647 = {
     .id = UINT64_C(0x53c7763d53ca4095),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24393,16 +25024,16 @@ static const tw_layout layout_634 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_634_axes,
+    .axes = &layout_647_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_635_axes = {
+static const tw_axes layout_648_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_333, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_499, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_528, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24413,7 +25044,7 @@ static const tw_axes layout_635_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_635 = {
+static const tw_layout layout_648 = {
     .id = UINT64_C(0x41fb1a87bef5c3f1),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24431,12 +25062,12 @@ static const tw_layout layout_635 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_635_axes,
+    .axes = &layout_648_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_636 = {
+static const tw_layout layout_649 = {
     .id = UINT64_C(0xbbcbf94ff949357a),
     .text = "lhs i8 m1 kr8 k%32 b128 [data/b|scales:f32/b]",
     .panel = 1,
@@ -24459,11 +25090,11 @@ static const tw_layout layout_636 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_637_axes = {
+static const tw_axes layout_650_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_537, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_566, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_501, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_530, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24474,7 +25105,7 @@ static const tw_axes layout_637_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_637 = {
+static const tw_layout layout_650 = {
     .id = UINT64_C(0x41b367516849d46e),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24492,16 +25123,16 @@ static const tw_layout layout_637 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_637_axes,
+    .axes = &layout_650_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_638_axes = {
+static const tw_axes layout_651_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_537, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_566, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_501, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_530, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24512,7 +25143,7 @@ static const tw_axes layout_638_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_638 = {
+static const tw_layout layout_651 = {
     .id = UINT64_C(0xd661ab4a9662e09e),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24530,16 +25161,16 @@ static const tw_layout layout_638 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_638_axes,
+    .axes = &layout_651_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_639_axes = {
+static const tw_axes layout_652_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_335, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_502, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_531, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24550,7 +25181,7 @@ static const tw_axes layout_639_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_639 = {
+static const tw_layout layout_652 = {
     .id = UINT64_C(0x099bdcc355fa7d90),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24568,12 +25199,12 @@ static const tw_layout layout_639 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_639_axes,
+    .axes = &layout_652_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_640 = {
+static const tw_layout layout_653 = {
     .id = UINT64_C(0x038ad7586101d45a),
     .text = "lhs i8 m1 kr8 k%32 b256 [data/b|scales:f32/b]",
     .panel = 1,
@@ -24596,11 +25227,11 @@ static const tw_layout layout_640 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_641_axes = {
+static const tw_axes layout_654_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_538, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_567, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_504, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_533, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24611,7 +25242,7 @@ static const tw_axes layout_641_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_641 = {
+static const tw_layout layout_654 = {
     .id = UINT64_C(0x7a262b4ffe579eea),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24629,16 +25260,16 @@ static const tw_layout layout_641 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_641_axes,
+    .axes = &layout_654_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_642_axes = {
+static const tw_axes layout_655_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_538, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_567, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_504, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_533, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24649,7 +25280,7 @@ static const tw_axes layout_642_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_642 = {
+static const tw_layout layout_655 = {
     .id = UINT64_C(0x1f5541c2ef913502),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24667,16 +25298,16 @@ static const tw_layout layout_642 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_642_axes,
+    .axes = &layout_655_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_643_axes = {
+static const tw_axes layout_656_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_337, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_505, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_534, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_118, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24687,7 +25318,7 @@ static const tw_axes layout_643_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_643 = {
+static const tw_layout layout_656 = {
     .id = UINT64_C(0x56b854d78e984a04),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -24705,12 +25336,12 @@ static const tw_layout layout_643 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_643_axes,
+    .axes = &layout_656_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_644 = {
+static const tw_layout layout_657 = {
     .id = UINT64_C(0x834265da7cd6f664),
     .text = "lhs i8 m8 kr8 k%32 b64 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -24733,7 +25364,7 @@ static const tw_layout layout_644 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_645 = {
+static const tw_layout layout_658 = {
     .id = UINT64_C(0x7dec213defa46a8f),
     .text = "lhs i8 m8 kr8 k%32 b128 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -24756,7 +25387,7 @@ static const tw_layout layout_645 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_646 = {
+static const tw_layout layout_659 = {
     .id = UINT64_C(0x2c373607948570cf),
     .text = "lhs i8 m8 kr8 k%32 b256 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -24779,11 +25410,11 @@ static const tw_layout layout_646 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_647_axes = {
+static const tw_axes layout_660_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_493, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_522, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 2048}, axes_494, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 2048}, axes_523, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24794,7 +25425,7 @@ static const tw_axes layout_647_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_647 = {
+static const tw_layout layout_660 = {
     .id = UINT64_C(0x583647a021329175),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -24812,16 +25443,16 @@ static const tw_layout layout_647 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_647_axes,
+    .axes = &layout_660_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_648_axes = {
+static const tw_axes layout_661_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_539, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_568, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 2048}, axes_540, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 2048}, axes_569, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24832,7 +25463,7 @@ static const tw_axes layout_648_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_648 = {
+static const tw_layout layout_661 = {
     .id = UINT64_C(0x804843ca45881651),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -24850,16 +25481,16 @@ static const tw_layout layout_648 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_648_axes,
+    .axes = &layout_661_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_649_axes = {
+static const tw_axes layout_662_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_541, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_570, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 4096}, axes_542, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 4096}, axes_571, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24870,7 +25501,7 @@ static const tw_axes layout_649_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_649 = {
+static const tw_layout layout_662 = {
     .id = UINT64_C(0x944e38c017a5908c),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -24888,16 +25519,16 @@ static const tw_layout layout_649 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_649_axes,
+    .axes = &layout_662_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_650_axes = {
+static const tw_axes layout_663_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_541, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_570, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 4096}, axes_542, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 4096}, axes_571, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24908,7 +25539,7 @@ static const tw_axes layout_650_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_650 = {
+static const tw_layout layout_663 = {
     .id = UINT64_C(0x7a262462bdd442d4),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -24926,16 +25557,16 @@ static const tw_layout layout_650 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_650_axes,
+    .axes = &layout_663_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_651_axes = {
+static const tw_axes layout_664_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_543, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_572, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 4096}, axes_544, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 4096}, axes_573, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24946,7 +25577,7 @@ static const tw_axes layout_651_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_651 = {
+static const tw_layout layout_664 = {
     .id = UINT64_C(0x30587b3a08b341aa),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -24964,16 +25595,16 @@ static const tw_layout layout_651 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_651_axes,
+    .axes = &layout_664_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_652_axes = {
+static const tw_axes layout_665_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_545, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_574, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 8192}, axes_546, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 8192}, axes_575, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24984,7 +25615,7 @@ static const tw_axes layout_652_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_652 = {
+static const tw_layout layout_665 = {
     .id = UINT64_C(0x2a8f6f393cf9192b),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -25002,16 +25633,16 @@ static const tw_layout layout_652 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_652_axes,
+    .axes = &layout_665_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_653_axes = {
+static const tw_axes layout_666_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_545, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_574, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 8192}, axes_546, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 8192}, axes_575, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25022,7 +25653,7 @@ static const tw_axes layout_653_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_653 = {
+static const tw_layout layout_666 = {
     .id = UINT64_C(0x4da722a6ffde19bd),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -25040,16 +25671,16 @@ static const tw_layout layout_653 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_653_axes,
+    .axes = &layout_666_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_654_axes = {
+static const tw_axes layout_667_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_547, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_576, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 8192}, axes_548, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 8192}, axes_577, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25060,7 +25691,7 @@ static const tw_axes layout_654_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_654 = {
+static const tw_layout layout_667 = {
     .id = UINT64_C(0xcca495b061166e49),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -25078,16 +25709,16 @@ static const tw_layout layout_654 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_654_axes,
+    .axes = &layout_667_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_655_axes = {
+static const tw_axes layout_668_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_549, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_578, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 16384}, axes_550, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 16384}, axes_579, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25098,7 +25729,7 @@ static const tw_axes layout_655_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_655 = {
+static const tw_layout layout_668 = {
     .id = UINT64_C(0xb6e48f8a639d72db),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -25116,16 +25747,16 @@ static const tw_layout layout_655 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_655_axes,
+    .axes = &layout_668_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_656_axes = {
+static const tw_axes layout_669_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_549, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_578, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 16384}, axes_550, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 16384}, axes_579, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25136,7 +25767,7 @@ static const tw_axes layout_656_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_656 = {
+static const tw_layout layout_669 = {
     .id = UINT64_C(0x9fe5eaf0ddf5918d),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -25154,16 +25785,16 @@ static const tw_layout layout_656 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_656_axes,
+    .axes = &layout_669_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_657_axes = {
+static const tw_axes layout_670_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_551, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_580, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 16384}, axes_552, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 16384}, axes_581, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_142, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25174,7 +25805,7 @@ static const tw_axes layout_657_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_657 = {
+static const tw_layout layout_670 = {
     .id = UINT64_C(0x1c6fb88c90d2f8b9),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -25192,12 +25823,12 @@ static const tw_layout layout_657 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_657_axes,
+    .axes = &layout_670_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_658 = {
+static const tw_layout layout_671 = {
     .id = UINT64_C(0xcb5714f8ab40c1d0),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-2]",
     .panel = 1,
@@ -25220,7 +25851,7 @@ static const tw_layout layout_658 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_659_axes = {
+static const tw_axes layout_672_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_201, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25235,7 +25866,7 @@ static const tw_axes layout_659_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_659 = {
+static const tw_layout layout_672 = {
     .id = UINT64_C(0x987d7310c4632432),
     .text = "rhs i2 n4 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -25253,12 +25884,12 @@ static const tw_layout layout_659 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_659_axes,
+    .axes = &layout_672_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_660_axes = {
+static const tw_axes layout_673_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_202, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25273,7 +25904,7 @@ static const tw_axes layout_660_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_660 = {
+static const tw_layout layout_673 = {
     .id = UINT64_C(0x22b841b4119d9893),
     .text = "rhs i2 n16 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -25291,12 +25922,12 @@ static const tw_layout layout_660 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_660_axes,
+    .axes = &layout_673_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_661 = {
+static const tw_layout layout_674 = {
     .id = UINT64_C(0xa3378727ab422cbb),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-2]",
     .panel = 4,
@@ -25319,7 +25950,7 @@ static const tw_layout layout_661 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_662_axes = {
+static const tw_axes layout_675_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_203, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25334,7 +25965,7 @@ static const tw_axes layout_662_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_662 = {
+static const tw_layout layout_675 = {
     .id = UINT64_C(0x6614bb6bb03d0d09),
     .text = "rhs i2 n32 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -25352,12 +25983,12 @@ static const tw_layout layout_662 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_662_axes,
+    .axes = &layout_675_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_663 = {
+static const tw_layout layout_676 = {
     .id = UINT64_C(0xc2bcbff606a07397),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-2]",
     .panel = 8,
@@ -25380,7 +26011,7 @@ static const tw_layout layout_663 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_664_axes = {
+static const tw_axes layout_677_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_204, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25395,7 +26026,7 @@ static const tw_axes layout_664_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_664 = {
+static const tw_layout layout_677 = {
     .id = UINT64_C(0xd8e623a3e128640e),
     .text = "rhs i2 n8 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -25413,12 +26044,12 @@ static const tw_layout layout_664 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_664_axes,
+    .axes = &layout_677_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_665 = {
+static const tw_layout layout_678 = {
     .id = UINT64_C(0xdb7bb891667fb227),
     .text = "lhs i8 m1 kr8 k%32 [data|sums:i32*-1]",
     .panel = 1,
@@ -25441,7 +26072,7 @@ static const tw_layout layout_665 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_666_axes = {
+static const tw_axes layout_679_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_205, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25456,7 +26087,7 @@ static const tw_axes layout_666_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_666 = {
+static const tw_layout layout_679 = {
     .id = UINT64_C(0x593c9a19c7c5c72a),
     .text = "rhs i2 n8 kr8 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -25474,12 +26105,12 @@ static const tw_layout layout_666 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_666_axes,
+    .axes = &layout_679_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_667 = {
+static const tw_layout layout_680 = {
     .id = UINT64_C(0xfc6c083134c94d19),
     .text = "lhs i8 m4 kr8 k%32 [data|sums:i32*1]",
     .panel = 4,
@@ -25502,7 +26133,7 @@ static const tw_layout layout_667 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_668 = {
+static const tw_layout layout_681 = {
     .id = UINT64_C(0x02a2a8d84734382d),
     .text = "lhs i8 m8 kr8 k%32 [data|sums:i32*1]",
     .panel = 8,
@@ -25525,7 +26156,7 @@ static const tw_layout layout_668 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_669_axes = {
+static const tw_axes layout_682_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S2, {0, 0}, axes_206, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25540,7 +26171,7 @@ static const tw_axes layout_669_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_669 = {
+static const tw_layout layout_682 = {
     .id = UINT64_C(0xa7a8fb9ce3e3dccc),
     .text = "rhs i2 n8vl kr8 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -25558,12 +26189,12 @@ static const tw_layout layout_669 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_669_axes,
+    .axes = &layout_682_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_670 = {
+static const tw_layout layout_683 = {
     .id = UINT64_C(0xcb3518f8ab23e236),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-8]",
     .panel = 1,
@@ -25586,7 +26217,7 @@ static const tw_layout layout_670 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_671_axes = {
+static const tw_axes layout_684_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_193, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25601,7 +26232,7 @@ static const tw_axes layout_671_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_671 = {
+static const tw_layout layout_684 = {
     .id = UINT64_C(0x20498ba67e7499f8),
     .text = "rhs i4 n4 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -25619,12 +26250,12 @@ static const tw_layout layout_671 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_671_axes,
+    .axes = &layout_684_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_672_axes = {
+static const tw_axes layout_685_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_194, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25639,7 +26270,7 @@ static const tw_axes layout_672_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_672 = {
+static const tw_layout layout_685 = {
     .id = UINT64_C(0x90995bb4faf80a49),
     .text = "rhs i4 n16 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -25657,12 +26288,12 @@ static const tw_layout layout_672 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_672_axes,
+    .axes = &layout_685_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_673 = {
+static const tw_layout layout_686 = {
     .id = UINT64_C(0xa3228b27ab2fd77d),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-8]",
     .panel = 4,
@@ -25685,7 +26316,7 @@ static const tw_layout layout_673 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_674_axes = {
+static const tw_axes layout_687_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_195, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25700,7 +26331,7 @@ static const tw_axes layout_674_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_674 = {
+static const tw_layout layout_687 = {
     .id = UINT64_C(0xb6d29d7415d8641b),
     .text = "rhs i4 n32 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -25718,12 +26349,12 @@ static const tw_layout layout_674 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_674_axes,
+    .axes = &layout_687_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_675 = {
+static const tw_layout layout_688 = {
     .id = UINT64_C(0xc2dec3f606bd60c9),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-8]",
     .panel = 8,
@@ -25746,7 +26377,7 @@ static const tw_layout layout_675 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_676 = {
+static const tw_layout layout_689 = {
     .id = UINT64_C(0xe525928e667ab70c),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*1]",
     .panel = 1,
@@ -25769,7 +26400,7 @@ static const tw_layout layout_676 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_677_axes = {
+static const tw_axes layout_690_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_196, 4, 1, 0, axes_42, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25784,7 +26415,7 @@ static const tw_axes layout_677_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_677 = {
+static const tw_layout layout_690 = {
     .id = UINT64_C(0x56250a376f33e8dd),
     .text = "rhs i4 n8 kr4 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -25802,12 +26433,12 @@ static const tw_layout layout_677 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_677_axes,
+    .axes = &layout_690_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_678 = {
+static const tw_layout layout_691 = {
     .id = UINT64_C(0x4cbb0f749da8a72d),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*1]",
     .panel = 4,
@@ -25830,7 +26461,7 @@ static const tw_layout layout_678 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_679 = {
+static const tw_layout layout_692 = {
     .id = UINT64_C(0xb9bc3f436ca75578),
     .text = "lhs i8 m1 kr8 k%32 [data|sums:i32*1]",
     .panel = 1,
@@ -25853,7 +26484,7 @@ static const tw_layout layout_679 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_680_axes = {
+static const tw_axes layout_693_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_302, 5, 1, 0, axes_256, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25868,7 +26499,7 @@ static const tw_axes layout_680_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_680 = {
+static const tw_layout layout_693 = {
     .id = UINT64_C(0x4e302482d2a945e1),
     .text = "rhs i4 n8 kr8 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -25886,12 +26517,12 @@ static const tw_layout layout_680 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_680_axes,
+    .axes = &layout_693_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_681_axes = {
+static const tw_axes layout_694_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_307, 5, 1, 0, axes_301, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25906,7 +26537,7 @@ static const tw_axes layout_681_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_681 = {
+static const tw_layout layout_694 = {
     .id = UINT64_C(0xaaefd40b2a774913),
     .text = "rhs i4 n8vl kr8 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -25924,12 +26555,12 @@ static const tw_layout layout_681 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_681_axes,
+    .axes = &layout_694_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_682 = {
+static const tw_layout layout_695 = {
     .id = UINT64_C(0x7fa7496a4e958e2c),
     .text = "lhs i8 m8svl kr4 k%32 [data|sums:i32*1]",
     .panel = 0,
@@ -25952,7 +26583,7 @@ static const tw_layout layout_682 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_683_axes = {
+static const tw_axes layout_696_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_308, 4, 1, 0, axes_309, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25967,7 +26598,7 @@ static const tw_axes layout_683_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_683 = {
+static const tw_layout layout_696 = {
     .id = UINT64_C(0xd801e6b454384d9e),
     .text = "rhs i4 n8svl kr4 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -25985,12 +26616,12 @@ static const tw_layout layout_683 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_683_axes,
+    .axes = &layout_696_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_684 = {
+static const tw_layout layout_697 = {
     .id = UINT64_C(0xdd25f7e632140e47),
     .text = "lhs i8 m8svl kr4 k%32 [data]",
     .panel = 0,
@@ -26013,7 +26644,7 @@ static const tw_layout layout_684 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_685_axes = {
+static const tw_axes layout_698_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_310, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -26028,7 +26659,7 @@ static const tw_axes layout_685_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_685 = {
+static const tw_layout layout_698 = {
     .id = UINT64_C(0xbdac420e88059d85),
     .text = "rhs i4 n8svl kr4 pair=next ss k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -26046,12 +26677,12 @@ static const tw_layout layout_685 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_685_axes,
+    .axes = &layout_698_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_686 = {
+static const tw_layout layout_699 = {
     .id = UINT64_C(0x152e9fe63452aaa7),
     .text = "lhs i8 m1 kr4 k%32 [data]",
     .panel = 1,
@@ -26074,7 +26705,7 @@ static const tw_layout layout_686 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_687 = {
+static const tw_layout layout_700 = {
     .id = UINT64_C(0x7d15b8156a163719),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-128]",
     .panel = 1,
@@ -26097,7 +26728,7 @@ static const tw_layout layout_687 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_688_axes = {
+static const tw_axes layout_701_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_197, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -26112,7 +26743,7 @@ static const tw_axes layout_688_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_688 = {
+static const tw_layout layout_701 = {
     .id = UINT64_C(0x15d4e03a57900a89),
     .text = "rhs i8 n4 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -26130,12 +26761,12 @@ static const tw_layout layout_688 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_688_axes,
+    .axes = &layout_701_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_689 = {
+static const tw_layout layout_702 = {
     .id = UINT64_C(0x41e8d569ff87b1a3),
     .text = "lhs i16 m1 kr4 even-first k%32 [data|sums:i32*-128]",
     .panel = 1,
@@ -26158,7 +26789,7 @@ static const tw_layout layout_689 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_690_axes = {
+static const tw_axes layout_703_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_198, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -26173,7 +26804,7 @@ static const tw_axes layout_690_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_690 = {
+static const tw_layout layout_703 = {
     .id = UINT64_C(0x850adffd7d897e1c),
     .text = "rhs i8 n16 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -26191,12 +26822,12 @@ static const tw_layout layout_690 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_690_axes,
+    .axes = &layout_703_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_691 = {
+static const tw_layout layout_704 = {
     .id = UINT64_C(0xf109ddddb17d8a52),
     .text = "lhs i16 m4 kr4 even-first k%32 [data|sums:i32*-128]",
     .panel = 4,
@@ -26219,7 +26850,7 @@ static const tw_layout layout_691 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_692 = {
+static const tw_layout layout_705 = {
     .id = UINT64_C(0xeebfd0d22eb9dea6),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-128]",
     .panel = 4,
@@ -26242,7 +26873,7 @@ static const tw_layout layout_692 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_693_axes = {
+static const tw_axes layout_706_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_199, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -26257,7 +26888,7 @@ static const tw_axes layout_693_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_693 = {
+static const tw_layout layout_706 = {
     .id = UINT64_C(0x32aa9c8f40f22a42),
     .text = "rhs i8 n32 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -26275,12 +26906,12 @@ static const tw_layout layout_693 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_693_axes,
+    .axes = &layout_706_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_694 = {
+static const tw_layout layout_707 = {
     .id = UINT64_C(0x021c13a243f0ad92),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-128]",
     .panel = 8,
@@ -26303,7 +26934,7 @@ static const tw_layout layout_694 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_695_axes = {
+static const tw_axes layout_708_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_200, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -26318,7 +26949,7 @@ static const tw_axes layout_695_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_695 = {
+static const tw_layout layout_708 = {
     .id = UINT64_C(0x3420d15bc5e9ebaa),
     .text = "rhs i8 n8 kr4 k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -26336,12 +26967,12 @@ static const tw_layout layout_695 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_695_axes,
+    .axes = &layout_708_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_696 = {
+static const tw_layout layout_709 = {
     .id = UINT64_C(0x74feaabb99ef5e44),
     .text = "lhs i8 m4 kr4 k%32 [data]",
     .panel = 4,
@@ -26364,7 +26995,7 @@ static const tw_layout layout_696 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_697 = {
+static const tw_layout layout_710 = {
     .id = UINT64_C(0xe4a2ee1c31c0b473),
     .text = "lhs i8 m1 kr8 k%32 [data]",
     .panel = 1,
@@ -26387,7 +27018,7 @@ static const tw_layout layout_697 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_698_axes = {
+static const tw_axes layout_711_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_313, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -26402,7 +27033,7 @@ static const tw_axes layout_698_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_698 = {
+static const tw_layout layout_711 = {
     .id = UINT64_C(0xddebc340bff1a6e6),
     .text = "rhs i8 n8 kr8 k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -26420,12 +27051,12 @@ static const tw_layout layout_698 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_698_axes,
+    .axes = &layout_711_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_699 = {
+static const tw_layout layout_712 = {
     .id = UINT64_C(0xa38ffe00b2a1aba0),
     .text = "lhs i8 m4 kr8 k%32 [data]",
     .panel = 4,
@@ -26448,7 +27079,7 @@ static const tw_layout layout_699 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_700 = {
+static const tw_layout layout_713 = {
     .id = UINT64_C(0x59332350e395b144),
     .text = "lhs i8 m8 kr8 k%32 [data]",
     .panel = 8,
@@ -26471,7 +27102,7 @@ static const tw_layout layout_700 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_701_axes = {
+static const tw_axes layout_714_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_315, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -26486,7 +27117,7 @@ static const tw_axes layout_701_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_701 = {
+static const tw_layout layout_714 = {
     .id = UINT64_C(0x11026ef3c93916c8),
     .text = "rhs i8 n8vl kr8 k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -26504,12 +27135,12 @@ static const tw_layout layout_701 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_701_axes,
+    .axes = &layout_714_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_702_axes = {
+static const tw_axes layout_715_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_316, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -26524,7 +27155,7 @@ static const tw_axes layout_702_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_702 = {
+static const tw_layout layout_715 = {
     .id = UINT64_C(0x26f6927db56f6d43),
     .text = "rhs i8 n8svl kr4 k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -26542,12 +27173,12 @@ static const tw_layout layout_702 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_702_axes,
+    .axes = &layout_715_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_703 = {
+static const tw_layout layout_716 = {
     .id = UINT64_C(0x99286aea79516f60),
     .text = "lhs i8 m8svl kr4 k%4 [data]",
     .panel = 0,
@@ -26570,7 +27201,7 @@ static const tw_layout layout_703 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_704_axes = {
+static const tw_axes layout_717_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 256}, axes_316, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -26585,7 +27216,7 @@ static const tw_axes layout_704_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_704 = {
+static const tw_layout layout_717 = {
     .id = UINT64_C(0x343c081b2f6346bc),
     .text = "rhs i8 n8svl kr4 k%4 [bias:i32|data|scales:f32]",
     .panel = 0,
@@ -26603,7 +27234,7 @@ static const tw_layout layout_704 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_704_axes,
+    .axes = &layout_717_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
@@ -40315,8 +40946,8 @@ const tw_kernel tw_generated_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 19,
-        .macs_per_cycle = 11.6,
-        .content_hash = UINT64_C(0xb6284d2485ff27a5),
+        .macs_per_cycle = 12.8,
+        .content_hash = UINT64_C(0x875de8259b95be2f),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -40342,8 +40973,8 @@ const tw_kernel tw_generated_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 26,
-        .macs_per_cycle = 44.5,
-        .content_hash = UINT64_C(0x440b70eaeee1e71a),
+        .macs_per_cycle = 46.5,
+        .content_hash = UINT64_C(0xca14850de6f164f0),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -40720,8 +41351,8 @@ const tw_kernel tw_generated_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 19,
-        .macs_per_cycle = 11.6,
-        .content_hash = UINT64_C(0xd3be4958551e3a9d),
+        .macs_per_cycle = 12.8,
+        .content_hash = UINT64_C(0x1e170481af03407f),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -40747,8 +41378,8 @@ const tw_kernel tw_generated_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 26,
-        .macs_per_cycle = 44.5,
-        .content_hash = UINT64_C(0x7e31f7bbcf75141a),
+        .macs_per_cycle = 46.5,
+        .content_hash = UINT64_C(0x50a512b701790588),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -41125,8 +41756,8 @@ const tw_kernel tw_generated_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 19,
-        .macs_per_cycle = 11.6,
-        .content_hash = UINT64_C(0xcc750604334c9f89),
+        .macs_per_cycle = 12.8,
+        .content_hash = UINT64_C(0xa0f28e0450e9848f),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -41152,8 +41783,8 @@ const tw_kernel tw_generated_kernels[] = {
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 26,
-        .macs_per_cycle = 44.5,
-        .content_hash = UINT64_C(0xbbafa7dfdf153afb),
+        .macs_per_cycle = 46.5,
+        .content_hash = UINT64_C(0x9fec6ec95e1702b9),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -56136,9 +56767,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 8,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 21,
+        .vector_registers = 22,
         .macs_per_cycle = 13.5,
-        .content_hash = UINT64_C(0xe3a7f8ddf986632a),
+        .content_hash = UINT64_C(0x0e14600fac09028d),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
@@ -56163,9 +56794,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 8,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 21,
+        .vector_registers = 22,
         .macs_per_cycle = 19.0,
-        .content_hash = UINT64_C(0xea546724f511621d),
+        .content_hash = UINT64_C(0xf2bef88cabb8f718),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
@@ -56811,9 +57442,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 8,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 21,
+        .vector_registers = 22,
         .macs_per_cycle = 13.5,
-        .content_hash = UINT64_C(0xb3074b6586690cde),
+        .content_hash = UINT64_C(0x792aeb986f4152ed),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
@@ -56838,9 +57469,9 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_n_scalable = 8,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 21,
+        .vector_registers = 22,
         .macs_per_cycle = 19.0,
-        .content_hash = UINT64_C(0xeb893bbb1a5b0cf9),
+        .content_hash = UINT64_C(0xc444ee4d2f80f124),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
@@ -60954,6 +61585,60 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p8x4_4x8_neon_dotprod_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi2k16p8svlx4_4svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi2k16p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml:30:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi2k16p8svlx4_4svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_466,
+        .rhs = &layout_467,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 27,
+        .macs_per_cycle = 8.5,
+        .content_hash = UINT64_C(0xaf8c04d0e2c9ed39),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 4,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi2k16p8svlx4_4svlx8svl_sme2_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p8svlx4_1x16svl_sme2_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi2k16p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml:32:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p8svlx4_1x16svl_sme2_dot_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_458,
+        .rhs = &layout_467,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 30,
+        .macs_per_cycle = 4.1,
+        .content_hash = UINT64_C(0x8fcb3691700201ca),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p8svlx4_1x16svl_sme2_dot_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qmi4c32p",
         .isa = "scalar",
@@ -60963,7 +61648,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_350,
-        .rhs = &layout_466,
+        .rhs = &layout_468,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -60990,7 +61675,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_350,
-        .rhs = &layout_467,
+        .rhs = &layout_469,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61017,7 +61702,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx2_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_350,
-        .rhs = &layout_467,
+        .rhs = &layout_469,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61044,7 +61729,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qmi4c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_354,
-        .rhs = &layout_467,
+        .rhs = &layout_469,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61071,7 +61756,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_350,
-        .rhs = &layout_467,
+        .rhs = &layout_469,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61098,7 +61783,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_355,
-        .rhs = &layout_467,
+        .rhs = &layout_469,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61125,7 +61810,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_350,
-        .rhs = &layout_468,
+        .rhs = &layout_470,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -61152,7 +61837,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p32x4_1x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_350,
-        .rhs = &layout_468,
+        .rhs = &layout_470,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -61179,7 +61864,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_355,
-        .rhs = &layout_468,
+        .rhs = &layout_470,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -61206,7 +61891,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_359,
-        .rhs = &layout_469,
+        .rhs = &layout_471,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61233,7 +61918,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_360,
-        .rhs = &layout_469,
+        .rhs = &layout_471,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61260,7 +61945,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qmi4c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_367,
-        .rhs = &layout_470,
+        .rhs = &layout_472,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61287,7 +61972,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qmi4c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_383,
-        .rhs = &layout_470,
+        .rhs = &layout_472,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61305,6 +61990,60 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qmi4c32p4x8_8x4_neon_i8mm_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi4c32p8svlx4_4svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4c32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:33:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi4c32p8svlx4_4svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_473,
+        .rhs = &layout_474,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 22,
+        .macs_per_cycle = 13.5,
+        .content_hash = UINT64_C(0x4b733d615ee0d1e9),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 4,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi4c32p8svlx4_4svlx8svl_sme2_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p8svlx4_1x16svl_sme2_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4c32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:35:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p8svlx4_1x16svl_sme2_dot_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_424,
+        .rhs = &layout_474,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 21,
+        .macs_per_cycle = 11.9,
+        .content_hash = UINT64_C(0xaf052e564a46fb45),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p8svlx4_1x16svl_sme2_dot_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qmi4k32p",
         .isa = "scalar",
@@ -61314,7 +62053,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_350,
-        .rhs = &layout_471,
+        .rhs = &layout_475,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61341,7 +62080,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_350,
-        .rhs = &layout_472,
+        .rhs = &layout_476,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61368,7 +62107,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_355,
-        .rhs = &layout_472,
+        .rhs = &layout_476,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61395,7 +62134,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_350,
-        .rhs = &layout_472,
+        .rhs = &layout_476,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61422,7 +62161,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_355,
-        .rhs = &layout_472,
+        .rhs = &layout_476,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61449,7 +62188,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_350,
-        .rhs = &layout_473,
+        .rhs = &layout_477,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -61476,7 +62215,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_355,
-        .rhs = &layout_473,
+        .rhs = &layout_477,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -61503,7 +62242,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p16x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_359,
-        .rhs = &layout_474,
+        .rhs = &layout_478,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61530,7 +62269,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_360,
-        .rhs = &layout_474,
+        .rhs = &layout_478,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61557,7 +62296,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qmi4k32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_367,
-        .rhs = &layout_475,
+        .rhs = &layout_479,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61584,7 +62323,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qmi4k32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_383,
-        .rhs = &layout_475,
+        .rhs = &layout_479,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61602,6 +62341,60 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qmi4k32p4x8_8x4_neon_i8mm_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi4k32p8svlx4_4svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4k32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:37:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi4k32p8svlx4_4svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_473,
+        .rhs = &layout_480,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 26,
+        .macs_per_cycle = 13.5,
+        .content_hash = UINT64_C(0xd34029351281f52b),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 4,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi4k32p8svlx4_4svlx8svl_sme2_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p8svlx4_1x16svl_sme2_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4k32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:39:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p8svlx4_1x16svl_sme2_dot_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_424,
+        .rhs = &layout_480,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 29,
+        .macs_per_cycle = 9.5,
+        .content_hash = UINT64_C(0x2f9abe201a10c36d),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p8svlx4_1x16svl_sme2_dot_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qmi5c32p",
         .isa = "scalar",
@@ -61611,7 +62404,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_350,
-        .rhs = &layout_476,
+        .rhs = &layout_481,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61638,7 +62431,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_350,
-        .rhs = &layout_477,
+        .rhs = &layout_482,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61665,7 +62458,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qmi5c32p16x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_354,
-        .rhs = &layout_477,
+        .rhs = &layout_482,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61692,7 +62485,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_350,
-        .rhs = &layout_477,
+        .rhs = &layout_482,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61719,7 +62512,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_355,
-        .rhs = &layout_477,
+        .rhs = &layout_482,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61746,7 +62539,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_350,
-        .rhs = &layout_478,
+        .rhs = &layout_483,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -61773,7 +62566,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_355,
-        .rhs = &layout_478,
+        .rhs = &layout_483,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -61800,15 +62593,15 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_350,
-        .rhs = &layout_479,
+        .rhs = &layout_484,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 23,
-        .macs_per_cycle = 6.0,
-        .content_hash = UINT64_C(0xf407c64b80eab5dc),
+        .vector_registers = 22,
+        .macs_per_cycle = 6.2,
+        .content_hash = UINT64_C(0x95fc480e5fc69e8a),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -61827,15 +62620,15 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_355,
-        .rhs = &layout_479,
+        .rhs = &layout_484,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 23,
-        .macs_per_cycle = 10.8,
-        .content_hash = UINT64_C(0xa1bad73b3c48a729),
+        .vector_registers = 22,
+        .macs_per_cycle = 11.0,
+        .content_hash = UINT64_C(0x81eb858e2dda0684),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -61854,7 +62647,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qmi5c32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_387,
-        .rhs = &layout_480,
+        .rhs = &layout_485,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61880,8 +62673,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qmi5c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_481,
-        .rhs = &layout_480,
+        .lhs = &layout_486,
+        .rhs = &layout_485,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61899,6 +62692,60 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qmi5c32p4x8_8x4_neon_i8mm_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi5c32p8svlx4_4svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5c32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:32:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi5c32p8svlx4_4svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_473,
+        .rhs = &layout_487,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 23,
+        .macs_per_cycle = 13.5,
+        .content_hash = UINT64_C(0x75b430405f56b460),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 4,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi5c32p8svlx4_4svlx8svl_sme2_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p8svlx4_1x16svl_sme2_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5c32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:34:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p8svlx4_1x16svl_sme2_dot_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_424,
+        .rhs = &layout_487,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 22,
+        .macs_per_cycle = 5.0,
+        .content_hash = UINT64_C(0x19276822a6ab4e49),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p8svlx4_1x16svl_sme2_dot_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qmi5k32p",
         .isa = "scalar",
@@ -61908,7 +62755,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_350,
-        .rhs = &layout_482,
+        .rhs = &layout_488,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61935,7 +62782,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x8_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_350,
-        .rhs = &layout_483,
+        .rhs = &layout_489,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61962,7 +62809,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qmi5k32p8x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_354,
-        .rhs = &layout_483,
+        .rhs = &layout_489,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61989,7 +62836,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_350,
-        .rhs = &layout_484,
+        .rhs = &layout_490,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62016,7 +62863,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_355,
-        .rhs = &layout_484,
+        .rhs = &layout_490,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -62043,7 +62890,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_350,
-        .rhs = &layout_485,
+        .rhs = &layout_491,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -62070,7 +62917,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_355,
-        .rhs = &layout_485,
+        .rhs = &layout_491,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -62097,15 +62944,15 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_350,
-        .rhs = &layout_483,
+        .rhs = &layout_489,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 19,
-        .macs_per_cycle = 5.4,
-        .content_hash = UINT64_C(0xb40d55906a8a1711),
+        .vector_registers = 18,
+        .macs_per_cycle = 5.7,
+        .content_hash = UINT64_C(0x730659d57da2f497),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -62124,15 +62971,15 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_355,
-        .rhs = &layout_483,
+        .rhs = &layout_489,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 29,
-        .macs_per_cycle = 10.4,
-        .content_hash = UINT64_C(0x4d6731ab4030eca6),
+        .vector_registers = 28,
+        .macs_per_cycle = 10.7,
+        .content_hash = UINT64_C(0x2a29ec9b65e0433c),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -62151,7 +62998,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qmi5k32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_387,
-        .rhs = &layout_486,
+        .rhs = &layout_492,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -62177,8 +63024,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qmi5k32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_481,
-        .rhs = &layout_486,
+        .lhs = &layout_486,
+        .rhs = &layout_492,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -62196,6 +63043,60 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qmi5k32p4x8_8x4_neon_i8mm_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi5k32p8svlx4_4svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5k32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:37:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi5k32p8svlx4_4svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_473,
+        .rhs = &layout_493,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 27,
+        .macs_per_cycle = 13.5,
+        .content_hash = UINT64_C(0xacf14088295b8f88),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 4,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmi5k32p8svlx4_4svlx8svl_sme2_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8svlx4_1x16svl_sme2_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5k32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:39:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8svlx4_1x16svl_sme2_dot_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_424,
+        .rhs = &layout_493,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 30,
+        .macs_per_cycle = 4.5,
+        .content_hash = UINT64_C(0x3230e8df4be70637),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8svlx4_1x16svl_sme2_dot_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qmx4c32p",
         .isa = "scalar",
@@ -62204,8 +63105,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:10:5",
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_487,
-        .rhs = &layout_488,
+        .lhs = &layout_494,
+        .rhs = &layout_495,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -62231,8 +63132,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:12:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_487,
-        .rhs = &layout_489,
+        .lhs = &layout_494,
+        .rhs = &layout_496,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62258,8 +63159,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:14:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qmx4c32p16x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_490,
-        .rhs = &layout_489,
+        .lhs = &layout_497,
+        .rhs = &layout_496,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -62285,8 +63186,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:16:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_487,
-        .rhs = &layout_489,
+        .lhs = &layout_494,
+        .rhs = &layout_496,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62312,8 +63213,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:18:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmx4c32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_491,
-        .rhs = &layout_489,
+        .lhs = &layout_498,
+        .rhs = &layout_496,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -62339,8 +63240,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:20:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p64x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_487,
-        .rhs = &layout_492,
+        .lhs = &layout_494,
+        .rhs = &layout_499,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -62366,8 +63267,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:22:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmx4c32p64x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_491,
-        .rhs = &layout_492,
+        .lhs = &layout_498,
+        .rhs = &layout_499,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -62393,8 +63294,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:24:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_493,
-        .rhs = &layout_494,
+        .lhs = &layout_500,
+        .rhs = &layout_501,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62420,8 +63321,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:26:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qmx4c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_495,
-        .rhs = &layout_494,
+        .lhs = &layout_502,
+        .rhs = &layout_501,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -62447,8 +63348,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qmx4c32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_496,
-        .rhs = &layout_497,
+        .lhs = &layout_503,
+        .rhs = &layout_504,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -62474,8 +63375,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:30:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qmx4c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_498,
-        .rhs = &layout_497,
+        .lhs = &layout_505,
+        .rhs = &layout_504,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -62493,6 +63394,60 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qmx4c32p4x8_8x4_neon_i8mm_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmx4c32p8svlx4_4svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmx4c32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:34:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qmx4c32p8svlx4_4svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_506,
+        .rhs = &layout_507,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 21,
+        .macs_per_cycle = 14.2,
+        .content_hash = UINT64_C(0xf6a83a3f0d9f420c),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 4,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qmx4c32p8svlx4_4svlx8svl_sme2_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p8svlx4_1x16svl_sme2_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmx4c32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:36:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p8svlx4_1x16svl_sme2_dot_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_500,
+        .rhs = &layout_507,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 16,
+        .macs_per_cycle = 12.5,
+        .content_hash = UINT64_C(0xed1ccb639f17447a),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p8svlx4_1x16svl_sme2_dot_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qnl4c32p",
         .isa = "scalar",
@@ -62502,7 +63457,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_411,
-        .rhs = &layout_499,
+        .rhs = &layout_508,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -62529,7 +63484,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_415,
-        .rhs = &layout_500,
+        .rhs = &layout_509,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62556,7 +63511,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qnl4c32p16x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_419,
-        .rhs = &layout_500,
+        .rhs = &layout_509,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -62583,7 +63538,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_411,
-        .rhs = &layout_500,
+        .rhs = &layout_509,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62610,7 +63565,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qnl4c32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_420,
-        .rhs = &layout_500,
+        .rhs = &layout_509,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -62637,7 +63592,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_411,
-        .rhs = &layout_501,
+        .rhs = &layout_510,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -62664,7 +63619,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qnl4c32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_501,
+        .rhs = &layout_510,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -62690,8 +63645,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:24:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_493,
-        .rhs = &layout_502,
+        .lhs = &layout_500,
+        .rhs = &layout_511,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62717,8 +63672,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:26:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qnl4c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_495,
-        .rhs = &layout_502,
+        .lhs = &layout_502,
+        .rhs = &layout_511,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -62744,8 +63699,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qnl4c32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_496,
-        .rhs = &layout_503,
+        .lhs = &layout_503,
+        .rhs = &layout_512,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -62771,8 +63726,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:30:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qnl4c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_498,
-        .rhs = &layout_503,
+        .lhs = &layout_505,
+        .rhs = &layout_512,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -62790,6 +63745,60 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qnl4c32p4x8_8x4_neon_i8mm_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qnl4c32p8svlx4_4svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4c32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:34:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qnl4c32p8svlx4_4svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_506,
+        .rhs = &layout_513,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 21,
+        .macs_per_cycle = 14.2,
+        .content_hash = UINT64_C(0xf06601626f640976),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 4,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qnl4c32p8svlx4_4svlx8svl_sme2_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p8svlx4_1x16svl_sme2_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4c32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:36:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p8svlx4_1x16svl_sme2_dot_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_500,
+        .rhs = &layout_513,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 16,
+        .macs_per_cycle = 17.7,
+        .content_hash = UINT64_C(0xa32fb295e23a84da),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p8svlx4_1x16svl_sme2_dot_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qnl4k32p",
         .isa = "scalar",
@@ -62799,7 +63808,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_411,
-        .rhs = &layout_504,
+        .rhs = &layout_514,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -62826,7 +63835,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_415,
-        .rhs = &layout_505,
+        .rhs = &layout_515,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62853,7 +63862,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qnl4k32p16x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_419,
-        .rhs = &layout_505,
+        .rhs = &layout_515,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -62880,7 +63889,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_411,
-        .rhs = &layout_505,
+        .rhs = &layout_515,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62907,7 +63916,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qnl4k32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_420,
-        .rhs = &layout_505,
+        .rhs = &layout_515,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -62934,7 +63943,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_411,
-        .rhs = &layout_506,
+        .rhs = &layout_516,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -62961,7 +63970,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qnl4k32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_506,
+        .rhs = &layout_516,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -62987,8 +63996,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_493,
-        .rhs = &layout_507,
+        .lhs = &layout_500,
+        .rhs = &layout_517,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -63014,8 +64023,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qnl4k32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_495,
-        .rhs = &layout_507,
+        .lhs = &layout_502,
+        .rhs = &layout_517,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -63041,8 +64050,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qnl4k32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_496,
-        .rhs = &layout_508,
+        .lhs = &layout_503,
+        .rhs = &layout_518,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -63068,8 +64077,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qnl4k32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_498,
-        .rhs = &layout_508,
+        .lhs = &layout_505,
+        .rhs = &layout_518,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -63087,6 +64096,60 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qnl4k32p4x8_8x4_neon_i8mm_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qnl4k32p8svlx4_4svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4k32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:33:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qnl4k32p8svlx4_4svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_506,
+        .rhs = &layout_519,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 23,
+        .macs_per_cycle = 14.2,
+        .content_hash = UINT64_C(0x5ad43d62455858a6),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 4,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qnl4k32p8svlx4_4svlx8svl_sme2_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p8svlx4_1x16svl_sme2_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4k32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:35:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p8svlx4_1x16svl_sme2_dot_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_500,
+        .rhs = &layout_519,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 20,
+        .macs_per_cycle = 13.8,
+        .content_hash = UINT64_C(0xe7b3f8580564e4b2),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p8svlx4_1x16svl_sme2_dot_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qsi3k16p",
         .isa = "scalar",
@@ -63095,8 +64158,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:10:5",
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_509,
-        .rhs = &layout_510,
+        .lhs = &layout_520,
+        .rhs = &layout_521,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -63122,8 +64185,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:12:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_509,
-        .rhs = &layout_511,
+        .lhs = &layout_520,
+        .rhs = &layout_522,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -63149,8 +64212,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:14:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_509,
-        .rhs = &layout_511,
+        .lhs = &layout_520,
+        .rhs = &layout_522,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -63176,8 +64239,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:16:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_509,
-        .rhs = &layout_512,
+        .lhs = &layout_520,
+        .rhs = &layout_523,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -63203,8 +64266,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:18:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi3k16p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_513,
-        .rhs = &layout_512,
+        .lhs = &layout_524,
+        .rhs = &layout_523,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -63230,8 +64293,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:20:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p8x4_1x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_509,
-        .rhs = &layout_514,
+        .lhs = &layout_520,
+        .rhs = &layout_525,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -63257,8 +64320,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:22:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi3k16p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_513,
-        .rhs = &layout_514,
+        .lhs = &layout_524,
+        .rhs = &layout_525,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -63274,6 +64337,60 @@ const tw_kernel tw_generated_kernels[] = {
         .dst = TW_F32,
         .accumulate = 0,
         .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi3k16p8x4_4x8_neon_dotprod_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi3k16p8svlx4_4svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi3k16p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:26:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi3k16p8svlx4_4svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_466,
+        .rhs = &layout_526,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 26,
+        .macs_per_cycle = 8.5,
+        .content_hash = UINT64_C(0x163709b78062d078),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 4,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi3k16p8svlx4_4svlx8svl_sme2_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p8svlx4_1x16svl_sme2_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi3k16p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:28:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p8svlx4_1x16svl_sme2_dot_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_458,
+        .rhs = &layout_526,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 28,
+        .macs_per_cycle = 3.3,
+        .content_hash = UINT64_C(0xd2ecd6f42d701e50),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p8svlx4_1x16svl_sme2_dot_asm",
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar",
@@ -66173,7 +67290,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:216:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_515,
+        .lhs = &layout_506,
         .rhs = &layout_271,
         .tile_m = 0,
         .tile_n = 0,
@@ -66200,7 +67317,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:216:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_515,
+        .lhs = &layout_506,
         .rhs = &layout_272,
         .tile_m = 0,
         .tile_n = 0,
@@ -66227,7 +67344,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:216:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_515,
+        .lhs = &layout_506,
         .rhs = &layout_273,
         .tile_m = 0,
         .tile_n = 0,
@@ -66254,7 +67371,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_516,
+        .lhs = &layout_527,
         .rhs = &layout_274,
         .tile_m = 0,
         .tile_n = 0,
@@ -66281,7 +67398,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_516,
+        .lhs = &layout_527,
         .rhs = &layout_275,
         .tile_m = 0,
         .tile_n = 0,
@@ -66308,7 +67425,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_516,
+        .lhs = &layout_527,
         .rhs = &layout_276,
         .tile_m = 0,
         .tile_n = 0,
@@ -66335,7 +67452,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_517,
+        .lhs = &layout_528,
         .rhs = &layout_277,
         .tile_m = 0,
         .tile_n = 0,
@@ -66362,7 +67479,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_517,
+        .lhs = &layout_528,
         .rhs = &layout_278,
         .tile_m = 0,
         .tile_n = 0,
@@ -66389,7 +67506,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_517,
+        .lhs = &layout_528,
         .rhs = &layout_279,
         .tile_m = 0,
         .tile_n = 0,
@@ -66416,7 +67533,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_518,
+        .lhs = &layout_529,
         .rhs = &layout_280,
         .tile_m = 0,
         .tile_n = 0,
@@ -66443,7 +67560,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_518,
+        .lhs = &layout_529,
         .rhs = &layout_281,
         .tile_m = 0,
         .tile_n = 0,
@@ -66470,7 +67587,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_518,
+        .lhs = &layout_529,
         .rhs = &layout_282,
         .tile_m = 0,
         .tile_n = 0,
@@ -66497,8 +67614,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:233:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x16_neon_dotprod_kleidiai_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_519,
-        .rhs = &layout_520,
+        .lhs = &layout_530,
+        .rhs = &layout_531,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66524,8 +67641,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:235:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x8_neon_dotprod_kleidiai_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_521,
-        .rhs = &layout_522,
+        .lhs = &layout_532,
+        .rhs = &layout_533,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -66551,8 +67668,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:237:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p4x4_4x8_neon_dotprod_kleidiai_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_523,
-        .rhs = &layout_520,
+        .lhs = &layout_534,
+        .rhs = &layout_531,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -66578,8 +67695,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:239:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_kleidiai_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_519,
-        .rhs = &layout_524,
+        .lhs = &layout_530,
+        .rhs = &layout_535,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66605,8 +67722,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:241:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_neon_dotprod_kleidiai_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_521,
-        .rhs = &layout_525,
+        .lhs = &layout_532,
+        .rhs = &layout_536,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -66632,8 +67749,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:243:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_526,
-        .rhs = &layout_522,
+        .lhs = &layout_537,
+        .rhs = &layout_533,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66659,8 +67776,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:245:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_526,
-        .rhs = &layout_522,
+        .lhs = &layout_537,
+        .rhs = &layout_533,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -66686,8 +67803,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:247:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_4x8_neon_i8mm_kleidiai_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_526,
-        .rhs = &layout_525,
+        .lhs = &layout_537,
+        .rhs = &layout_536,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -66713,7 +67830,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:251:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p16svlx4_4svlx8svl_sme2_kleidiai_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_527,
+        .lhs = &layout_538,
         .rhs = &layout_121,
         .tile_m = 0,
         .tile_n = 0,
@@ -66740,7 +67857,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:253:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p16svlx4_4svlx8svl_sme2_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_528,
+        .lhs = &layout_539,
         .rhs = &layout_122,
         .tile_m = 0,
         .tile_n = 0,
@@ -66767,7 +67884,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:253:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p16svlx4_4svlx8svl_sme2_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_529,
+        .lhs = &layout_540,
         .rhs = &layout_123,
         .tile_m = 0,
         .tile_n = 0,
@@ -66794,7 +67911,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:253:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p16svlx4_4svlx8svl_sme2_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_530,
+        .lhs = &layout_541,
         .rhs = &layout_124,
         .tile_m = 0,
         .tile_n = 0,
@@ -66821,8 +67938,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:255:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p16svlx4_4svlx8svl_sme_kleidiai_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_527,
-        .rhs = &layout_531,
+        .lhs = &layout_538,
+        .rhs = &layout_542,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -66848,8 +67965,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:257:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p16svlx4_4svlx8svl_sme_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_528,
-        .rhs = &layout_532,
+        .lhs = &layout_539,
+        .rhs = &layout_543,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -66875,8 +67992,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:257:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p16svlx4_4svlx8svl_sme_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_529,
-        .rhs = &layout_533,
+        .lhs = &layout_540,
+        .rhs = &layout_544,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -66902,8 +68019,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:257:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p16svlx4_4svlx8svl_sme_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_530,
-        .rhs = &layout_534,
+        .lhs = &layout_541,
+        .rhs = &layout_545,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -66929,8 +68046,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:259:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16svlx4_1x16svl_sme_dot_kleidiai_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_535,
-        .rhs = &layout_531,
+        .lhs = &layout_546,
+        .rhs = &layout_542,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -66956,7 +68073,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:259:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16svlx4_1x16svl_sme2_dot_kleidiai_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_535,
+        .lhs = &layout_546,
         .rhs = &layout_121,
         .tile_m = 1,
         .tile_n = 0,
@@ -66983,8 +68100,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:261:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16svlx4_1x16svl_sme_dot_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_536,
-        .rhs = &layout_532,
+        .lhs = &layout_547,
+        .rhs = &layout_543,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -67010,8 +68127,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:261:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16svlx4_1x16svl_sme_dot_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_537,
-        .rhs = &layout_533,
+        .lhs = &layout_548,
+        .rhs = &layout_544,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -67037,8 +68154,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:261:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16svlx4_1x16svl_sme_dot_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_538,
-        .rhs = &layout_534,
+        .lhs = &layout_549,
+        .rhs = &layout_545,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -67064,7 +68181,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:261:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16svlx4_1x16svl_sme2_dot_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_536,
+        .lhs = &layout_547,
         .rhs = &layout_122,
         .tile_m = 1,
         .tile_n = 0,
@@ -67091,7 +68208,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:261:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16svlx4_1x16svl_sme2_dot_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_537,
+        .lhs = &layout_548,
         .rhs = &layout_123,
         .tile_m = 1,
         .tile_n = 0,
@@ -67118,7 +68235,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:261:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16svlx4_1x16svl_sme2_dot_kleidiai_blocks_u32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_538,
+        .lhs = &layout_549,
         .rhs = &layout_124,
         .tile_m = 1,
         .tile_n = 0,
@@ -67145,8 +68262,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:265:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4vlx4_1x8vl_sve_kleidiai_asm),
         .features = TW_FEATURE_SVE,
-        .lhs = &layout_519,
-        .rhs = &layout_539,
+        .lhs = &layout_530,
+        .rhs = &layout_550,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -67172,8 +68289,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:267:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4vlx8_1x8vl_sve_kleidiai_asm),
         .features = TW_FEATURE_SVE,
-        .lhs = &layout_521,
-        .rhs = &layout_540,
+        .lhs = &layout_532,
+        .rhs = &layout_551,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -67199,8 +68316,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:269:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_16x4vl_sve_i8mm_kleidiai_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
-        .lhs = &layout_526,
-        .rhs = &layout_540,
+        .lhs = &layout_537,
+        .rhs = &layout_551,
         .tile_m = 16,
         .tile_n = 0,
         .tile_n_scalable = 4,
@@ -67226,8 +68343,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:271:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_4x8vl_sve_i8mm_kleidiai_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
-        .lhs = &layout_526,
-        .rhs = &layout_540,
+        .lhs = &layout_537,
+        .rhs = &layout_551,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -67253,8 +68370,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:273:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_1x8vl_sve_i8mm_dot_kleidiai_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
-        .lhs = &layout_526,
-        .rhs = &layout_540,
+        .lhs = &layout_537,
+        .rhs = &layout_551,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -67335,7 +68452,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_b16_f32,
         .features = 0,
         .lhs = &layout_390,
-        .rhs = &layout_541,
+        .rhs = &layout_552,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -67362,7 +68479,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b16_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_390,
-        .rhs = &layout_542,
+        .rhs = &layout_553,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67389,7 +68506,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_b16_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_391,
-        .rhs = &layout_542,
+        .rhs = &layout_553,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67416,7 +68533,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b16_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_390,
-        .rhs = &layout_543,
+        .rhs = &layout_554,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67443,7 +68560,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b16_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_392,
-        .rhs = &layout_543,
+        .rhs = &layout_554,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67470,7 +68587,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_b16_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_393,
-        .rhs = &layout_544,
+        .rhs = &layout_555,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67497,7 +68614,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_b16_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_394,
-        .rhs = &layout_544,
+        .rhs = &layout_555,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -67820,7 +68937,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:317:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_515,
+        .lhs = &layout_506,
         .rhs = &layout_271,
         .tile_m = 0,
         .tile_n = 0,
@@ -68144,7 +69261,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:317:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_515,
+        .lhs = &layout_506,
         .rhs = &layout_271,
         .tile_m = 0,
         .tile_n = 0,
@@ -68171,8 +69288,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:9:5",
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_487,
-        .rhs = &layout_545,
+        .lhs = &layout_494,
+        .rhs = &layout_556,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68198,8 +69315,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_487,
-        .rhs = &layout_546,
+        .lhs = &layout_494,
+        .rhs = &layout_557,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68225,8 +69342,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi5c32p16x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_490,
-        .rhs = &layout_546,
+        .lhs = &layout_497,
+        .rhs = &layout_557,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68252,8 +69369,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_487,
-        .rhs = &layout_546,
+        .lhs = &layout_494,
+        .rhs = &layout_557,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68279,8 +69396,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_491,
-        .rhs = &layout_546,
+        .lhs = &layout_498,
+        .rhs = &layout_557,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68306,8 +69423,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_487,
-        .rhs = &layout_547,
+        .lhs = &layout_494,
+        .rhs = &layout_558,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -68333,8 +69450,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:21:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_491,
-        .rhs = &layout_547,
+        .lhs = &layout_498,
+        .rhs = &layout_558,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -68360,16 +69477,16 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_487,
-        .rhs = &layout_548,
+        .lhs = &layout_494,
+        .rhs = &layout_559,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 21,
-        .macs_per_cycle = 6.9,
-        .content_hash = UINT64_C(0xebcd183fe7a66c9c),
+        .vector_registers = 20,
+        .macs_per_cycle = 7.3,
+        .content_hash = UINT64_C(0xdadb809c10db365b),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -68387,16 +69504,16 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_491,
-        .rhs = &layout_548,
+        .lhs = &layout_498,
+        .rhs = &layout_559,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
         .unroll_k = 32,
         .accumulators = 1,
-        .vector_registers = 28,
-        .macs_per_cycle = 13.0,
-        .content_hash = UINT64_C(0x117f6c4e8fb95ff5),
+        .vector_registers = 27,
+        .macs_per_cycle = 13.3,
+        .content_hash = UINT64_C(0xf5f6f83a8f2abe4b),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -68414,8 +69531,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi5c32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_549,
-        .rhs = &layout_550,
+        .lhs = &layout_560,
+        .rhs = &layout_561,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68441,8 +69558,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi5c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_551,
-        .rhs = &layout_550,
+        .lhs = &layout_562,
+        .rhs = &layout_561,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68460,6 +69577,60 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qsi5c32p4x8_8x4_neon_i8mm_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi5c32p8svlx4_4svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi5c32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:33:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi5c32p8svlx4_4svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_473,
+        .rhs = &layout_563,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 23,
+        .macs_per_cycle = 13.5,
+        .content_hash = UINT64_C(0xc81c801a0af10abe),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 4,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi5c32p8svlx4_4svlx8svl_sme2_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p8svlx4_1x16svl_sme2_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi5c32p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:35:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p8svlx4_1x16svl_sme2_dot_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_424,
+        .rhs = &layout_563,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 21,
+        .macs_per_cycle = 5.8,
+        .content_hash = UINT64_C(0x25491b80e6f515e4),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p8svlx4_1x16svl_sme2_dot_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
         .isa = "scalar",
@@ -68468,8 +69639,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:9:5",
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_552,
-        .rhs = &layout_553,
+        .lhs = &layout_564,
+        .rhs = &layout_565,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68495,8 +69666,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_552,
-        .rhs = &layout_554,
+        .lhs = &layout_564,
+        .rhs = &layout_566,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68522,8 +69693,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:14:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi6k16p16x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_555,
-        .rhs = &layout_554,
+        .lhs = &layout_567,
+        .rhs = &layout_566,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68549,8 +69720,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:16:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_552,
-        .rhs = &layout_554,
+        .lhs = &layout_564,
+        .rhs = &layout_566,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68576,8 +69747,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_556,
-        .rhs = &layout_554,
+        .lhs = &layout_568,
+        .rhs = &layout_566,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68603,8 +69774,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:21:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_552,
-        .rhs = &layout_557,
+        .lhs = &layout_564,
+        .rhs = &layout_569,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -68630,8 +69801,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:23:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_556,
-        .rhs = &layout_557,
+        .lhs = &layout_568,
+        .rhs = &layout_569,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -68657,16 +69828,16 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_552,
-        .rhs = &layout_558,
+        .lhs = &layout_564,
+        .rhs = &layout_570,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
         .unroll_k = 16,
         .accumulators = 1,
-        .vector_registers = 26,
+        .vector_registers = 25,
         .macs_per_cycle = 5.6,
-        .content_hash = UINT64_C(0x70d5cd51a0570227),
+        .content_hash = UINT64_C(0x2c4e321ba285f3a6),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -68684,16 +69855,16 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_556,
-        .rhs = &layout_558,
+        .lhs = &layout_568,
+        .rhs = &layout_570,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
         .unroll_k = 16,
         .accumulators = 1,
-        .vector_registers = 32,
+        .vector_registers = 31,
         .macs_per_cycle = 9.7,
-        .content_hash = UINT64_C(0x291cbbf6d8851c56),
+        .content_hash = UINT64_C(0xacc202619d3c5c63),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -68711,8 +69882,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8k16p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_559,
-        .rhs = &layout_560,
+        .lhs = &layout_571,
+        .rhs = &layout_572,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68738,8 +69909,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8k16p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_561,
-        .rhs = &layout_560,
+        .lhs = &layout_573,
+        .rhs = &layout_572,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68765,8 +69936,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:35:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi6k16p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_562,
-        .rhs = &layout_563,
+        .lhs = &layout_574,
+        .rhs = &layout_575,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68792,8 +69963,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:37:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi6k16p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_564,
-        .rhs = &layout_563,
+        .lhs = &layout_576,
+        .rhs = &layout_575,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68819,8 +69990,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:39:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8k16p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_565,
-        .rhs = &layout_566,
+        .lhs = &layout_577,
+        .rhs = &layout_578,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68846,8 +70017,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:41:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8k16p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_567,
-        .rhs = &layout_566,
+        .lhs = &layout_579,
+        .rhs = &layout_578,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68865,6 +70036,60 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qsi8k16p4x8_8x4_neon_i8mm_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi6k16p8svlx4_4svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:45:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi6k16p8svlx4_4svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_466,
+        .rhs = &layout_580,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 25,
+        .macs_per_cycle = 8.5,
+        .content_hash = UINT64_C(0xfae41a29fe9913bd),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 4,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi6k16p8svlx4_4svlx8svl_sme2_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p8svlx4_1x16svl_sme2_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:47:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p8svlx4_1x16svl_sme2_dot_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_458,
+        .rhs = &layout_580,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 25,
+        .macs_per_cycle = 4.5,
+        .content_hash = UINT64_C(0x4413d27cb87aa182),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p8svlx4_1x16svl_sme2_dot_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qsi8c32p",
         .isa = "scalar",
@@ -68874,7 +70099,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_411,
-        .rhs = &layout_568,
+        .rhs = &layout_581,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68901,7 +70126,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_415,
-        .rhs = &layout_569,
+        .rhs = &layout_582,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68928,7 +70153,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_415,
-        .rhs = &layout_569,
+        .rhs = &layout_582,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68955,7 +70180,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_419,
-        .rhs = &layout_569,
+        .rhs = &layout_582,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68982,7 +70207,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_411,
-        .rhs = &layout_569,
+        .rhs = &layout_582,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69009,7 +70234,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_411,
-        .rhs = &layout_569,
+        .rhs = &layout_582,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69035,8 +70260,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:46:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_570,
-        .rhs = &layout_569,
+        .lhs = &layout_583,
+        .rhs = &layout_582,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69062,8 +70287,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:46:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_570,
-        .rhs = &layout_569,
+        .lhs = &layout_583,
+        .rhs = &layout_582,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69090,7 +70315,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_411,
-        .rhs = &layout_571,
+        .rhs = &layout_584,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69117,7 +70342,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_411,
-        .rhs = &layout_571,
+        .rhs = &layout_584,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69144,7 +70369,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_571,
+        .rhs = &layout_584,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69171,7 +70396,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_571,
+        .rhs = &layout_584,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69197,8 +70422,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:75:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_493,
-        .rhs = &layout_572,
+        .lhs = &layout_500,
+        .rhs = &layout_585,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69224,8 +70449,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:75:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_493,
-        .rhs = &layout_572,
+        .lhs = &layout_500,
+        .rhs = &layout_585,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69251,8 +70476,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:83:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_495,
-        .rhs = &layout_572,
+        .lhs = &layout_502,
+        .rhs = &layout_585,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -69278,8 +70503,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:83:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_495,
-        .rhs = &layout_572,
+        .lhs = &layout_502,
+        .rhs = &layout_585,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -69305,8 +70530,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:92:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_496,
-        .rhs = &layout_573,
+        .lhs = &layout_503,
+        .rhs = &layout_586,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69332,8 +70557,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:92:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_496,
-        .rhs = &layout_573,
+        .lhs = &layout_503,
+        .rhs = &layout_586,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69359,8 +70584,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:100:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_498,
-        .rhs = &layout_573,
+        .lhs = &layout_505,
+        .rhs = &layout_586,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69386,8 +70611,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:100:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_498,
-        .rhs = &layout_573,
+        .lhs = &layout_505,
+        .rhs = &layout_586,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69413,8 +70638,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:110:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_515,
-        .rhs = &layout_574,
+        .lhs = &layout_506,
+        .rhs = &layout_587,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -69440,8 +70665,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_496,
-        .rhs = &layout_575,
+        .lhs = &layout_503,
+        .rhs = &layout_588,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -69467,8 +70692,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_576,
-        .rhs = &layout_575,
+        .lhs = &layout_589,
+        .rhs = &layout_588,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -69495,7 +70720,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_bf16,
         .features = 0,
         .lhs = &layout_411,
-        .rhs = &layout_577,
+        .rhs = &layout_590,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69522,7 +70747,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_f32,
         .features = 0,
         .lhs = &layout_411,
-        .rhs = &layout_578,
+        .rhs = &layout_591,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69549,7 +70774,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_412,
-        .rhs = &layout_579,
+        .rhs = &layout_592,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69576,7 +70801,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_412,
-        .rhs = &layout_580,
+        .rhs = &layout_593,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69603,7 +70828,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_412,
-        .rhs = &layout_581,
+        .rhs = &layout_594,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69630,7 +70855,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_413,
-        .rhs = &layout_582,
+        .rhs = &layout_595,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69657,7 +70882,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_413,
-        .rhs = &layout_583,
+        .rhs = &layout_596,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69684,7 +70909,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_413,
-        .rhs = &layout_584,
+        .rhs = &layout_597,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69711,7 +70936,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_414,
-        .rhs = &layout_585,
+        .rhs = &layout_598,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69738,7 +70963,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_414,
-        .rhs = &layout_586,
+        .rhs = &layout_599,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69765,7 +70990,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_414,
-        .rhs = &layout_587,
+        .rhs = &layout_600,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69792,7 +71017,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_415,
-        .rhs = &layout_588,
+        .rhs = &layout_601,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69819,7 +71044,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_415,
-        .rhs = &layout_589,
+        .rhs = &layout_602,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69846,7 +71071,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_416,
-        .rhs = &layout_590,
+        .rhs = &layout_603,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69873,7 +71098,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_416,
-        .rhs = &layout_591,
+        .rhs = &layout_604,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69900,7 +71125,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_416,
-        .rhs = &layout_592,
+        .rhs = &layout_605,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69927,7 +71152,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_417,
-        .rhs = &layout_593,
+        .rhs = &layout_606,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69954,7 +71179,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_417,
-        .rhs = &layout_594,
+        .rhs = &layout_607,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69981,7 +71206,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_417,
-        .rhs = &layout_595,
+        .rhs = &layout_608,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70008,7 +71233,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_418,
-        .rhs = &layout_596,
+        .rhs = &layout_609,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70035,7 +71260,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_418,
-        .rhs = &layout_597,
+        .rhs = &layout_610,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70062,7 +71287,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_418,
-        .rhs = &layout_598,
+        .rhs = &layout_611,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70089,7 +71314,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_419,
-        .rhs = &layout_588,
+        .rhs = &layout_601,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70116,7 +71341,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_419,
-        .rhs = &layout_589,
+        .rhs = &layout_602,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70142,8 +71367,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_599,
-        .rhs = &layout_590,
+        .lhs = &layout_612,
+        .rhs = &layout_603,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70169,8 +71394,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_599,
-        .rhs = &layout_591,
+        .lhs = &layout_612,
+        .rhs = &layout_604,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70196,8 +71421,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_599,
-        .rhs = &layout_592,
+        .lhs = &layout_612,
+        .rhs = &layout_605,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70223,8 +71448,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_600,
-        .rhs = &layout_593,
+        .lhs = &layout_613,
+        .rhs = &layout_606,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70250,8 +71475,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_600,
-        .rhs = &layout_594,
+        .lhs = &layout_613,
+        .rhs = &layout_607,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70277,8 +71502,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_600,
-        .rhs = &layout_595,
+        .lhs = &layout_613,
+        .rhs = &layout_608,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70304,8 +71529,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_601,
-        .rhs = &layout_596,
+        .lhs = &layout_614,
+        .rhs = &layout_609,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70331,8 +71556,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_601,
-        .rhs = &layout_597,
+        .lhs = &layout_614,
+        .rhs = &layout_610,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70358,8 +71583,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_601,
-        .rhs = &layout_598,
+        .lhs = &layout_614,
+        .rhs = &layout_611,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70386,7 +71611,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_411,
-        .rhs = &layout_602,
+        .rhs = &layout_615,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70413,7 +71638,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_411,
-        .rhs = &layout_603,
+        .rhs = &layout_616,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70440,7 +71665,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_412,
-        .rhs = &layout_604,
+        .rhs = &layout_617,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70467,7 +71692,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_412,
-        .rhs = &layout_605,
+        .rhs = &layout_618,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70494,7 +71719,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_412,
-        .rhs = &layout_606,
+        .rhs = &layout_619,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70521,7 +71746,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_413,
-        .rhs = &layout_607,
+        .rhs = &layout_620,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70548,7 +71773,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_413,
-        .rhs = &layout_608,
+        .rhs = &layout_621,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70575,7 +71800,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_413,
-        .rhs = &layout_609,
+        .rhs = &layout_622,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70602,7 +71827,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_414,
-        .rhs = &layout_610,
+        .rhs = &layout_623,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70629,7 +71854,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_414,
-        .rhs = &layout_611,
+        .rhs = &layout_624,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70656,7 +71881,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_414,
-        .rhs = &layout_612,
+        .rhs = &layout_625,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70683,7 +71908,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_602,
+        .rhs = &layout_615,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70710,7 +71935,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_603,
+        .rhs = &layout_616,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70737,7 +71962,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_421,
-        .rhs = &layout_604,
+        .rhs = &layout_617,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70764,7 +71989,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_421,
-        .rhs = &layout_605,
+        .rhs = &layout_618,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70791,7 +72016,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_421,
-        .rhs = &layout_606,
+        .rhs = &layout_619,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70818,7 +72043,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_422,
-        .rhs = &layout_607,
+        .rhs = &layout_620,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70845,7 +72070,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_422,
-        .rhs = &layout_608,
+        .rhs = &layout_621,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70872,7 +72097,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_422,
-        .rhs = &layout_609,
+        .rhs = &layout_622,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70899,7 +72124,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_423,
-        .rhs = &layout_610,
+        .rhs = &layout_623,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70926,7 +72151,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_423,
-        .rhs = &layout_611,
+        .rhs = &layout_624,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70953,7 +72178,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_423,
-        .rhs = &layout_612,
+        .rhs = &layout_625,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70979,8 +72204,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:178:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_493,
-        .rhs = &layout_613,
+        .lhs = &layout_500,
+        .rhs = &layout_626,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71006,8 +72231,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:178:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_493,
-        .rhs = &layout_614,
+        .lhs = &layout_500,
+        .rhs = &layout_627,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71033,8 +72258,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_615,
-        .rhs = &layout_616,
+        .lhs = &layout_628,
+        .rhs = &layout_629,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71060,8 +72285,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_615,
-        .rhs = &layout_617,
+        .lhs = &layout_628,
+        .rhs = &layout_630,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71087,8 +72312,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_615,
-        .rhs = &layout_618,
+        .lhs = &layout_628,
+        .rhs = &layout_631,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71114,8 +72339,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_619,
-        .rhs = &layout_620,
+        .lhs = &layout_632,
+        .rhs = &layout_633,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71141,8 +72366,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_619,
-        .rhs = &layout_621,
+        .lhs = &layout_632,
+        .rhs = &layout_634,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71168,8 +72393,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_619,
-        .rhs = &layout_622,
+        .lhs = &layout_632,
+        .rhs = &layout_635,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71195,8 +72420,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_623,
-        .rhs = &layout_624,
+        .lhs = &layout_636,
+        .rhs = &layout_637,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71222,8 +72447,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_623,
-        .rhs = &layout_625,
+        .lhs = &layout_636,
+        .rhs = &layout_638,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71249,8 +72474,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_623,
-        .rhs = &layout_626,
+        .lhs = &layout_636,
+        .rhs = &layout_639,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71276,8 +72501,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:182:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_495,
-        .rhs = &layout_613,
+        .lhs = &layout_502,
+        .rhs = &layout_626,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71303,8 +72528,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:182:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_495,
-        .rhs = &layout_614,
+        .lhs = &layout_502,
+        .rhs = &layout_627,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71330,8 +72555,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_627,
-        .rhs = &layout_616,
+        .lhs = &layout_640,
+        .rhs = &layout_629,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71357,8 +72582,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_627,
-        .rhs = &layout_617,
+        .lhs = &layout_640,
+        .rhs = &layout_630,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71384,8 +72609,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_627,
-        .rhs = &layout_618,
+        .lhs = &layout_640,
+        .rhs = &layout_631,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71411,8 +72636,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_628,
-        .rhs = &layout_620,
+        .lhs = &layout_641,
+        .rhs = &layout_633,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71438,8 +72663,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_628,
-        .rhs = &layout_621,
+        .lhs = &layout_641,
+        .rhs = &layout_634,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71465,8 +72690,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_628,
-        .rhs = &layout_622,
+        .lhs = &layout_641,
+        .rhs = &layout_635,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71492,8 +72717,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_629,
-        .rhs = &layout_624,
+        .lhs = &layout_642,
+        .rhs = &layout_637,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71519,8 +72744,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_629,
-        .rhs = &layout_625,
+        .lhs = &layout_642,
+        .rhs = &layout_638,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71546,8 +72771,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_629,
-        .rhs = &layout_626,
+        .lhs = &layout_642,
+        .rhs = &layout_639,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71573,8 +72798,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:186:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_496,
-        .rhs = &layout_630,
+        .lhs = &layout_503,
+        .rhs = &layout_643,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71600,8 +72825,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:186:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_496,
-        .rhs = &layout_631,
+        .lhs = &layout_503,
+        .rhs = &layout_644,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71627,8 +72852,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_632,
-        .rhs = &layout_633,
+        .lhs = &layout_645,
+        .rhs = &layout_646,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71654,8 +72879,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_632,
-        .rhs = &layout_634,
+        .lhs = &layout_645,
+        .rhs = &layout_647,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71681,8 +72906,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_632,
-        .rhs = &layout_635,
+        .lhs = &layout_645,
+        .rhs = &layout_648,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71708,8 +72933,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_636,
-        .rhs = &layout_637,
+        .lhs = &layout_649,
+        .rhs = &layout_650,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71735,8 +72960,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_636,
-        .rhs = &layout_638,
+        .lhs = &layout_649,
+        .rhs = &layout_651,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71762,8 +72987,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_636,
-        .rhs = &layout_639,
+        .lhs = &layout_649,
+        .rhs = &layout_652,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71789,8 +73014,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_640,
-        .rhs = &layout_641,
+        .lhs = &layout_653,
+        .rhs = &layout_654,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71816,8 +73041,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_640,
-        .rhs = &layout_642,
+        .lhs = &layout_653,
+        .rhs = &layout_655,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71843,8 +73068,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_640,
-        .rhs = &layout_643,
+        .lhs = &layout_653,
+        .rhs = &layout_656,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71870,8 +73095,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:190:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_498,
-        .rhs = &layout_630,
+        .lhs = &layout_505,
+        .rhs = &layout_643,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71897,8 +73122,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:190:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_498,
-        .rhs = &layout_631,
+        .lhs = &layout_505,
+        .rhs = &layout_644,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71924,8 +73149,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_644,
-        .rhs = &layout_633,
+        .lhs = &layout_657,
+        .rhs = &layout_646,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71951,8 +73176,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_644,
-        .rhs = &layout_634,
+        .lhs = &layout_657,
+        .rhs = &layout_647,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71978,8 +73203,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_644,
-        .rhs = &layout_635,
+        .lhs = &layout_657,
+        .rhs = &layout_648,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -72005,8 +73230,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_645,
-        .rhs = &layout_637,
+        .lhs = &layout_658,
+        .rhs = &layout_650,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -72032,8 +73257,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_645,
-        .rhs = &layout_638,
+        .lhs = &layout_658,
+        .rhs = &layout_651,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -72059,8 +73284,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_645,
-        .rhs = &layout_639,
+        .lhs = &layout_658,
+        .rhs = &layout_652,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -72086,8 +73311,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_646,
-        .rhs = &layout_641,
+        .lhs = &layout_659,
+        .rhs = &layout_654,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -72113,8 +73338,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_646,
-        .rhs = &layout_642,
+        .lhs = &layout_659,
+        .rhs = &layout_655,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -72140,8 +73365,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_646,
-        .rhs = &layout_643,
+        .lhs = &layout_659,
+        .rhs = &layout_656,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -72167,8 +73392,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:194:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_515,
-        .rhs = &layout_647,
+        .lhs = &layout_506,
+        .rhs = &layout_660,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72194,8 +73419,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:194:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_515,
-        .rhs = &layout_648,
+        .lhs = &layout_506,
+        .rhs = &layout_661,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72221,8 +73446,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_516,
-        .rhs = &layout_649,
+        .lhs = &layout_527,
+        .rhs = &layout_662,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72248,8 +73473,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_516,
-        .rhs = &layout_650,
+        .lhs = &layout_527,
+        .rhs = &layout_663,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72275,8 +73500,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_516,
-        .rhs = &layout_651,
+        .lhs = &layout_527,
+        .rhs = &layout_664,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72302,8 +73527,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_517,
-        .rhs = &layout_652,
+        .lhs = &layout_528,
+        .rhs = &layout_665,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72329,8 +73554,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_517,
-        .rhs = &layout_653,
+        .lhs = &layout_528,
+        .rhs = &layout_666,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72356,8 +73581,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_517,
-        .rhs = &layout_654,
+        .lhs = &layout_528,
+        .rhs = &layout_667,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72383,8 +73608,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_518,
-        .rhs = &layout_655,
+        .lhs = &layout_529,
+        .rhs = &layout_668,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72410,8 +73635,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_518,
-        .rhs = &layout_656,
+        .lhs = &layout_529,
+        .rhs = &layout_669,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72437,8 +73662,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_518,
-        .rhs = &layout_657,
+        .lhs = &layout_529,
+        .rhs = &layout_670,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72464,8 +73689,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_496,
-        .rhs = &layout_575,
+        .lhs = &layout_503,
+        .rhs = &layout_588,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -72491,8 +73716,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_576,
-        .rhs = &layout_575,
+        .lhs = &layout_589,
+        .rhs = &layout_588,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72519,7 +73744,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_411,
-        .rhs = &layout_568,
+        .rhs = &layout_581,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -72546,7 +73771,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_415,
-        .rhs = &layout_569,
+        .rhs = &layout_582,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72573,7 +73798,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_411,
-        .rhs = &layout_569,
+        .rhs = &layout_582,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72600,7 +73825,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_419,
-        .rhs = &layout_569,
+        .rhs = &layout_582,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72626,8 +73851,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:139:5",
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_570,
-        .rhs = &layout_569,
+        .lhs = &layout_583,
+        .rhs = &layout_582,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72654,7 +73879,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_411,
-        .rhs = &layout_571,
+        .rhs = &layout_584,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -72681,7 +73906,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_571,
+        .rhs = &layout_584,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -72707,8 +73932,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:145:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_493,
-        .rhs = &layout_572,
+        .lhs = &layout_500,
+        .rhs = &layout_585,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72734,8 +73959,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:147:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_495,
-        .rhs = &layout_572,
+        .lhs = &layout_502,
+        .rhs = &layout_585,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -72761,8 +73986,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:149:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_496,
-        .rhs = &layout_573,
+        .lhs = &layout_503,
+        .rhs = &layout_586,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72788,8 +74013,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:151:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_498,
-        .rhs = &layout_573,
+        .lhs = &layout_505,
+        .rhs = &layout_586,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -72815,8 +74040,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:153:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_515,
-        .rhs = &layout_574,
+        .lhs = &layout_506,
+        .rhs = &layout_587,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72842,8 +74067,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_496,
-        .rhs = &layout_575,
+        .lhs = &layout_503,
+        .rhs = &layout_588,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -72869,8 +74094,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_576,
-        .rhs = &layout_575,
+        .lhs = &layout_589,
+        .rhs = &layout_588,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72897,7 +74122,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_411,
-        .rhs = &layout_568,
+        .rhs = &layout_581,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -72924,7 +74149,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_415,
-        .rhs = &layout_569,
+        .rhs = &layout_582,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72951,7 +74176,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_411,
-        .rhs = &layout_569,
+        .rhs = &layout_582,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -72978,7 +74203,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_419,
-        .rhs = &layout_569,
+        .rhs = &layout_582,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73004,8 +74229,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:139:5",
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_570,
-        .rhs = &layout_569,
+        .lhs = &layout_583,
+        .rhs = &layout_582,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73032,7 +74257,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_411,
-        .rhs = &layout_571,
+        .rhs = &layout_584,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73059,7 +74284,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_571,
+        .rhs = &layout_584,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73085,8 +74310,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:145:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_493,
-        .rhs = &layout_572,
+        .lhs = &layout_500,
+        .rhs = &layout_585,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73112,8 +74337,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:147:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_495,
-        .rhs = &layout_572,
+        .lhs = &layout_502,
+        .rhs = &layout_585,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73139,8 +74364,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:149:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_496,
-        .rhs = &layout_573,
+        .lhs = &layout_503,
+        .rhs = &layout_586,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73166,8 +74391,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:151:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_498,
-        .rhs = &layout_573,
+        .lhs = &layout_505,
+        .rhs = &layout_586,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -73193,8 +74418,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:153:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_515,
-        .rhs = &layout_574,
+        .lhs = &layout_506,
+        .rhs = &layout_587,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -73220,8 +74445,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_658,
-        .rhs = &layout_659,
+        .lhs = &layout_671,
+        .rhs = &layout_672,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -73247,8 +74472,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_658,
-        .rhs = &layout_660,
+        .lhs = &layout_671,
+        .rhs = &layout_673,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73274,8 +74499,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_658,
-        .rhs = &layout_660,
+        .lhs = &layout_671,
+        .rhs = &layout_673,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73301,8 +74526,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_661,
-        .rhs = &layout_660,
+        .lhs = &layout_674,
+        .rhs = &layout_673,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73328,8 +74553,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_661,
-        .rhs = &layout_660,
+        .lhs = &layout_674,
+        .rhs = &layout_673,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73355,8 +74580,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_658,
-        .rhs = &layout_662,
+        .lhs = &layout_671,
+        .rhs = &layout_675,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73382,8 +74607,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_658,
-        .rhs = &layout_662,
+        .lhs = &layout_671,
+        .rhs = &layout_675,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73409,8 +74634,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_661,
-        .rhs = &layout_662,
+        .lhs = &layout_674,
+        .rhs = &layout_675,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73436,8 +74661,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_663,
-        .rhs = &layout_662,
+        .lhs = &layout_676,
+        .rhs = &layout_675,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73463,8 +74688,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:19:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_663,
-        .rhs = &layout_662,
+        .lhs = &layout_676,
+        .rhs = &layout_675,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73490,8 +74715,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_658,
-        .rhs = &layout_664,
+        .lhs = &layout_671,
+        .rhs = &layout_677,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73517,8 +74742,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:21:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_658,
-        .rhs = &layout_664,
+        .lhs = &layout_671,
+        .rhs = &layout_677,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73544,8 +74769,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_661,
-        .rhs = &layout_664,
+        .lhs = &layout_674,
+        .rhs = &layout_677,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73571,8 +74796,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_661,
-        .rhs = &layout_664,
+        .lhs = &layout_674,
+        .rhs = &layout_677,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73598,8 +74823,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:25:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_661,
-        .rhs = &layout_664,
+        .lhs = &layout_674,
+        .rhs = &layout_677,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73625,8 +74850,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi2cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_665,
-        .rhs = &layout_666,
+        .lhs = &layout_678,
+        .rhs = &layout_679,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73652,8 +74877,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi2cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_667,
-        .rhs = &layout_666,
+        .lhs = &layout_680,
+        .rhs = &layout_679,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73679,8 +74904,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:29:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x8_qsi2cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_667,
-        .rhs = &layout_666,
+        .lhs = &layout_680,
+        .rhs = &layout_679,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73706,8 +74931,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:30:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi2cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_668,
-        .rhs = &layout_666,
+        .lhs = &layout_681,
+        .rhs = &layout_679,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -73733,16 +74958,16 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:32:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi2cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_665,
-        .rhs = &layout_669,
+        .lhs = &layout_678,
+        .rhs = &layout_682,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 19,
-        .macs_per_cycle = 11.6,
-        .content_hash = UINT64_C(0xcdb62f98399cd994),
+        .macs_per_cycle = 12.8,
+        .content_hash = UINT64_C(0xef5a58aa3e72a5b6),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -73760,16 +74985,16 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:34:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi2cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_668,
-        .rhs = &layout_669,
+        .lhs = &layout_681,
+        .rhs = &layout_682,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
         .unroll_k = 32,
         .accumulators = 1,
         .vector_registers = 26,
-        .macs_per_cycle = 44.5,
-        .content_hash = UINT64_C(0x3836c158969c4c40),
+        .macs_per_cycle = 46.5,
+        .content_hash = UINT64_C(0xb0619ad52748c20a),
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
@@ -73787,8 +75012,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_670,
-        .rhs = &layout_671,
+        .lhs = &layout_683,
+        .rhs = &layout_684,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -73814,8 +75039,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_670,
-        .rhs = &layout_672,
+        .lhs = &layout_683,
+        .rhs = &layout_685,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73841,8 +75066,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_670,
-        .rhs = &layout_672,
+        .lhs = &layout_683,
+        .rhs = &layout_685,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73868,8 +75093,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_673,
-        .rhs = &layout_672,
+        .lhs = &layout_686,
+        .rhs = &layout_685,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73895,8 +75120,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_673,
-        .rhs = &layout_672,
+        .lhs = &layout_686,
+        .rhs = &layout_685,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -73922,8 +75147,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_670,
-        .rhs = &layout_674,
+        .lhs = &layout_683,
+        .rhs = &layout_687,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73949,8 +75174,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_670,
-        .rhs = &layout_674,
+        .lhs = &layout_683,
+        .rhs = &layout_687,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -73976,8 +75201,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_673,
-        .rhs = &layout_674,
+        .lhs = &layout_686,
+        .rhs = &layout_687,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -74003,8 +75228,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:17:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_673,
-        .rhs = &layout_674,
+        .lhs = &layout_686,
+        .rhs = &layout_687,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -74030,8 +75255,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_675,
-        .rhs = &layout_674,
+        .lhs = &layout_688,
+        .rhs = &layout_687,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -74057,8 +75282,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:19:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_675,
-        .rhs = &layout_674,
+        .lhs = &layout_688,
+        .rhs = &layout_687,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -74084,8 +75309,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_676,
-        .rhs = &layout_677,
+        .lhs = &layout_689,
+        .rhs = &layout_690,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -74111,8 +75336,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:21:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_676,
-        .rhs = &layout_677,
+        .lhs = &layout_689,
+        .rhs = &layout_690,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -74138,8 +75363,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_678,
-        .rhs = &layout_677,
+        .lhs = &layout_691,
+        .rhs = &layout_690,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74165,8 +75390,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_678,
-        .rhs = &layout_677,
+        .lhs = &layout_691,
+        .rhs = &layout_690,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74192,8 +75417,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_678,
-        .rhs = &layout_677,
+        .lhs = &layout_691,
+        .rhs = &layout_690,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74219,8 +75444,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_678,
-        .rhs = &layout_677,
+        .lhs = &layout_691,
+        .rhs = &layout_690,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74246,8 +75471,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_679,
-        .rhs = &layout_680,
+        .lhs = &layout_692,
+        .rhs = &layout_693,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -74273,8 +75498,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:25:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_679,
-        .rhs = &layout_680,
+        .lhs = &layout_692,
+        .rhs = &layout_693,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -74300,8 +75525,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi4cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_667,
-        .rhs = &layout_680,
+        .lhs = &layout_680,
+        .rhs = &layout_693,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74327,8 +75552,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:27:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x8_qsi4cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_667,
-        .rhs = &layout_680,
+        .lhs = &layout_680,
+        .rhs = &layout_693,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74354,8 +75579,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_668,
-        .rhs = &layout_680,
+        .lhs = &layout_681,
+        .rhs = &layout_693,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74381,8 +75606,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:28:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_668,
-        .rhs = &layout_680,
+        .lhs = &layout_681,
+        .rhs = &layout_693,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74408,8 +75633,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_679,
-        .rhs = &layout_681,
+        .lhs = &layout_692,
+        .rhs = &layout_694,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -74435,8 +75660,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_668,
-        .rhs = &layout_681,
+        .lhs = &layout_681,
+        .rhs = &layout_694,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -74462,8 +75687,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi4cxp8svlx4_8svlx8svl_sme_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_682,
-        .rhs = &layout_683,
+        .lhs = &layout_695,
+        .rhs = &layout_696,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -74489,8 +75714,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_684,
-        .rhs = &layout_685,
+        .lhs = &layout_697,
+        .rhs = &layout_698,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -74516,8 +75741,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:35:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_686,
-        .rhs = &layout_685,
+        .lhs = &layout_699,
+        .rhs = &layout_698,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -74543,8 +75768,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_687,
-        .rhs = &layout_688,
+        .lhs = &layout_700,
+        .rhs = &layout_701,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -74570,8 +75795,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_689,
-        .rhs = &layout_690,
+        .lhs = &layout_702,
+        .rhs = &layout_703,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -74597,8 +75822,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_687,
-        .rhs = &layout_690,
+        .lhs = &layout_700,
+        .rhs = &layout_703,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -74624,8 +75849,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_691,
-        .rhs = &layout_690,
+        .lhs = &layout_704,
+        .rhs = &layout_703,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -74651,8 +75876,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_692,
-        .rhs = &layout_690,
+        .lhs = &layout_705,
+        .rhs = &layout_703,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -74678,8 +75903,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_687,
-        .rhs = &layout_693,
+        .lhs = &layout_700,
+        .rhs = &layout_706,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -74705,8 +75930,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_687,
-        .rhs = &layout_693,
+        .lhs = &layout_700,
+        .rhs = &layout_706,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -74732,8 +75957,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_692,
-        .rhs = &layout_693,
+        .lhs = &layout_705,
+        .rhs = &layout_706,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -74759,8 +75984,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:17:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_692,
-        .rhs = &layout_693,
+        .lhs = &layout_705,
+        .rhs = &layout_706,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -74786,8 +76011,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_694,
-        .rhs = &layout_693,
+        .lhs = &layout_707,
+        .rhs = &layout_706,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -74813,8 +76038,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:19:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_694,
-        .rhs = &layout_693,
+        .lhs = &layout_707,
+        .rhs = &layout_706,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -74840,8 +76065,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_686,
-        .rhs = &layout_695,
+        .lhs = &layout_699,
+        .rhs = &layout_708,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -74867,8 +76092,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:21:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_686,
-        .rhs = &layout_695,
+        .lhs = &layout_699,
+        .rhs = &layout_708,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -74894,8 +76119,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_696,
-        .rhs = &layout_695,
+        .lhs = &layout_709,
+        .rhs = &layout_708,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74921,8 +76146,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_696,
-        .rhs = &layout_695,
+        .lhs = &layout_709,
+        .rhs = &layout_708,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74948,8 +76173,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_696,
-        .rhs = &layout_695,
+        .lhs = &layout_709,
+        .rhs = &layout_708,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -74975,8 +76200,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_696,
-        .rhs = &layout_695,
+        .lhs = &layout_709,
+        .rhs = &layout_708,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -75002,8 +76227,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_697,
-        .rhs = &layout_698,
+        .lhs = &layout_710,
+        .rhs = &layout_711,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -75029,8 +76254,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:25:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_697,
-        .rhs = &layout_698,
+        .lhs = &layout_710,
+        .rhs = &layout_711,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -75056,8 +76281,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi8cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_699,
-        .rhs = &layout_698,
+        .lhs = &layout_712,
+        .rhs = &layout_711,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -75083,8 +76308,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:27:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x8_qsi8cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_699,
-        .rhs = &layout_698,
+        .lhs = &layout_712,
+        .rhs = &layout_711,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -75110,8 +76335,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_700,
-        .rhs = &layout_698,
+        .lhs = &layout_713,
+        .rhs = &layout_711,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -75137,8 +76362,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:28:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_700,
-        .rhs = &layout_698,
+        .lhs = &layout_713,
+        .rhs = &layout_711,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -75164,8 +76389,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_697,
-        .rhs = &layout_701,
+        .lhs = &layout_710,
+        .rhs = &layout_714,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -75191,8 +76416,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .lhs = &layout_700,
-        .rhs = &layout_701,
+        .lhs = &layout_713,
+        .rhs = &layout_714,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -75218,8 +76443,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_684,
-        .rhs = &layout_702,
+        .lhs = &layout_697,
+        .rhs = &layout_715,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -75245,8 +76470,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_684,
-        .rhs = &layout_702,
+        .lhs = &layout_697,
+        .rhs = &layout_715,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -75272,8 +76497,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:35:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_686,
-        .rhs = &layout_702,
+        .lhs = &layout_699,
+        .rhs = &layout_715,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -75299,8 +76524,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:38:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_kleidiai_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_703,
-        .rhs = &layout_704,
+        .lhs = &layout_716,
+        .rhs = &layout_717,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -75326,8 +76551,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:38:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_kleidiai_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_703,
-        .rhs = &layout_704,
+        .lhs = &layout_716,
+        .rhs = &layout_717,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -75353,8 +76578,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:40:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_4svlx8svl_sme_kleidiai_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_703,
-        .rhs = &layout_704,
+        .lhs = &layout_716,
+        .rhs = &layout_717,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -75380,8 +76605,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:40:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_4svlx8svl_sme2_kleidiai_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_703,
-        .rhs = &layout_704,
+        .lhs = &layout_716,
+        .rhs = &layout_717,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -75408,7 +76633,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8_qsi8cxp8svlx4_1x64svl_sme2_dot_kleidiai_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_92,
-        .rhs = &layout_704,
+        .rhs = &layout_717,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -75426,7 +76651,7 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_qai8_qai8_qsi8cxp8svlx4_1x64svl_sme2_dot_kleidiai_asm",
     },
 };
-const size_t tw_generated_kernel_count = 1808;
+const size_t tw_generated_kernel_count = 1830;
 
 const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
     {
@@ -85426,7 +86651,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0xc6c334de1da303ec),
         .vectorized = 0,
     },
@@ -85525,7 +86750,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0x6e16c96fc498e980),
         .vectorized = 0,
     },
@@ -85624,7 +86849,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0x533e8df293617c42),
         .vectorized = 0,
     },
@@ -85679,7 +86904,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0x2f0e3f89a071ea44),
         .vectorized = 1,
     },
@@ -85745,7 +86970,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0xc0ec4ae94bd4ba48),
         .vectorized = 1,
     },
@@ -85811,7 +87036,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0x9202fa9a09ddccb8),
         .vectorized = 1,
     },
@@ -85844,7 +87069,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_490,
+        .layout = &layout_497,
         .content_hash = UINT64_C(0x020de6181b57473c),
         .vectorized = 1,
     },
@@ -85855,7 +87080,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_570,
+        .layout = &layout_583,
         .content_hash = UINT64_C(0x020de6181b57473c),
         .vectorized = 1,
     },
@@ -85877,7 +87102,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_490,
+        .layout = &layout_497,
         .content_hash = UINT64_C(0xfe19119216f219d8),
         .vectorized = 1,
     },
@@ -85888,7 +87113,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_570,
+        .layout = &layout_583,
         .content_hash = UINT64_C(0xfe19119216f219d8),
         .vectorized = 1,
     },
@@ -85910,7 +87135,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_490,
+        .layout = &layout_497,
         .content_hash = UINT64_C(0x3354c2860dbe4364),
         .vectorized = 1,
     },
@@ -85921,7 +87146,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_570,
+        .layout = &layout_583,
         .content_hash = UINT64_C(0x3354c2860dbe4364),
         .vectorized = 1,
     },
@@ -86020,7 +87245,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0x3aeb1d3051ce6161),
         .vectorized = 1,
     },
@@ -86119,7 +87344,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0xbf815f8602df32e3),
         .vectorized = 1,
     },
@@ -86218,7 +87443,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0x849e187d7fcf5aaf),
         .vectorized = 1,
     },
@@ -86317,7 +87542,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_491,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0x4947d843419c799f),
         .vectorized = 1,
     },
@@ -86416,7 +87641,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_491,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0xd2d960ab1e735c95),
         .vectorized = 1,
     },
@@ -86515,7 +87740,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_491,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0xaba1c94faf1cd2f5),
         .vectorized = 1,
     },
@@ -86570,7 +87795,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_493,
+        .layout = &layout_500,
         .content_hash = UINT64_C(0xf6f0b9340452012c),
         .vectorized = 1,
     },
@@ -86581,7 +87806,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_615,
+        .layout = &layout_628,
         .content_hash = UINT64_C(0xf6f0b9340452012c),
         .vectorized = 1,
     },
@@ -86592,7 +87817,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_619,
+        .layout = &layout_632,
         .content_hash = UINT64_C(0xf6f0b9340452012c),
         .vectorized = 1,
     },
@@ -86603,7 +87828,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_623,
+        .layout = &layout_636,
         .content_hash = UINT64_C(0xf6f0b9340452012c),
         .vectorized = 1,
     },
@@ -86658,7 +87883,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_493,
+        .layout = &layout_500,
         .content_hash = UINT64_C(0x054d1dae368e27a4),
         .vectorized = 1,
     },
@@ -86669,7 +87894,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_615,
+        .layout = &layout_628,
         .content_hash = UINT64_C(0x054d1dae368e27a4),
         .vectorized = 1,
     },
@@ -86680,7 +87905,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_619,
+        .layout = &layout_632,
         .content_hash = UINT64_C(0x054d1dae368e27a4),
         .vectorized = 1,
     },
@@ -86691,7 +87916,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_623,
+        .layout = &layout_636,
         .content_hash = UINT64_C(0x054d1dae368e27a4),
         .vectorized = 1,
     },
@@ -86746,7 +87971,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_493,
+        .layout = &layout_500,
         .content_hash = UINT64_C(0xd05051b3c7ff93ba),
         .vectorized = 1,
     },
@@ -86757,7 +87982,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_615,
+        .layout = &layout_628,
         .content_hash = UINT64_C(0xd05051b3c7ff93ba),
         .vectorized = 1,
     },
@@ -86768,7 +87993,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_619,
+        .layout = &layout_632,
         .content_hash = UINT64_C(0xd05051b3c7ff93ba),
         .vectorized = 1,
     },
@@ -86779,7 +88004,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_623,
+        .layout = &layout_636,
         .content_hash = UINT64_C(0xd05051b3c7ff93ba),
         .vectorized = 1,
     },
@@ -86834,7 +88059,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_495,
+        .layout = &layout_502,
         .content_hash = UINT64_C(0x53baa11f117d993e),
         .vectorized = 1,
     },
@@ -86845,7 +88070,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_627,
+        .layout = &layout_640,
         .content_hash = UINT64_C(0x53baa11f117d993e),
         .vectorized = 1,
     },
@@ -86856,7 +88081,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_628,
+        .layout = &layout_641,
         .content_hash = UINT64_C(0x53baa11f117d993e),
         .vectorized = 1,
     },
@@ -86867,7 +88092,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_629,
+        .layout = &layout_642,
         .content_hash = UINT64_C(0x53baa11f117d993e),
         .vectorized = 1,
     },
@@ -86922,7 +88147,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_495,
+        .layout = &layout_502,
         .content_hash = UINT64_C(0x3adcef03ac6f2022),
         .vectorized = 1,
     },
@@ -86933,7 +88158,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_627,
+        .layout = &layout_640,
         .content_hash = UINT64_C(0x3adcef03ac6f2022),
         .vectorized = 1,
     },
@@ -86944,7 +88169,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_628,
+        .layout = &layout_641,
         .content_hash = UINT64_C(0x3adcef03ac6f2022),
         .vectorized = 1,
     },
@@ -86955,7 +88180,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_629,
+        .layout = &layout_642,
         .content_hash = UINT64_C(0x3adcef03ac6f2022),
         .vectorized = 1,
     },
@@ -87010,7 +88235,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_495,
+        .layout = &layout_502,
         .content_hash = UINT64_C(0x2bfbfaa235648894),
         .vectorized = 1,
     },
@@ -87021,7 +88246,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_627,
+        .layout = &layout_640,
         .content_hash = UINT64_C(0x2bfbfaa235648894),
         .vectorized = 1,
     },
@@ -87032,7 +88257,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_628,
+        .layout = &layout_641,
         .content_hash = UINT64_C(0x2bfbfaa235648894),
         .vectorized = 1,
     },
@@ -87043,7 +88268,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_629,
+        .layout = &layout_642,
         .content_hash = UINT64_C(0x2bfbfaa235648894),
         .vectorized = 1,
     },
@@ -87098,7 +88323,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_496,
+        .layout = &layout_503,
         .content_hash = UINT64_C(0xaffbf8d8564bfb8f),
         .vectorized = 1,
     },
@@ -87109,7 +88334,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_632,
+        .layout = &layout_645,
         .content_hash = UINT64_C(0xaffbf8d8564bfb8f),
         .vectorized = 1,
     },
@@ -87120,7 +88345,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_636,
+        .layout = &layout_649,
         .content_hash = UINT64_C(0xaffbf8d8564bfb8f),
         .vectorized = 1,
     },
@@ -87131,7 +88356,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_640,
+        .layout = &layout_653,
         .content_hash = UINT64_C(0xaffbf8d8564bfb8f),
         .vectorized = 1,
     },
@@ -87186,7 +88411,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_496,
+        .layout = &layout_503,
         .content_hash = UINT64_C(0x3fe4d2a893fdc583),
         .vectorized = 1,
     },
@@ -87197,7 +88422,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_632,
+        .layout = &layout_645,
         .content_hash = UINT64_C(0x3fe4d2a893fdc583),
         .vectorized = 1,
     },
@@ -87208,7 +88433,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_636,
+        .layout = &layout_649,
         .content_hash = UINT64_C(0x3fe4d2a893fdc583),
         .vectorized = 1,
     },
@@ -87219,7 +88444,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_640,
+        .layout = &layout_653,
         .content_hash = UINT64_C(0x3fe4d2a893fdc583),
         .vectorized = 1,
     },
@@ -87274,7 +88499,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_496,
+        .layout = &layout_503,
         .content_hash = UINT64_C(0x5ea6a811195e5673),
         .vectorized = 1,
     },
@@ -87285,7 +88510,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_632,
+        .layout = &layout_645,
         .content_hash = UINT64_C(0x5ea6a811195e5673),
         .vectorized = 1,
     },
@@ -87296,7 +88521,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_636,
+        .layout = &layout_649,
         .content_hash = UINT64_C(0x5ea6a811195e5673),
         .vectorized = 1,
     },
@@ -87307,7 +88532,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_640,
+        .layout = &layout_653,
         .content_hash = UINT64_C(0x5ea6a811195e5673),
         .vectorized = 1,
     },
@@ -87362,7 +88587,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_498,
+        .layout = &layout_505,
         .content_hash = UINT64_C(0x6bdabeda1737754c),
         .vectorized = 1,
     },
@@ -87373,7 +88598,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_644,
+        .layout = &layout_657,
         .content_hash = UINT64_C(0x6bdabeda1737754c),
         .vectorized = 1,
     },
@@ -87384,7 +88609,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_645,
+        .layout = &layout_658,
         .content_hash = UINT64_C(0x6bdabeda1737754c),
         .vectorized = 1,
     },
@@ -87395,7 +88620,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_646,
+        .layout = &layout_659,
         .content_hash = UINT64_C(0x6bdabeda1737754c),
         .vectorized = 1,
     },
@@ -87450,7 +88675,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_498,
+        .layout = &layout_505,
         .content_hash = UINT64_C(0xe64d66a10a53dafc),
         .vectorized = 1,
     },
@@ -87461,7 +88686,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_644,
+        .layout = &layout_657,
         .content_hash = UINT64_C(0xe64d66a10a53dafc),
         .vectorized = 1,
     },
@@ -87472,7 +88697,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_645,
+        .layout = &layout_658,
         .content_hash = UINT64_C(0xe64d66a10a53dafc),
         .vectorized = 1,
     },
@@ -87483,7 +88708,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_646,
+        .layout = &layout_659,
         .content_hash = UINT64_C(0xe64d66a10a53dafc),
         .vectorized = 1,
     },
@@ -87538,7 +88763,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_498,
+        .layout = &layout_505,
         .content_hash = UINT64_C(0xbf1f434c686c6432),
         .vectorized = 1,
     },
@@ -87549,7 +88774,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_644,
+        .layout = &layout_657,
         .content_hash = UINT64_C(0xbf1f434c686c6432),
         .vectorized = 1,
     },
@@ -87560,7 +88785,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_645,
+        .layout = &layout_658,
         .content_hash = UINT64_C(0xbf1f434c686c6432),
         .vectorized = 1,
     },
@@ -87571,7 +88796,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_646,
+        .layout = &layout_659,
         .content_hash = UINT64_C(0xbf1f434c686c6432),
         .vectorized = 1,
     },
@@ -87604,7 +88829,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_496,
+        .layout = &layout_503,
         .content_hash = UINT64_C(0xc7903bfb7c7f9318),
         .vectorized = 1,
     },
@@ -87637,7 +88862,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_496,
+        .layout = &layout_503,
         .content_hash = UINT64_C(0x51af41bc95b66e66),
         .vectorized = 1,
     },
@@ -87670,7 +88895,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_496,
+        .layout = &layout_503,
         .content_hash = UINT64_C(0xd933011b3def37d8),
         .vectorized = 1,
     },
@@ -87703,7 +88928,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_576,
+        .layout = &layout_589,
         .content_hash = UINT64_C(0x17713e608531306a),
         .vectorized = 1,
     },
@@ -87736,7 +88961,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_576,
+        .layout = &layout_589,
         .content_hash = UINT64_C(0x3bcedf07cc8d34e0),
         .vectorized = 1,
     },
@@ -87769,7 +88994,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_576,
+        .layout = &layout_589,
         .content_hash = UINT64_C(0xe646405b1135d4a2),
         .vectorized = 1,
     },
@@ -87813,7 +89038,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar_ecacac3d,
         .features = 0,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0x6b132a92bfae5208),
         .vectorized = 0,
     },
@@ -87824,7 +89049,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar_ecacac3d,
         .features = 0,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0x6b132a92bfae5208),
         .vectorized = 0,
     },
@@ -87868,7 +89093,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar_ecacac3d,
         .features = 0,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0xc57c63d3f93f5068),
         .vectorized = 0,
     },
@@ -87879,7 +89104,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar_ecacac3d,
         .features = 0,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0xc57c63d3f93f5068),
         .vectorized = 0,
     },
@@ -87923,7 +89148,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar_ecacac3d,
         .features = 0,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0x637de5cc73a667be),
         .vectorized = 0,
     },
@@ -87934,7 +89159,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar_ecacac3d,
         .features = 0,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0x637de5cc73a667be),
         .vectorized = 0,
     },
@@ -87967,7 +89192,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_ecacac3d),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0x502827f50687d4dd),
         .vectorized = 1,
     },
@@ -87978,7 +89203,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_ecacac3d),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0x502827f50687d4dd),
         .vectorized = 1,
     },
@@ -88011,7 +89236,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2_ecacac3d),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0x514b9f7a0bd085c9),
         .vectorized = 1,
     },
@@ -88022,7 +89247,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2_ecacac3d),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0x514b9f7a0bd085c9),
         .vectorized = 1,
     },
@@ -88055,7 +89280,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_ecacac3d),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0xe2cab122c9912c0f),
         .vectorized = 1,
     },
@@ -88066,7 +89291,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_ecacac3d),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0xe2cab122c9912c0f),
         .vectorized = 1,
     },
@@ -88088,7 +89313,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_2379920d),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_555,
+        .layout = &layout_567,
         .content_hash = UINT64_C(0x036da532612d25b0),
         .vectorized = 1,
     },
@@ -88110,7 +89335,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_2379920d),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_555,
+        .layout = &layout_567,
         .content_hash = UINT64_C(0xdea1ddd169685e78),
         .vectorized = 1,
     },
@@ -88132,7 +89357,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_2379920d),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_555,
+        .layout = &layout_567,
         .content_hash = UINT64_C(0x9d984d636248d0e0),
         .vectorized = 1,
     },
@@ -88176,7 +89401,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_ecacac3d),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0x3a106024da6e1b75),
         .vectorized = 1,
     },
@@ -88187,7 +89412,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_ecacac3d),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0x3a106024da6e1b75),
         .vectorized = 1,
     },
@@ -88231,7 +89456,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni_ecacac3d),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0xcbfa8dcc73c18d1b),
         .vectorized = 1,
     },
@@ -88242,7 +89467,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni_ecacac3d),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0xcbfa8dcc73c18d1b),
         .vectorized = 1,
     },
@@ -88286,7 +89511,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni_ecacac3d),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0xe12ebeaf2f1e4ecf),
         .vectorized = 1,
     },
@@ -88297,7 +89522,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni_ecacac3d),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0xe12ebeaf2f1e4ecf),
         .vectorized = 1,
     },
@@ -88341,7 +89566,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_d6d6a75b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_513,
+        .layout = &layout_524,
         .content_hash = UINT64_C(0xc0abd9b455860573),
         .vectorized = 1,
     },
@@ -88352,7 +89577,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_d6d6a75b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_556,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0xc0abd9b455860573),
         .vectorized = 1,
     },
@@ -88396,7 +89621,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni_d6d6a75b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_513,
+        .layout = &layout_524,
         .content_hash = UINT64_C(0xe9585de684f886a9),
         .vectorized = 1,
     },
@@ -88407,7 +89632,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni_d6d6a75b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_556,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0xe9585de684f886a9),
         .vectorized = 1,
     },
@@ -88451,7 +89676,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni_d6d6a75b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_513,
+        .layout = &layout_524,
         .content_hash = UINT64_C(0xec636aeddb5ce61d),
         .vectorized = 1,
     },
@@ -88462,7 +89687,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni_d6d6a75b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_556,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0xec636aeddb5ce61d),
         .vectorized = 1,
     },
@@ -88484,7 +89709,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_8ccb900a),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_559,
+        .layout = &layout_571,
         .content_hash = UINT64_C(0x2a56df8c34b3ccf2),
         .vectorized = 1,
     },
@@ -88506,7 +89731,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_8ccb900a),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_559,
+        .layout = &layout_571,
         .content_hash = UINT64_C(0x6333d66a24bf3ade),
         .vectorized = 1,
     },
@@ -88528,7 +89753,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_8ccb900a),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_559,
+        .layout = &layout_571,
         .content_hash = UINT64_C(0x68b27695891d8564),
         .vectorized = 1,
     },
@@ -88550,7 +89775,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_31aec401),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_561,
+        .layout = &layout_573,
         .content_hash = UINT64_C(0x6ed908507f3e9282),
         .vectorized = 1,
     },
@@ -88572,7 +89797,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_31aec401),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_561,
+        .layout = &layout_573,
         .content_hash = UINT64_C(0xc07e61c857aac07e),
         .vectorized = 1,
     },
@@ -88594,7 +89819,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_31aec401),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_561,
+        .layout = &layout_573,
         .content_hash = UINT64_C(0x88f8102a78729fc4),
         .vectorized = 1,
     },
@@ -89144,7 +90369,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_599,
+        .layout = &layout_612,
         .content_hash = UINT64_C(0x53941a07a7c09221),
         .vectorized = 1,
     },
@@ -89155,7 +90380,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_600,
+        .layout = &layout_613,
         .content_hash = UINT64_C(0x53941a07a7c09221),
         .vectorized = 1,
     },
@@ -89166,7 +90391,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_601,
+        .layout = &layout_614,
         .content_hash = UINT64_C(0x53941a07a7c09221),
         .vectorized = 1,
     },
@@ -89188,7 +90413,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_599,
+        .layout = &layout_612,
         .content_hash = UINT64_C(0x5ca8905495e5f381),
         .vectorized = 1,
     },
@@ -89199,7 +90424,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_600,
+        .layout = &layout_613,
         .content_hash = UINT64_C(0x5ca8905495e5f381),
         .vectorized = 1,
     },
@@ -89210,7 +90435,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_601,
+        .layout = &layout_614,
         .content_hash = UINT64_C(0x5ca8905495e5f381),
         .vectorized = 1,
     },
@@ -89232,7 +90457,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_599,
+        .layout = &layout_612,
         .content_hash = UINT64_C(0x82fe05e6adaedeab),
         .vectorized = 1,
     },
@@ -89243,7 +90468,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_600,
+        .layout = &layout_613,
         .content_hash = UINT64_C(0x82fe05e6adaedeab),
         .vectorized = 1,
     },
@@ -89254,7 +90479,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_601,
+        .layout = &layout_614,
         .content_hash = UINT64_C(0x82fe05e6adaedeab),
         .vectorized = 1,
     },
@@ -89320,7 +90545,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0xd923f932063bdb33),
         .vectorized = 1,
     },
@@ -89386,7 +90611,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0xa3d53afe0e538789),
         .vectorized = 1,
     },
@@ -89452,7 +90677,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_487,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0xe8c13e6be33bd8f9),
         .vectorized = 1,
     },
@@ -89518,7 +90743,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_491,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0xf684d6e4090b9fe9),
         .vectorized = 1,
     },
@@ -89584,7 +90809,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_491,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0xddfd787be67ffb73),
         .vectorized = 1,
     },
@@ -89650,7 +90875,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_491,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0xeec065691e75aa3b),
         .vectorized = 1,
     },
@@ -89716,7 +90941,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_549,
+        .layout = &layout_560,
         .content_hash = UINT64_C(0xdcf6e4a9fc3f452a),
         .vectorized = 1,
     },
@@ -89782,7 +91007,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_549,
+        .layout = &layout_560,
         .content_hash = UINT64_C(0xd466cecf45993c14),
         .vectorized = 1,
     },
@@ -89848,7 +91073,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_549,
+        .layout = &layout_560,
         .content_hash = UINT64_C(0x2368931c70dfdade),
         .vectorized = 1,
     },
@@ -89903,7 +91128,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_481,
+        .layout = &layout_486,
         .content_hash = UINT64_C(0x1755646780f51a3c),
         .vectorized = 1,
     },
@@ -89914,7 +91139,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_551,
+        .layout = &layout_562,
         .content_hash = UINT64_C(0x1755646780f51a3c),
         .vectorized = 1,
     },
@@ -89969,7 +91194,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_481,
+        .layout = &layout_486,
         .content_hash = UINT64_C(0x895b46992e19164a),
         .vectorized = 1,
     },
@@ -89980,7 +91205,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_551,
+        .layout = &layout_562,
         .content_hash = UINT64_C(0x895b46992e19164a),
         .vectorized = 1,
     },
@@ -90035,7 +91260,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_481,
+        .layout = &layout_486,
         .content_hash = UINT64_C(0xefbc775840d4de58),
         .vectorized = 1,
     },
@@ -90046,7 +91271,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_551,
+        .layout = &layout_562,
         .content_hash = UINT64_C(0xefbc775840d4de58),
         .vectorized = 1,
     },
@@ -90145,7 +91370,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_89e8ebb0),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0xed80c4839ffb5da8),
         .vectorized = 1,
     },
@@ -90156,7 +91381,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_89e8ebb0),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0xed80c4839ffb5da8),
         .vectorized = 1,
     },
@@ -90189,7 +91414,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_89e8ebb0),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0xa7815f9debcfd128),
         .vectorized = 1,
     },
@@ -90200,7 +91425,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_89e8ebb0),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0xa7815f9debcfd128),
         .vectorized = 1,
     },
@@ -90233,7 +91458,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_89e8ebb0),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_509,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0xf9070da6bc766af6),
         .vectorized = 1,
     },
@@ -90244,7 +91469,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_89e8ebb0),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_552,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0xf9070da6bc766af6),
         .vectorized = 1,
     },
@@ -90277,7 +91502,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_eb88eb93),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_513,
+        .layout = &layout_524,
         .content_hash = UINT64_C(0x611e0f1fec51d39d),
         .vectorized = 1,
     },
@@ -90288,7 +91513,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_eb88eb93),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_556,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0x611e0f1fec51d39d),
         .vectorized = 1,
     },
@@ -90321,7 +91546,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_eb88eb93),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_513,
+        .layout = &layout_524,
         .content_hash = UINT64_C(0xd9950acbbc9d3453),
         .vectorized = 1,
     },
@@ -90332,7 +91557,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_eb88eb93),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_556,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0xd9950acbbc9d3453),
         .vectorized = 1,
     },
@@ -90365,7 +91590,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_eb88eb93),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_513,
+        .layout = &layout_524,
         .content_hash = UINT64_C(0x33eaf2928f29ba17),
         .vectorized = 1,
     },
@@ -90376,7 +91601,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_eb88eb93),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_556,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0x33eaf2928f29ba17),
         .vectorized = 1,
     },
@@ -90398,7 +91623,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_556,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0x20d1e8c27254d79d),
         .vectorized = 1,
     },
@@ -90420,7 +91645,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_556,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0x3f6662e86386b861),
         .vectorized = 1,
     },
@@ -90442,8 +91667,74 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_556,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0x698492f2829c2233),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_466,
+        .content_hash = UINT64_C(0x80b11f25844487ad),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4svlx4_sme2",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_466,
+        .content_hash = UINT64_C(0x049f01ceb33d303b),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_466,
+        .content_hash = UINT64_C(0x43ca9449625d089f),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_sme2",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_458,
+        .content_hash = UINT64_C(0xd7b54dc7c44f770a),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_sme2",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_458,
+        .content_hash = UINT64_C(0x5f65365a360f22ae),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_sme2",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_458,
+        .content_hash = UINT64_C(0x0ac1e93679e728b8),
         .vectorized = 1,
     },
     {
@@ -90464,7 +91755,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_491,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0xb3b0b624ea0fc9e2),
         .vectorized = 1,
     },
@@ -90497,7 +91788,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_491,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0x2277c504c0ffce76),
         .vectorized = 1,
     },
@@ -90530,7 +91821,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_491,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0x2cc4b39f208d486a),
         .vectorized = 1,
     },
@@ -90543,6 +91834,237 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_420,
         .content_hash = UINT64_C(0x2cc4b39f208d486a),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_97a528a1_b32_sums1",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_473,
+        .content_hash = UINT64_C(0xc2021075534fe829),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_97a528a1_b32",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_506,
+        .content_hash = UINT64_C(0xc2021075534fe829),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_97a528a1_b64",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_527,
+        .content_hash = UINT64_C(0xc2021075534fe829),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_97a528a1_b128",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_528,
+        .content_hash = UINT64_C(0xc2021075534fe829),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_97a528a1_b256",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_529,
+        .content_hash = UINT64_C(0xc2021075534fe829),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_97a528a1_b32_sums1",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_473,
+        .content_hash = UINT64_C(0xd9e432936ea09a67),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_97a528a1_b32",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_506,
+        .content_hash = UINT64_C(0xd9e432936ea09a67),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_97a528a1_b64",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_527,
+        .content_hash = UINT64_C(0xd9e432936ea09a67),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_97a528a1_b128",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_528,
+        .content_hash = UINT64_C(0xd9e432936ea09a67),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_97a528a1_b256",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_529,
+        .content_hash = UINT64_C(0xd9e432936ea09a67),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_97a528a1_b32_sums1",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_473,
+        .content_hash = UINT64_C(0xeefc76e5685eae4f),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_97a528a1_b32",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_506,
+        .content_hash = UINT64_C(0xeefc76e5685eae4f),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_97a528a1_b64",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_527,
+        .content_hash = UINT64_C(0xeefc76e5685eae4f),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_97a528a1_b128",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_528,
+        .content_hash = UINT64_C(0xeefc76e5685eae4f),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_97a528a1_b256",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_97a528a1),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_529,
+        .content_hash = UINT64_C(0xeefc76e5685eae4f),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_sme2_2ccf5877_b32_sums1",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_2ccf5877),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_424,
+        .content_hash = UINT64_C(0x7e38dc9d5775b201),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_sme2_2ccf5877_b32",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_2ccf5877),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_500,
+        .content_hash = UINT64_C(0x7e38dc9d5775b201),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_sme2_2ccf5877_b32_sums1",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_2ccf5877),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_424,
+        .content_hash = UINT64_C(0x1b73cfa105df2827),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_sme2_2ccf5877_b32",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_2ccf5877),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_500,
+        .content_hash = UINT64_C(0x1b73cfa105df2827),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_sme2_2ccf5877_b32_sums1",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_2ccf5877),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_424,
+        .content_hash = UINT64_C(0x5bc3150ccd378737),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_sme2_2ccf5877_b32",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_2ccf5877),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_500,
+        .content_hash = UINT64_C(0x5bc3150ccd378737),
         .vectorized = 1,
     },
     {
@@ -90579,145 +92101,13 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
-        .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_b32",
-        .operand = "lhs",
-        .source = "f32",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_515,
-        .content_hash = UINT64_C(0x8556187de9eac362),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_b64",
-        .operand = "lhs",
-        .source = "f32",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_516,
-        .content_hash = UINT64_C(0x8556187de9eac362),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_b128",
-        .operand = "lhs",
-        .source = "f32",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_517,
-        .content_hash = UINT64_C(0x8556187de9eac362),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_b256",
-        .operand = "lhs",
-        .source = "f32",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_518,
-        .content_hash = UINT64_C(0x8556187de9eac362),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_b32",
-        .operand = "lhs",
-        .source = "f16",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_515,
-        .content_hash = UINT64_C(0xf5eb2d81eced38ec),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_b64",
-        .operand = "lhs",
-        .source = "f16",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_516,
-        .content_hash = UINT64_C(0xf5eb2d81eced38ec),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_b128",
-        .operand = "lhs",
-        .source = "f16",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_517,
-        .content_hash = UINT64_C(0xf5eb2d81eced38ec),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_b256",
-        .operand = "lhs",
-        .source = "f16",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_518,
-        .content_hash = UINT64_C(0xf5eb2d81eced38ec),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_b32",
-        .operand = "lhs",
-        .source = "bf16",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_515,
-        .content_hash = UINT64_C(0x21e0abb3788f3486),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_b64",
-        .operand = "lhs",
-        .source = "bf16",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_516,
-        .content_hash = UINT64_C(0x21e0abb3788f3486),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_b128",
-        .operand = "lhs",
-        .source = "bf16",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_517,
-        .content_hash = UINT64_C(0x21e0abb3788f3486),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_b256",
-        .operand = "lhs",
-        .source = "bf16",
-        .isa = "sme2",
-        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
-        .features = TW_FEATURE_SME2,
-        .layout = &layout_518,
-        .content_hash = UINT64_C(0x21e0abb3788f3486),
-        .vectorized = 1,
-    },
-    {
         .name = "tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_kleidiai",
         .operand = "lhs",
         .source = "f32",
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_519,
+        .layout = &layout_530,
         .content_hash = UINT64_C(0xf5a34b27b53969ff),
         .vectorized = 1,
     },
@@ -90728,7 +92118,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_519,
+        .layout = &layout_530,
         .content_hash = UINT64_C(0x5fc1be9b99ec0607),
         .vectorized = 1,
     },
@@ -90739,7 +92129,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_519,
+        .layout = &layout_530,
         .content_hash = UINT64_C(0xd0e7e34db6aa2a0f),
         .vectorized = 1,
     },
@@ -90750,7 +92140,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_521,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x33fa29c03c7b5ab3),
         .vectorized = 1,
     },
@@ -90761,7 +92151,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_521,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x229c5fe07eaa4a13),
         .vectorized = 1,
     },
@@ -90772,7 +92162,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_521,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x2ce98bdecd01afeb),
         .vectorized = 1,
     },
@@ -90783,7 +92173,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_523,
+        .layout = &layout_534,
         .content_hash = UINT64_C(0x2494908ed1522b11),
         .vectorized = 1,
     },
@@ -90794,7 +92184,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_523,
+        .layout = &layout_534,
         .content_hash = UINT64_C(0x6eaedb0473fb4be1),
         .vectorized = 1,
     },
@@ -90805,7 +92195,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_523,
+        .layout = &layout_534,
         .content_hash = UINT64_C(0xa9bfc7be243f5f05),
         .vectorized = 1,
     },
@@ -90816,7 +92206,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_526,
+        .layout = &layout_537,
         .content_hash = UINT64_C(0x7e76a6cc41c41502),
         .vectorized = 1,
     },
@@ -90827,7 +92217,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_526,
+        .layout = &layout_537,
         .content_hash = UINT64_C(0x9b7fa025f8ce367a),
         .vectorized = 1,
     },
@@ -90838,7 +92228,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_526,
+        .layout = &layout_537,
         .content_hash = UINT64_C(0xc77d588d30c762dc),
         .vectorized = 1,
     },
@@ -90849,7 +92239,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_527,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0xe74c1004bc945b26),
         .vectorized = 1,
     },
@@ -90860,7 +92250,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_528,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0xe74c1004bc945b26),
         .vectorized = 1,
     },
@@ -90871,7 +92261,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_529,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0xe74c1004bc945b26),
         .vectorized = 1,
     },
@@ -90882,7 +92272,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_530,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0xe74c1004bc945b26),
         .vectorized = 1,
     },
@@ -90893,7 +92283,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_527,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0xf465d0323d22c608),
         .vectorized = 1,
     },
@@ -90904,7 +92294,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_528,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0xf465d0323d22c608),
         .vectorized = 1,
     },
@@ -90915,7 +92305,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_529,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0xf465d0323d22c608),
         .vectorized = 1,
     },
@@ -90926,7 +92316,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_530,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0xf465d0323d22c608),
         .vectorized = 1,
     },
@@ -90937,7 +92327,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_527,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0x94aac8ad3039dcfa),
         .vectorized = 1,
     },
@@ -90948,7 +92338,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_528,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0x94aac8ad3039dcfa),
         .vectorized = 1,
     },
@@ -90959,7 +92349,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_529,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0x94aac8ad3039dcfa),
         .vectorized = 1,
     },
@@ -90970,7 +92360,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_530,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0x94aac8ad3039dcfa),
         .vectorized = 1,
     },
@@ -90981,7 +92371,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_527,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0x065a8d3aef90ec72),
         .vectorized = 1,
     },
@@ -90992,7 +92382,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_528,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0x065a8d3aef90ec72),
         .vectorized = 1,
     },
@@ -91003,7 +92393,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_529,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0x065a8d3aef90ec72),
         .vectorized = 1,
     },
@@ -91014,7 +92404,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_530,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0x065a8d3aef90ec72),
         .vectorized = 1,
     },
@@ -91025,7 +92415,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_527,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0x047fdbb3412b4228),
         .vectorized = 1,
     },
@@ -91036,7 +92426,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_528,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0x047fdbb3412b4228),
         .vectorized = 1,
     },
@@ -91047,7 +92437,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_529,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0x047fdbb3412b4228),
         .vectorized = 1,
     },
@@ -91058,7 +92448,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_530,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0x047fdbb3412b4228),
         .vectorized = 1,
     },
@@ -91069,7 +92459,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_527,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0xcfe5d11d3bb2a372),
         .vectorized = 1,
     },
@@ -91080,7 +92470,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_528,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0xcfe5d11d3bb2a372),
         .vectorized = 1,
     },
@@ -91091,7 +92481,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_529,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0xcfe5d11d3bb2a372),
         .vectorized = 1,
     },
@@ -91102,7 +92492,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_530,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0xcfe5d11d3bb2a372),
         .vectorized = 1,
     },
@@ -91113,7 +92503,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_535,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0xe416f4746228bcbb),
         .vectorized = 1,
     },
@@ -91124,7 +92514,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_536,
+        .layout = &layout_547,
         .content_hash = UINT64_C(0xe416f4746228bcbb),
         .vectorized = 1,
     },
@@ -91135,7 +92525,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_537,
+        .layout = &layout_548,
         .content_hash = UINT64_C(0xe416f4746228bcbb),
         .vectorized = 1,
     },
@@ -91146,7 +92536,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_538,
+        .layout = &layout_549,
         .content_hash = UINT64_C(0xe416f4746228bcbb),
         .vectorized = 1,
     },
@@ -91157,7 +92547,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_535,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0xee918aba624afe05),
         .vectorized = 1,
     },
@@ -91168,7 +92558,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_536,
+        .layout = &layout_547,
         .content_hash = UINT64_C(0xee918aba624afe05),
         .vectorized = 1,
     },
@@ -91179,7 +92569,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_537,
+        .layout = &layout_548,
         .content_hash = UINT64_C(0xee918aba624afe05),
         .vectorized = 1,
     },
@@ -91190,7 +92580,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_538,
+        .layout = &layout_549,
         .content_hash = UINT64_C(0xee918aba624afe05),
         .vectorized = 1,
     },
@@ -91201,7 +92591,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_535,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0xb4960d2442c27f71),
         .vectorized = 1,
     },
@@ -91212,7 +92602,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_536,
+        .layout = &layout_547,
         .content_hash = UINT64_C(0xb4960d2442c27f71),
         .vectorized = 1,
     },
@@ -91223,7 +92613,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_537,
+        .layout = &layout_548,
         .content_hash = UINT64_C(0xb4960d2442c27f71),
         .vectorized = 1,
     },
@@ -91234,7 +92624,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_538,
+        .layout = &layout_549,
         .content_hash = UINT64_C(0xb4960d2442c27f71),
         .vectorized = 1,
     },
@@ -91245,7 +92635,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_535,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0x49a4cc6e38164961),
         .vectorized = 1,
     },
@@ -91256,7 +92646,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_536,
+        .layout = &layout_547,
         .content_hash = UINT64_C(0x49a4cc6e38164961),
         .vectorized = 1,
     },
@@ -91267,7 +92657,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_537,
+        .layout = &layout_548,
         .content_hash = UINT64_C(0x49a4cc6e38164961),
         .vectorized = 1,
     },
@@ -91278,7 +92668,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_538,
+        .layout = &layout_549,
         .content_hash = UINT64_C(0x49a4cc6e38164961),
         .vectorized = 1,
     },
@@ -91289,7 +92679,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_535,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0x7dca5d6473092017),
         .vectorized = 1,
     },
@@ -91300,7 +92690,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_536,
+        .layout = &layout_547,
         .content_hash = UINT64_C(0x7dca5d6473092017),
         .vectorized = 1,
     },
@@ -91311,7 +92701,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_537,
+        .layout = &layout_548,
         .content_hash = UINT64_C(0x7dca5d6473092017),
         .vectorized = 1,
     },
@@ -91322,7 +92712,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_538,
+        .layout = &layout_549,
         .content_hash = UINT64_C(0x7dca5d6473092017),
         .vectorized = 1,
     },
@@ -91333,7 +92723,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_535,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0x50958f5b38416ceb),
         .vectorized = 1,
     },
@@ -91344,7 +92734,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_536,
+        .layout = &layout_547,
         .content_hash = UINT64_C(0x50958f5b38416ceb),
         .vectorized = 1,
     },
@@ -91355,7 +92745,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_537,
+        .layout = &layout_548,
         .content_hash = UINT64_C(0x50958f5b38416ceb),
         .vectorized = 1,
     },
@@ -91366,7 +92756,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_538,
+        .layout = &layout_549,
         .content_hash = UINT64_C(0x50958f5b38416ceb),
         .vectorized = 1,
     },
@@ -91377,7 +92767,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sve_kleidiai),
         .features = TW_FEATURE_SVE,
-        .layout = &layout_519,
+        .layout = &layout_530,
         .content_hash = UINT64_C(0x08fa50ed8ba2b6f6),
         .vectorized = 1,
     },
@@ -91388,7 +92778,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sve_kleidiai),
         .features = TW_FEATURE_SVE,
-        .layout = &layout_519,
+        .layout = &layout_530,
         .content_hash = UINT64_C(0x42f5fdb26b25576e),
         .vectorized = 1,
     },
@@ -91399,7 +92789,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sve_kleidiai),
         .features = TW_FEATURE_SVE,
-        .layout = &layout_519,
+        .layout = &layout_530,
         .content_hash = UINT64_C(0x58b935a050378448),
         .vectorized = 1,
     },
@@ -91410,7 +92800,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve_kleidiai),
         .features = TW_FEATURE_SVE,
-        .layout = &layout_521,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x3f6292aaf3f1094a),
         .vectorized = 1,
     },
@@ -91421,7 +92811,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve_kleidiai),
         .features = TW_FEATURE_SVE,
-        .layout = &layout_521,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x51353d45837b6b02),
         .vectorized = 1,
     },
@@ -91432,7 +92822,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve_kleidiai),
         .features = TW_FEATURE_SVE,
-        .layout = &layout_521,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x080a8d32feff416c),
         .vectorized = 1,
     },
@@ -91443,7 +92833,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve_i8mm_kleidiai),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
-        .layout = &layout_526,
+        .layout = &layout_537,
         .content_hash = UINT64_C(0x213f3900febbf4c2),
         .vectorized = 1,
     },
@@ -91454,7 +92844,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve_i8mm_kleidiai),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
-        .layout = &layout_526,
+        .layout = &layout_537,
         .content_hash = UINT64_C(0xe47815dc340071f6),
         .vectorized = 1,
     },
@@ -91465,7 +92855,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve_i8mm_kleidiai),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
-        .layout = &layout_526,
+        .layout = &layout_537,
         .content_hash = UINT64_C(0x89d65c1dbc721a14),
         .vectorized = 1,
     },
@@ -91476,7 +92866,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_562,
+        .layout = &layout_574,
         .content_hash = UINT64_C(0xcd6ecc3a48c7bfc0),
         .vectorized = 1,
     },
@@ -91487,7 +92877,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_565,
+        .layout = &layout_577,
         .content_hash = UINT64_C(0xcd6ecc3a48c7bfc0),
         .vectorized = 1,
     },
@@ -91498,7 +92888,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_562,
+        .layout = &layout_574,
         .content_hash = UINT64_C(0x14fb097238493338),
         .vectorized = 1,
     },
@@ -91509,7 +92899,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_565,
+        .layout = &layout_577,
         .content_hash = UINT64_C(0x14fb097238493338),
         .vectorized = 1,
     },
@@ -91520,7 +92910,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_562,
+        .layout = &layout_574,
         .content_hash = UINT64_C(0x2fea0dcf711edd26),
         .vectorized = 1,
     },
@@ -91531,7 +92921,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_565,
+        .layout = &layout_577,
         .content_hash = UINT64_C(0x2fea0dcf711edd26),
         .vectorized = 1,
     },
@@ -91542,7 +92932,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_564,
+        .layout = &layout_576,
         .content_hash = UINT64_C(0xf7cbe8f321930e82),
         .vectorized = 1,
     },
@@ -91553,7 +92943,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_567,
+        .layout = &layout_579,
         .content_hash = UINT64_C(0xf7cbe8f321930e82),
         .vectorized = 1,
     },
@@ -91564,7 +92954,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_564,
+        .layout = &layout_576,
         .content_hash = UINT64_C(0x4b2442667c534014),
         .vectorized = 1,
     },
@@ -91575,7 +92965,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_567,
+        .layout = &layout_579,
         .content_hash = UINT64_C(0x4b2442667c534014),
         .vectorized = 1,
     },
@@ -91586,7 +92976,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_564,
+        .layout = &layout_576,
         .content_hash = UINT64_C(0x6ca7676f8272d9a2),
         .vectorized = 1,
     },
@@ -91597,7 +92987,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_567,
+        .layout = &layout_579,
         .content_hash = UINT64_C(0x6ca7676f8272d9a2),
         .vectorized = 1,
     },
@@ -91608,7 +92998,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_658,
+        .layout = &layout_671,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -91619,7 +93009,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_670,
+        .layout = &layout_683,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -91630,7 +93020,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_687,
+        .layout = &layout_700,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -91641,7 +93031,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_658,
+        .layout = &layout_671,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -91652,7 +93042,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_670,
+        .layout = &layout_683,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -91663,7 +93053,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_687,
+        .layout = &layout_700,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -91674,7 +93064,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_661,
+        .layout = &layout_674,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -91685,7 +93075,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_673,
+        .layout = &layout_686,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -91696,7 +93086,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_692,
+        .layout = &layout_705,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -91707,7 +93097,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_658,
+        .layout = &layout_671,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -91718,7 +93108,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_670,
+        .layout = &layout_683,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -91729,7 +93119,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_687,
+        .layout = &layout_700,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -91740,7 +93130,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_661,
+        .layout = &layout_674,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -91751,7 +93141,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_673,
+        .layout = &layout_686,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -91762,7 +93152,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_692,
+        .layout = &layout_705,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -91773,7 +93163,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_663,
+        .layout = &layout_676,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -91784,7 +93174,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_675,
+        .layout = &layout_688,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -91795,7 +93185,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_694,
+        .layout = &layout_707,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -91806,7 +93196,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_658,
+        .layout = &layout_671,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -91817,7 +93207,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_676,
+        .layout = &layout_689,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -91828,7 +93218,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_686,
+        .layout = &layout_699,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -91839,7 +93229,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_661,
+        .layout = &layout_674,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -91850,7 +93240,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_678,
+        .layout = &layout_691,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -91861,7 +93251,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_696,
+        .layout = &layout_709,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -91872,7 +93262,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_665,
+        .layout = &layout_678,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -91883,7 +93273,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_679,
+        .layout = &layout_692,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -91894,7 +93284,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_697,
+        .layout = &layout_710,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -91905,7 +93295,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_667,
+        .layout = &layout_680,
         .content_hash = UINT64_C(0xc4284f8ab7b9e4c2),
         .vectorized = 1,
     },
@@ -91916,7 +93306,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_699,
+        .layout = &layout_712,
         .content_hash = UINT64_C(0xc4284f8ab7b9e4c2),
         .vectorized = 1,
     },
@@ -91927,7 +93317,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_668,
+        .layout = &layout_681,
         .content_hash = UINT64_C(0x264a51f4dc2fecc0),
         .vectorized = 1,
     },
@@ -91938,7 +93328,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_700,
+        .layout = &layout_713,
         .content_hash = UINT64_C(0x264a51f4dc2fecc0),
         .vectorized = 1,
     },
@@ -91949,7 +93339,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_665,
+        .layout = &layout_678,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -91960,7 +93350,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_679,
+        .layout = &layout_692,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -91971,7 +93361,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_697,
+        .layout = &layout_710,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -91982,7 +93372,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_668,
+        .layout = &layout_681,
         .content_hash = UINT64_C(0x22db28f9657a53a2),
         .vectorized = 1,
     },
@@ -91993,7 +93383,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_700,
+        .layout = &layout_713,
         .content_hash = UINT64_C(0x22db28f9657a53a2),
         .vectorized = 1,
     },
@@ -92004,7 +93394,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme),
         .features = TW_FEATURE_SME,
-        .layout = &layout_682,
+        .layout = &layout_695,
         .content_hash = UINT64_C(0x6bb9898728fa2f22),
         .vectorized = 1,
     },
@@ -92015,7 +93405,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme),
         .features = TW_FEATURE_SME,
-        .layout = &layout_684,
+        .layout = &layout_697,
         .content_hash = UINT64_C(0x6bb9898728fa2f22),
         .vectorized = 1,
     },
@@ -92026,7 +93416,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_684,
+        .layout = &layout_697,
         .content_hash = UINT64_C(0x7e812fc852462e34),
         .vectorized = 1,
     },
@@ -92037,7 +93427,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_686,
+        .layout = &layout_699,
         .content_hash = UINT64_C(0x7e9cf340e8b9c6c2),
         .vectorized = 1,
     },
@@ -92048,7 +93438,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_689,
+        .layout = &layout_702,
         .content_hash = UINT64_C(0x12b56908a18d8267),
         .vectorized = 1,
     },
@@ -92059,7 +93449,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_691,
+        .layout = &layout_704,
         .content_hash = UINT64_C(0x1711c75a1fa9daba),
         .vectorized = 1,
     },
@@ -92070,7 +93460,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_703,
+        .layout = &layout_716,
         .content_hash = UINT64_C(0xb936f98be4aa40ea),
         .vectorized = 1,
     },
@@ -92081,7 +93471,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_703,
+        .layout = &layout_716,
         .content_hash = UINT64_C(0xe4d1be9d2d417aac),
         .vectorized = 1,
     },
@@ -99203,13 +100593,24 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
+        .name = "tw_rhs_pack_q2_k_qmi2k16p8svlx4_sme2",
+        .operand = "rhs",
+        .source = "q2_k",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_q2_k_qmi2k16p8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_467,
+        .content_hash = UINT64_C(0x9af259c90ad0dca1),
+        .vectorized = 0,
+    },
+    {
         .name = "tw_rhs_pack_q4_1_qmi4c32p4x4_scalar",
         .operand = "rhs",
         .source = "q4_1",
         .isa = "scalar",
         .run = tw_rhs_pack_q4_1_qmi4c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_466,
+        .layout = &layout_468,
         .content_hash = UINT64_C(0x253eb23a1ab3d497),
         .vectorized = 0,
     },
@@ -99220,7 +100621,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q4_1_qmi4c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_467,
+        .layout = &layout_469,
         .content_hash = UINT64_C(0x81b1f6ab1e94fb51),
         .vectorized = 1,
     },
@@ -99231,7 +100632,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q4_1_qmi4c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_467,
+        .layout = &layout_469,
         .content_hash = UINT64_C(0x803d4c1eae9f874b),
         .vectorized = 1,
     },
@@ -99242,7 +100643,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q4_1_qmi4c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_468,
+        .layout = &layout_470,
         .content_hash = UINT64_C(0x1c93ec7aaf31e861),
         .vectorized = 1,
     },
@@ -99253,7 +100654,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q4_1_qmi4c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_469,
+        .layout = &layout_471,
         .content_hash = UINT64_C(0xa34e315b70a2c0e2),
         .vectorized = 1,
     },
@@ -99264,9 +100665,20 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q4_1_qmi4c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_470,
+        .layout = &layout_472,
         .content_hash = UINT64_C(0x0c1990fd3381fe77),
         .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q4_1_qmi4c32p8svlx4_sme2",
+        .operand = "rhs",
+        .source = "q4_1",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_q4_1_qmi4c32p8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_474,
+        .content_hash = UINT64_C(0xa90938de913bc250),
+        .vectorized = 0,
     },
     {
         .name = "tw_rhs_pack_q4_k_qmi4k32p4x4_scalar",
@@ -99275,7 +100687,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q4_k_qmi4k32p4x4_scalar,
         .features = 0,
-        .layout = &layout_471,
+        .layout = &layout_475,
         .content_hash = UINT64_C(0xab66262ce19c6c57),
         .vectorized = 0,
     },
@@ -99286,7 +100698,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q4_k_qmi4k32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_472,
+        .layout = &layout_476,
         .content_hash = UINT64_C(0x0f00d8ff2bd620fe),
         .vectorized = 1,
     },
@@ -99297,7 +100709,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q4_k_qmi4k32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_472,
+        .layout = &layout_476,
         .content_hash = UINT64_C(0x8d357a66ef08b59c),
         .vectorized = 1,
     },
@@ -99308,7 +100720,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q4_k_qmi4k32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_473,
+        .layout = &layout_477,
         .content_hash = UINT64_C(0x628ecfadce0d24ab),
         .vectorized = 1,
     },
@@ -99319,7 +100731,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q4_k_qmi4k32p16x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_474,
+        .layout = &layout_478,
         .content_hash = UINT64_C(0xd19029ee95dc0306),
         .vectorized = 1,
     },
@@ -99330,9 +100742,20 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q4_k_qmi4k32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_475,
+        .layout = &layout_479,
         .content_hash = UINT64_C(0xcd7650499401b935),
         .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q4_k_qmi4k32p8svlx4_sme2",
+        .operand = "rhs",
+        .source = "q4_k",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_q4_k_qmi4k32p8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_480,
+        .content_hash = UINT64_C(0xd8a5f138b0399fbd),
+        .vectorized = 0,
     },
     {
         .name = "tw_rhs_pack_q5_1_qmi5c32p4x4_scalar",
@@ -99341,7 +100764,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q5_1_qmi5c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_476,
+        .layout = &layout_481,
         .content_hash = UINT64_C(0x577bcf88e7070e8b),
         .vectorized = 0,
     },
@@ -99352,7 +100775,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q5_1_qmi5c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_477,
+        .layout = &layout_482,
         .content_hash = UINT64_C(0xe862e13fac65feb9),
         .vectorized = 0,
     },
@@ -99363,7 +100786,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_1_qmi5c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_477,
+        .layout = &layout_482,
         .content_hash = UINT64_C(0x32b616dae616ba1f),
         .vectorized = 0,
     },
@@ -99374,7 +100797,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_1_qmi5c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_478,
+        .layout = &layout_483,
         .content_hash = UINT64_C(0x53e2146613f4bc14),
         .vectorized = 0,
     },
@@ -99385,7 +100808,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q5_1_qmi5c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_479,
+        .layout = &layout_484,
         .content_hash = UINT64_C(0x8cca7f2ce906409b),
         .vectorized = 0,
     },
@@ -99396,8 +100819,19 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q5_1_qmi5c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_480,
+        .layout = &layout_485,
         .content_hash = UINT64_C(0xb96d32351dd8944e),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q5_1_qmi5c32p8svlx4_sme2",
+        .operand = "rhs",
+        .source = "q5_1",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_q5_1_qmi5c32p8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_487,
+        .content_hash = UINT64_C(0x34833fcb211c53ee),
         .vectorized = 0,
     },
     {
@@ -99407,7 +100841,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q5_k_qmi5k32p4x4_scalar,
         .features = 0,
-        .layout = &layout_482,
+        .layout = &layout_488,
         .content_hash = UINT64_C(0x83eb5e6e116584b6),
         .vectorized = 0,
     },
@@ -99418,7 +100852,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q5_k_qmi5k32p8x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_483,
+        .layout = &layout_489,
         .content_hash = UINT64_C(0xf38f4be8c9e2e590),
         .vectorized = 1,
     },
@@ -99429,7 +100863,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_k_qmi5k32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_484,
+        .layout = &layout_490,
         .content_hash = UINT64_C(0xd77ced0363b21be1),
         .vectorized = 1,
     },
@@ -99440,7 +100874,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_k_qmi5k32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_485,
+        .layout = &layout_491,
         .content_hash = UINT64_C(0xcbb176924d5523b9),
         .vectorized = 1,
     },
@@ -99451,7 +100885,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q5_k_qmi5k32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_483,
+        .layout = &layout_489,
         .content_hash = UINT64_C(0x297674bdc93b135f),
         .vectorized = 1,
     },
@@ -99462,9 +100896,20 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q5_k_qmi5k32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_486,
+        .layout = &layout_492,
         .content_hash = UINT64_C(0x748abd9b0914dc8b),
         .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q5_k_qmi5k32p8svlx4_sme2",
+        .operand = "rhs",
+        .source = "q5_k",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_q5_k_qmi5k32p8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_493,
+        .content_hash = UINT64_C(0xa9f8573eef6b9260),
+        .vectorized = 0,
     },
     {
         .name = "tw_rhs_pack_mxfp4_qmx4c32p4x4_scalar",
@@ -99473,7 +100918,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_mxfp4_qmx4c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_488,
+        .layout = &layout_495,
         .content_hash = UINT64_C(0x2beeb688beb24483),
         .vectorized = 0,
     },
@@ -99484,7 +100929,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_mxfp4_qmx4c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_489,
+        .layout = &layout_496,
         .content_hash = UINT64_C(0xde58e4bd91a39988),
         .vectorized = 1,
     },
@@ -99495,7 +100940,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_mxfp4_qmx4c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_489,
+        .layout = &layout_496,
         .content_hash = UINT64_C(0xa6db391573dab12a),
         .vectorized = 1,
     },
@@ -99506,7 +100951,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_mxfp4_qmx4c32p64x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_492,
+        .layout = &layout_499,
         .content_hash = UINT64_C(0x0da4d79174078311),
         .vectorized = 1,
     },
@@ -99517,7 +100962,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_mxfp4_qmx4c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_494,
+        .layout = &layout_501,
         .content_hash = UINT64_C(0x8db6c14d78f3a2ab),
         .vectorized = 1,
     },
@@ -99528,9 +100973,20 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_mxfp4_qmx4c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_497,
+        .layout = &layout_504,
         .content_hash = UINT64_C(0xcf4adb8257ed5bb4),
         .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_mxfp4_qmx4c32p8svlx4_sme2",
+        .operand = "rhs",
+        .source = "mxfp4",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_mxfp4_qmx4c32p8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_507,
+        .content_hash = UINT64_C(0x71125a4955b8114f),
+        .vectorized = 0,
     },
     {
         .name = "tw_rhs_pack_iq4_nl_qnl4c32p4x4_scalar",
@@ -99539,7 +100995,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_iq4_nl_qnl4c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_499,
+        .layout = &layout_508,
         .content_hash = UINT64_C(0x162b18ff60a140b4),
         .vectorized = 0,
     },
@@ -99550,7 +101006,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_iq4_nl_qnl4c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_500,
+        .layout = &layout_509,
         .content_hash = UINT64_C(0x57d5edc116967169),
         .vectorized = 1,
     },
@@ -99561,7 +101017,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_iq4_nl_qnl4c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_500,
+        .layout = &layout_509,
         .content_hash = UINT64_C(0x6ef609f772b14b73),
         .vectorized = 1,
     },
@@ -99572,7 +101028,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_iq4_nl_qnl4c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_501,
+        .layout = &layout_510,
         .content_hash = UINT64_C(0x2fa383f0c4c4c3ee),
         .vectorized = 1,
     },
@@ -99583,7 +101039,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_iq4_nl_qnl4c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_502,
+        .layout = &layout_511,
         .content_hash = UINT64_C(0x780ac669913ff3e9),
         .vectorized = 1,
     },
@@ -99594,9 +101050,20 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_iq4_nl_qnl4c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_503,
+        .layout = &layout_512,
         .content_hash = UINT64_C(0x611f1a55fc3ed655),
         .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_iq4_nl_qnl4c32p8svlx4_sme2",
+        .operand = "rhs",
+        .source = "iq4_nl",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_iq4_nl_qnl4c32p8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_513,
+        .content_hash = UINT64_C(0x1dee153d3bd0b000),
+        .vectorized = 0,
     },
     {
         .name = "tw_rhs_pack_iq4_xs_qnl4k32p4x4_scalar",
@@ -99605,7 +101072,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_iq4_xs_qnl4k32p4x4_scalar,
         .features = 0,
-        .layout = &layout_504,
+        .layout = &layout_514,
         .content_hash = UINT64_C(0xb8b98f0fd8f9ffa6),
         .vectorized = 0,
     },
@@ -99616,7 +101083,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_iq4_xs_qnl4k32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_505,
+        .layout = &layout_515,
         .content_hash = UINT64_C(0x8d322f7f4d780ec1),
         .vectorized = 1,
     },
@@ -99627,7 +101094,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_iq4_xs_qnl4k32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_505,
+        .layout = &layout_515,
         .content_hash = UINT64_C(0x798760afaae3366f),
         .vectorized = 1,
     },
@@ -99638,7 +101105,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_iq4_xs_qnl4k32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_506,
+        .layout = &layout_516,
         .content_hash = UINT64_C(0x37390c3525031232),
         .vectorized = 1,
     },
@@ -99649,7 +101116,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_iq4_xs_qnl4k32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_507,
+        .layout = &layout_517,
         .content_hash = UINT64_C(0x844bc8c6d3f1ca2d),
         .vectorized = 1,
     },
@@ -99660,9 +101127,20 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_iq4_xs_qnl4k32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_508,
+        .layout = &layout_518,
         .content_hash = UINT64_C(0x865c13ac32f4e060),
         .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_iq4_xs_qnl4k32p8svlx4_sme2",
+        .operand = "rhs",
+        .source = "iq4_xs",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_iq4_xs_qnl4k32p8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_519,
+        .content_hash = UINT64_C(0x1ab16c4932f55963),
+        .vectorized = 0,
     },
     {
         .name = "tw_rhs_pack_q3_k_qsi3k16p4x4_scalar",
@@ -99671,7 +101149,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q3_k_qsi3k16p4x4_scalar,
         .features = 0,
-        .layout = &layout_510,
+        .layout = &layout_521,
         .content_hash = UINT64_C(0x8fd5ae64ef54ee26),
         .vectorized = 0,
     },
@@ -99682,7 +101160,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q3_k_qsi3k16p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_511,
+        .layout = &layout_522,
         .content_hash = UINT64_C(0xb72af95732ec255a),
         .vectorized = 0,
     },
@@ -99693,7 +101171,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q3_k_qsi3k16p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_511,
+        .layout = &layout_522,
         .content_hash = UINT64_C(0x774d34e8aedbe02c),
         .vectorized = 0,
     },
@@ -99704,7 +101182,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q3_k_qsi3k16p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_512,
+        .layout = &layout_523,
         .content_hash = UINT64_C(0xa41458e85518c30f),
         .vectorized = 0,
     },
@@ -99715,8 +101193,19 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q3_k_qsi3k16p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_514,
+        .layout = &layout_525,
         .content_hash = UINT64_C(0x7424bbfca357a63a),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q3_k_qsi3k16p8svlx4_sme2",
+        .operand = "rhs",
+        .source = "q3_k",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_q3_k_qsi3k16p8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_526,
+        .content_hash = UINT64_C(0x95ae7b024a3ae124),
         .vectorized = 0,
     },
     {
@@ -99726,7 +101215,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_520,
+        .layout = &layout_531,
         .content_hash = UINT64_C(0xd86e9d5b40e3b0ba),
         .vectorized = 1,
     },
@@ -99737,7 +101226,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_520,
+        .layout = &layout_531,
         .content_hash = UINT64_C(0x86dc70affda505c0),
         .vectorized = 1,
     },
@@ -99748,7 +101237,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_522,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0x6c2cea2608b8a069),
         .vectorized = 1,
     },
@@ -99759,7 +101248,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_522,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0x5eca9731c42cb8e8),
         .vectorized = 1,
     },
@@ -99770,7 +101259,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_524,
+        .layout = &layout_535,
         .content_hash = UINT64_C(0xd8be731be40d299e),
         .vectorized = 1,
     },
@@ -99781,7 +101270,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p8x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_524,
+        .layout = &layout_535,
         .content_hash = UINT64_C(0xa2822f927d826300),
         .vectorized = 1,
     },
@@ -99792,7 +101281,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_525,
+        .layout = &layout_536,
         .content_hash = UINT64_C(0xf812f4b30ade92ba),
         .vectorized = 1,
     },
@@ -99803,7 +101292,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p8x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_525,
+        .layout = &layout_536,
         .content_hash = UINT64_C(0x683ff2fb5419b6d9),
         .vectorized = 1,
     },
@@ -99814,7 +101303,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_522,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0x62e146533a93eb2e),
         .vectorized = 1,
     },
@@ -99825,7 +101314,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_522,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0xfca64afba83273e3),
         .vectorized = 1,
     },
@@ -99836,7 +101325,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_525,
+        .layout = &layout_536,
         .content_hash = UINT64_C(0xd0b76371680713ab),
         .vectorized = 1,
     },
@@ -99847,7 +101336,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p8x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_525,
+        .layout = &layout_536,
         .content_hash = UINT64_C(0xa143468ab8b24604),
         .vectorized = 1,
     },
@@ -99902,7 +101391,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p16svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_531,
+        .layout = &layout_542,
         .content_hash = UINT64_C(0x715c9c1eff751658),
         .vectorized = 0,
     },
@@ -99913,7 +101402,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p16svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_531,
+        .layout = &layout_542,
         .content_hash = UINT64_C(0x32293e0b21298f7f),
         .vectorized = 0,
     },
@@ -99924,7 +101413,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p16svlx4_sme_blocks_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_532,
+        .layout = &layout_543,
         .content_hash = UINT64_C(0xea005396c86137c2),
         .vectorized = 0,
     },
@@ -99935,7 +101424,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p16svlx4_sme_blocks_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_533,
+        .layout = &layout_544,
         .content_hash = UINT64_C(0xea005396c86137c2),
         .vectorized = 0,
     },
@@ -99946,7 +101435,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p16svlx4_sme_blocks_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_534,
+        .layout = &layout_545,
         .content_hash = UINT64_C(0xea005396c86137c2),
         .vectorized = 0,
     },
@@ -99957,7 +101446,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4vlx4_sve_kleidiai),
         .features = TW_FEATURE_SVE,
-        .layout = &layout_539,
+        .layout = &layout_550,
         .content_hash = UINT64_C(0x7c91af5979a35d5b),
         .vectorized = 0,
     },
@@ -99968,7 +101457,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve",
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4vlx4_sve_kleidiai),
         .features = TW_FEATURE_SVE,
-        .layout = &layout_539,
+        .layout = &layout_550,
         .content_hash = UINT64_C(0x22a6d7345c7d6c30),
         .vectorized = 0,
     },
@@ -99979,7 +101468,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4vlx8_sve_kleidiai),
         .features = TW_FEATURE_SVE,
-        .layout = &layout_540,
+        .layout = &layout_551,
         .content_hash = UINT64_C(0xd84cccf062a3ca1b),
         .vectorized = 0,
     },
@@ -99990,7 +101479,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve",
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4vlx8_sve_kleidiai),
         .features = TW_FEATURE_SVE,
-        .layout = &layout_540,
+        .layout = &layout_551,
         .content_hash = UINT64_C(0x6dae263275969a00),
         .vectorized = 0,
     },
@@ -100001,7 +101490,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4vlx8_sve_i8mm_kleidiai),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
-        .layout = &layout_540,
+        .layout = &layout_551,
         .content_hash = UINT64_C(0xa06ba377efef1f6b),
         .vectorized = 0,
     },
@@ -100012,7 +101501,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve_i8mm",
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4vlx8_sve_i8mm_kleidiai),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
-        .layout = &layout_540,
+        .layout = &layout_551,
         .content_hash = UINT64_C(0x948b225cf25d4efc),
         .vectorized = 0,
     },
@@ -100023,7 +101512,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar_b16_f32,
         .features = 0,
-        .layout = &layout_541,
+        .layout = &layout_552,
         .content_hash = UINT64_C(0xaa433525ad2269b6),
         .vectorized = 0,
     },
@@ -100034,7 +101523,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b16_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_542,
+        .layout = &layout_553,
         .content_hash = UINT64_C(0x41f03ddded4c9f78),
         .vectorized = 0,
     },
@@ -100045,7 +101534,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b16_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_543,
+        .layout = &layout_554,
         .content_hash = UINT64_C(0xe0f0ce28c56971a9),
         .vectorized = 0,
     },
@@ -100056,7 +101545,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b16_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_544,
+        .layout = &layout_555,
         .content_hash = UINT64_C(0x418cb7d7123b7d07),
         .vectorized = 0,
     },
@@ -100067,7 +101556,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q5_0_qsi5c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_545,
+        .layout = &layout_556,
         .content_hash = UINT64_C(0xfa68f4a1ea36221e),
         .vectorized = 0,
     },
@@ -100078,7 +101567,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q5_0_qsi5c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_546,
+        .layout = &layout_557,
         .content_hash = UINT64_C(0x9aa6fd9ba7726f54),
         .vectorized = 0,
     },
@@ -100089,7 +101578,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_0_qsi5c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_546,
+        .layout = &layout_557,
         .content_hash = UINT64_C(0x6b5d5e6864a397ea),
         .vectorized = 0,
     },
@@ -100100,7 +101589,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_0_qsi5c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_547,
+        .layout = &layout_558,
         .content_hash = UINT64_C(0x12191b1926d2aca7),
         .vectorized = 0,
     },
@@ -100111,7 +101600,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q5_0_qsi5c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_548,
+        .layout = &layout_559,
         .content_hash = UINT64_C(0xa45b0bc35c45bd8b),
         .vectorized = 0,
     },
@@ -100122,8 +101611,19 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q5_0_qsi5c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_550,
+        .layout = &layout_561,
         .content_hash = UINT64_C(0x2ae97314aa26c881),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q5_0_qsi5c32p8svlx4_sme2",
+        .operand = "rhs",
+        .source = "q5_0",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_q5_0_qsi5c32p8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_563,
+        .content_hash = UINT64_C(0xdea52476c08105fc),
         .vectorized = 0,
     },
     {
@@ -100133,7 +101633,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q6_k_qsi6k16p4x4_scalar,
         .features = 0,
-        .layout = &layout_553,
+        .layout = &layout_565,
         .content_hash = UINT64_C(0x32d66a455ec830be),
         .vectorized = 0,
     },
@@ -100144,7 +101644,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q6_k_qsi6k16p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_554,
+        .layout = &layout_566,
         .content_hash = UINT64_C(0x55d90864114a007e),
         .vectorized = 1,
     },
@@ -100155,7 +101655,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q6_k_qsi6k16p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_554,
+        .layout = &layout_566,
         .content_hash = UINT64_C(0x96a63bd14bd2d4bc),
         .vectorized = 1,
     },
@@ -100166,7 +101666,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q6_k_qsi6k16p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_557,
+        .layout = &layout_569,
         .content_hash = UINT64_C(0xb2302405fd09a647),
         .vectorized = 1,
     },
@@ -100177,7 +101677,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q6_k_qsi6k16p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_558,
+        .layout = &layout_570,
         .content_hash = UINT64_C(0x08677e1b20554f26),
         .vectorized = 1,
     },
@@ -100188,7 +101688,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q6_k_qsi8k16p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_560,
+        .layout = &layout_572,
         .content_hash = UINT64_C(0x1c1f9f8fcb9c6a5b),
         .vectorized = 1,
     },
@@ -100199,7 +101699,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q6_k_qsi6k16p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_563,
+        .layout = &layout_575,
         .content_hash = UINT64_C(0xeef8646827a561c9),
         .vectorized = 1,
     },
@@ -100210,9 +101710,20 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q6_k_qsi8k16p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_566,
+        .layout = &layout_578,
         .content_hash = UINT64_C(0xbe42b6f7149e9776),
         .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q6_k_qsi6k16p8svlx4_sme2",
+        .operand = "rhs",
+        .source = "q6_k",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_q6_k_qsi6k16p8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_580,
+        .content_hash = UINT64_C(0xbbdbc92d6f3b3764),
+        .vectorized = 0,
     },
     {
         .name = "tw_rhs_pack_nxk_qsi8c32p4x4_scalar",
@@ -100221,7 +101732,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_568,
+        .layout = &layout_581,
         .content_hash = UINT64_C(0xc3c9fbd35aec715b),
         .vectorized = 0,
     },
@@ -100232,7 +101743,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q8_0_qsi8c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_568,
+        .layout = &layout_581,
         .content_hash = UINT64_C(0xe0889166122f1a0e),
         .vectorized = 0,
     },
@@ -100243,7 +101754,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_569,
+        .layout = &layout_582,
         .content_hash = UINT64_C(0xfce51f0430521f2e),
         .vectorized = 1,
     },
@@ -100254,7 +101765,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_569,
+        .layout = &layout_582,
         .content_hash = UINT64_C(0x41fe0f1032e705ba),
         .vectorized = 1,
     },
@@ -100265,7 +101776,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_569,
+        .layout = &layout_582,
         .content_hash = UINT64_C(0x0179d4cfa6371a68),
         .vectorized = 1,
     },
@@ -100276,7 +101787,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_569,
+        .layout = &layout_582,
         .content_hash = UINT64_C(0x17961339f501642c),
         .vectorized = 1,
     },
@@ -100287,7 +101798,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_571,
+        .layout = &layout_584,
         .content_hash = UINT64_C(0x90e6d522193836cb),
         .vectorized = 1,
     },
@@ -100298,7 +101809,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_571,
+        .layout = &layout_584,
         .content_hash = UINT64_C(0x0f24aa402a25865d),
         .vectorized = 1,
     },
@@ -100309,7 +101820,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_572,
+        .layout = &layout_585,
         .content_hash = UINT64_C(0x0f1a5109ed6f7f99),
         .vectorized = 1,
     },
@@ -100320,7 +101831,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_572,
+        .layout = &layout_585,
         .content_hash = UINT64_C(0x6f1e0af789089132),
         .vectorized = 1,
     },
@@ -100331,7 +101842,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_573,
+        .layout = &layout_586,
         .content_hash = UINT64_C(0xd0a5be82b6068745),
         .vectorized = 1,
     },
@@ -100342,7 +101853,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_573,
+        .layout = &layout_586,
         .content_hash = UINT64_C(0x93d0ad2ea0a2149a),
         .vectorized = 1,
     },
@@ -100353,7 +101864,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_574,
+        .layout = &layout_587,
         .content_hash = UINT64_C(0xa38d6f5441a7db72),
         .vectorized = 0,
     },
@@ -100364,7 +101875,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_574,
+        .layout = &layout_587,
         .content_hash = UINT64_C(0x9a00c5c0d3b6fc8a),
         .vectorized = 0,
     },
@@ -100375,7 +101886,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_575,
+        .layout = &layout_588,
         .content_hash = UINT64_C(0xa07a05d85d02278d),
         .vectorized = 0,
     },
@@ -100386,7 +101897,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_575,
+        .layout = &layout_588,
         .content_hash = UINT64_C(0xae2e396a1b78e469),
         .vectorized = 0,
     },
@@ -100397,7 +101908,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_bf16,
         .features = 0,
-        .layout = &layout_577,
+        .layout = &layout_590,
         .content_hash = UINT64_C(0x6e76da157df9076b),
         .vectorized = 0,
     },
@@ -100408,7 +101919,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_f32,
         .features = 0,
-        .layout = &layout_578,
+        .layout = &layout_591,
         .content_hash = UINT64_C(0x3cc21b4c9e9a9204),
         .vectorized = 0,
     },
@@ -100419,7 +101930,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_579,
+        .layout = &layout_592,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -100430,7 +101941,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_582,
+        .layout = &layout_595,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -100441,7 +101952,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_585,
+        .layout = &layout_598,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -100452,7 +101963,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_580,
+        .layout = &layout_593,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -100463,7 +101974,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_583,
+        .layout = &layout_596,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -100474,7 +101985,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_586,
+        .layout = &layout_599,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -100485,7 +101996,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_581,
+        .layout = &layout_594,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -100496,7 +102007,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_584,
+        .layout = &layout_597,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -100507,7 +102018,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_587,
+        .layout = &layout_600,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -100518,7 +102029,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_588,
+        .layout = &layout_601,
         .content_hash = UINT64_C(0x8920b466bed93ad6),
         .vectorized = 1,
     },
@@ -100529,7 +102040,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_589,
+        .layout = &layout_602,
         .content_hash = UINT64_C(0x52001a6d7abf0849),
         .vectorized = 1,
     },
@@ -100540,7 +102051,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_590,
+        .layout = &layout_603,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -100551,7 +102062,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_593,
+        .layout = &layout_606,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -100562,7 +102073,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_596,
+        .layout = &layout_609,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -100573,7 +102084,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_591,
+        .layout = &layout_604,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -100584,7 +102095,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_594,
+        .layout = &layout_607,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -100595,7 +102106,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_597,
+        .layout = &layout_610,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -100606,7 +102117,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_592,
+        .layout = &layout_605,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -100617,7 +102128,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_595,
+        .layout = &layout_608,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -100628,7 +102139,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_598,
+        .layout = &layout_611,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -100639,7 +102150,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_602,
+        .layout = &layout_615,
         .content_hash = UINT64_C(0xc9f23d4a7d936bd1),
         .vectorized = 1,
     },
@@ -100650,7 +102161,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_603,
+        .layout = &layout_616,
         .content_hash = UINT64_C(0xf90107523c07fd57),
         .vectorized = 1,
     },
@@ -100661,7 +102172,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_604,
+        .layout = &layout_617,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -100672,7 +102183,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_607,
+        .layout = &layout_620,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -100683,7 +102194,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_610,
+        .layout = &layout_623,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -100694,7 +102205,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_605,
+        .layout = &layout_618,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -100705,7 +102216,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_608,
+        .layout = &layout_621,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -100716,7 +102227,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_611,
+        .layout = &layout_624,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -100727,7 +102238,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_606,
+        .layout = &layout_619,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -100738,7 +102249,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_609,
+        .layout = &layout_622,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -100749,7 +102260,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_612,
+        .layout = &layout_625,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -100760,7 +102271,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_613,
+        .layout = &layout_626,
         .content_hash = UINT64_C(0x4bfa210263cbb70a),
         .vectorized = 1,
     },
@@ -100771,7 +102282,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_614,
+        .layout = &layout_627,
         .content_hash = UINT64_C(0x7565310c2aac6312),
         .vectorized = 1,
     },
@@ -100782,7 +102293,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_616,
+        .layout = &layout_629,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -100793,7 +102304,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_620,
+        .layout = &layout_633,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -100804,7 +102315,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_624,
+        .layout = &layout_637,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -100815,7 +102326,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_617,
+        .layout = &layout_630,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -100826,7 +102337,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_621,
+        .layout = &layout_634,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -100837,7 +102348,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_625,
+        .layout = &layout_638,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -100848,7 +102359,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_618,
+        .layout = &layout_631,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -100859,7 +102370,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_622,
+        .layout = &layout_635,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -100870,7 +102381,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_626,
+        .layout = &layout_639,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -100881,7 +102392,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_630,
+        .layout = &layout_643,
         .content_hash = UINT64_C(0x47d241cd491b7226),
         .vectorized = 1,
     },
@@ -100892,7 +102403,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_631,
+        .layout = &layout_644,
         .content_hash = UINT64_C(0x70a8241b52a28f54),
         .vectorized = 1,
     },
@@ -100903,7 +102414,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_633,
+        .layout = &layout_646,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -100914,7 +102425,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_637,
+        .layout = &layout_650,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -100925,7 +102436,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_641,
+        .layout = &layout_654,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -100936,7 +102447,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_634,
+        .layout = &layout_647,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -100947,7 +102458,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_638,
+        .layout = &layout_651,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -100958,7 +102469,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_642,
+        .layout = &layout_655,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -100969,7 +102480,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_635,
+        .layout = &layout_648,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -100980,7 +102491,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_639,
+        .layout = &layout_652,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -100991,7 +102502,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_643,
+        .layout = &layout_656,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -101002,7 +102513,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_647,
+        .layout = &layout_660,
         .content_hash = UINT64_C(0xb30db79bdb1ce2f4),
         .vectorized = 0,
     },
@@ -101013,7 +102524,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_648,
+        .layout = &layout_661,
         .content_hash = UINT64_C(0x67d2f33cecd9272c),
         .vectorized = 0,
     },
@@ -101024,7 +102535,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_649,
+        .layout = &layout_662,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -101035,7 +102546,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_652,
+        .layout = &layout_665,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -101046,7 +102557,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_655,
+        .layout = &layout_668,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -101057,7 +102568,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_650,
+        .layout = &layout_663,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -101068,7 +102579,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_653,
+        .layout = &layout_666,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -101079,7 +102590,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_656,
+        .layout = &layout_669,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -101090,7 +102601,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_651,
+        .layout = &layout_664,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -101101,7 +102612,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_654,
+        .layout = &layout_667,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -101112,7 +102623,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_657,
+        .layout = &layout_670,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -101123,7 +102634,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi2cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_659,
+        .layout = &layout_672,
         .content_hash = UINT64_C(0x071b1f8def682dbd),
         .vectorized = 0,
     },
@@ -101134,7 +102645,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi2cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_659,
+        .layout = &layout_672,
         .content_hash = UINT64_C(0xd6abf3d42569c926),
         .vectorized = 0,
     },
@@ -101145,7 +102656,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi2cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_660,
+        .layout = &layout_673,
         .content_hash = UINT64_C(0x882a16c902e6dcb9),
         .vectorized = 0,
     },
@@ -101156,7 +102667,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi2cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_660,
+        .layout = &layout_673,
         .content_hash = UINT64_C(0xeb066d7dbebef8bc),
         .vectorized = 0,
     },
@@ -101167,7 +102678,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi2cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_660,
+        .layout = &layout_673,
         .content_hash = UINT64_C(0x725cb2973fabde63),
         .vectorized = 0,
     },
@@ -101178,7 +102689,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi2cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_660,
+        .layout = &layout_673,
         .content_hash = UINT64_C(0x33168331555cf7f2),
         .vectorized = 0,
     },
@@ -101189,7 +102700,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi2cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_662,
+        .layout = &layout_675,
         .content_hash = UINT64_C(0x057a2ac28d87f623),
         .vectorized = 0,
     },
@@ -101200,7 +102711,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi2cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_662,
+        .layout = &layout_675,
         .content_hash = UINT64_C(0xe62102c81ab4f6ac),
         .vectorized = 0,
     },
@@ -101211,7 +102722,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_664,
+        .layout = &layout_677,
         .content_hash = UINT64_C(0xe7e9347a05cbb984),
         .vectorized = 0,
     },
@@ -101222,7 +102733,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_664,
+        .layout = &layout_677,
         .content_hash = UINT64_C(0xac856b50102067b5),
         .vectorized = 0,
     },
@@ -101233,7 +102744,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_666,
+        .layout = &layout_679,
         .content_hash = UINT64_C(0x1d71e2db200358cc),
         .vectorized = 0,
     },
@@ -101244,7 +102755,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_666,
+        .layout = &layout_679,
         .content_hash = UINT64_C(0x8c11e9582a3cc5a5),
         .vectorized = 0,
     },
@@ -101255,7 +102766,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_669,
+        .layout = &layout_682,
         .content_hash = UINT64_C(0xd1535be0c35a0c41),
         .vectorized = 0,
     },
@@ -101266,7 +102777,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_669,
+        .layout = &layout_682,
         .content_hash = UINT64_C(0x2ff80a5d963ece4e),
         .vectorized = 0,
     },
@@ -101277,7 +102788,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi4cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_671,
+        .layout = &layout_684,
         .content_hash = UINT64_C(0xcce4b35b9f4acaf8),
         .vectorized = 0,
     },
@@ -101288,7 +102799,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi4cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_671,
+        .layout = &layout_684,
         .content_hash = UINT64_C(0x64caec4f6c84d238),
         .vectorized = 0,
     },
@@ -101299,7 +102810,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_672,
+        .layout = &layout_685,
         .content_hash = UINT64_C(0xf54d73253d127048),
         .vectorized = 1,
     },
@@ -101310,7 +102821,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_672,
+        .layout = &layout_685,
         .content_hash = UINT64_C(0x4097382bd3f74e07),
         .vectorized = 1,
     },
@@ -101321,7 +102832,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_672,
+        .layout = &layout_685,
         .content_hash = UINT64_C(0x4e1b32267991acc4),
         .vectorized = 1,
     },
@@ -101332,7 +102843,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_672,
+        .layout = &layout_685,
         .content_hash = UINT64_C(0x1caaa4378b1ee62d),
         .vectorized = 1,
     },
@@ -101343,7 +102854,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_674,
+        .layout = &layout_687,
         .content_hash = UINT64_C(0xbdd3b8f7ac68886a),
         .vectorized = 1,
     },
@@ -101354,7 +102865,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_674,
+        .layout = &layout_687,
         .content_hash = UINT64_C(0x93d9c7984547ffa9),
         .vectorized = 1,
     },
@@ -101365,7 +102876,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_677,
+        .layout = &layout_690,
         .content_hash = UINT64_C(0x70eb9830889ca859),
         .vectorized = 1,
     },
@@ -101376,7 +102887,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_677,
+        .layout = &layout_690,
         .content_hash = UINT64_C(0x99d87afd105066e5),
         .vectorized = 1,
     },
@@ -101387,7 +102898,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_680,
+        .layout = &layout_693,
         .content_hash = UINT64_C(0xe15552dddb729161),
         .vectorized = 1,
     },
@@ -101398,7 +102909,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_680,
+        .layout = &layout_693,
         .content_hash = UINT64_C(0xcf33a3ce15e475d5),
         .vectorized = 1,
     },
@@ -101409,7 +102920,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_681,
+        .layout = &layout_694,
         .content_hash = UINT64_C(0x749e57f5e3015d9b),
         .vectorized = 0,
     },
@@ -101420,7 +102931,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_681,
+        .layout = &layout_694,
         .content_hash = UINT64_C(0x1b87499660baa578),
         .vectorized = 0,
     },
@@ -101431,7 +102942,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_683,
+        .layout = &layout_696,
         .content_hash = UINT64_C(0x0946212d0eb3b3c4),
         .vectorized = 0,
     },
@@ -101442,7 +102953,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_683,
+        .layout = &layout_696,
         .content_hash = UINT64_C(0xcaf0558c6643d508),
         .vectorized = 0,
     },
@@ -101453,7 +102964,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_685,
+        .layout = &layout_698,
         .content_hash = UINT64_C(0x4bb2fa0aa3306471),
         .vectorized = 0,
     },
@@ -101464,7 +102975,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_685,
+        .layout = &layout_698,
         .content_hash = UINT64_C(0x0ea10c85748c568e),
         .vectorized = 0,
     },
@@ -101475,7 +102986,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_688,
+        .layout = &layout_701,
         .content_hash = UINT64_C(0x6da3aab08b7d9de3),
         .vectorized = 0,
     },
@@ -101486,7 +102997,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi8cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_688,
+        .layout = &layout_701,
         .content_hash = UINT64_C(0x5445550872ca8876),
         .vectorized = 0,
     },
@@ -101497,7 +103008,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_690,
+        .layout = &layout_703,
         .content_hash = UINT64_C(0x0455685cda85e599),
         .vectorized = 1,
     },
@@ -101508,7 +103019,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_690,
+        .layout = &layout_703,
         .content_hash = UINT64_C(0x7f11a798c9728233),
         .vectorized = 1,
     },
@@ -101519,7 +103030,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_690,
+        .layout = &layout_703,
         .content_hash = UINT64_C(0x1ae1c4a1bf73a79f),
         .vectorized = 1,
     },
@@ -101530,7 +103041,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_690,
+        .layout = &layout_703,
         .content_hash = UINT64_C(0x008aeb4536977147),
         .vectorized = 1,
     },
@@ -101541,7 +103052,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_693,
+        .layout = &layout_706,
         .content_hash = UINT64_C(0x0455b1b66fe7f0d1),
         .vectorized = 1,
     },
@@ -101552,7 +103063,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_693,
+        .layout = &layout_706,
         .content_hash = UINT64_C(0xe6f84ed2416ba1dd),
         .vectorized = 1,
     },
@@ -101563,7 +103074,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_695,
+        .layout = &layout_708,
         .content_hash = UINT64_C(0x0167982a73f8edee),
         .vectorized = 1,
     },
@@ -101574,7 +103085,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_695,
+        .layout = &layout_708,
         .content_hash = UINT64_C(0xacf74e122acbf866),
         .vectorized = 1,
     },
@@ -101585,7 +103096,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_698,
+        .layout = &layout_711,
         .content_hash = UINT64_C(0x3f34706ce4c705d3),
         .vectorized = 1,
     },
@@ -101596,7 +103107,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_698,
+        .layout = &layout_711,
         .content_hash = UINT64_C(0xde2aca8a8bcfbbec),
         .vectorized = 1,
     },
@@ -101607,7 +103118,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_701,
+        .layout = &layout_714,
         .content_hash = UINT64_C(0x2c2a152e3d61df9c),
         .vectorized = 0,
     },
@@ -101618,7 +103129,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
-        .layout = &layout_701,
+        .layout = &layout_714,
         .content_hash = UINT64_C(0xd3584b749db9858f),
         .vectorized = 0,
     },
@@ -101629,7 +103140,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_702,
+        .layout = &layout_715,
         .content_hash = UINT64_C(0xbd2c3b61742017ee),
         .vectorized = 0,
     },
@@ -101640,7 +103151,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_702,
+        .layout = &layout_715,
         .content_hash = UINT64_C(0xc65be70e3324e0bd),
         .vectorized = 0,
     },
@@ -101651,7 +103162,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_702,
+        .layout = &layout_715,
         .content_hash = UINT64_C(0x9dbae4cf3ab6bb72),
         .vectorized = 0,
     },
@@ -101662,7 +103173,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_702,
+        .layout = &layout_715,
         .content_hash = UINT64_C(0xf372d988d4eede8b),
         .vectorized = 0,
     },
@@ -101673,7 +103184,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme_static_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_704,
+        .layout = &layout_717,
         .content_hash = UINT64_C(0x64391a040d95d15a),
         .vectorized = 0,
     },
@@ -101684,7 +103195,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme_static_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_704,
+        .layout = &layout_717,
         .content_hash = UINT64_C(0x34173e8403724e59),
         .vectorized = 0,
     },
@@ -101695,7 +103206,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme2_static_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_704,
+        .layout = &layout_717,
         .content_hash = UINT64_C(0x0b93c53f846bb8ea),
         .vectorized = 0,
     },
@@ -101706,42 +103217,42 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme2_static_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_704,
+        .layout = &layout_717,
         .content_hash = UINT64_C(0x32c571281f2ea5d3),
         .vectorized = 0,
     },
 };
-const size_t tw_generated_packer_count = 1846;
+const size_t tw_generated_packer_count = 1872;
 
 const tw_source tw_generated_sources[] = {
-    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_553, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_554, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_582, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_583, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_127, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_121, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_555, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_556, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_557, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_558, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_558, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_559, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q4_0", TW_Q4_0, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_560, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_561, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_584, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_585, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_586, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_587, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_587, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_588, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q4_0", TW_Q4_0, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_589, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_590, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"q8_0", TW_Q8_0, 32, 34, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {16, 0}, axes_1, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_2, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk_bf16", TW_NXK_BF16, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q4_1", TW_Q4_1, 32, 20, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {32, 0}, axes_562, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_563, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_563, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_554, 1, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q4_1", TW_Q4_1, 32, 20, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {32, 0}, axes_591, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_592, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_592, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_583, 1, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_127, 1, 1, 128, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q4_k", TW_Q4_K, 256, 144, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {128, 0}, axes_564, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_565, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_566, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_567, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_567, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_568, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_568, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q5_0", TW_Q5_0, 32, 22, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {48, 0}, axes_569, 3, 1, 8, NULL, 0}, {TW_S1, {16, 0}, axes_570, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_571, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q5_1", TW_Q5_1, 32, 24, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_572, 3, 1, 8, NULL, 0}, {TW_S1, {32, 0}, axes_573, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_574, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_574, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q5_k", TW_Q5_K, 256, 176, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {384, 0}, axes_575, 4, 1, 8, NULL, 0}, {TW_S1, {128, 0}, axes_576, 3, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_577, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_578, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_579, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_579, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_580, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_580, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q6_k", TW_Q6_K, 256, 210, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_581, 5, 1, 8, NULL, 0}, {TW_S2, {1024, 0}, axes_582, 4, 1, 0, NULL, 0}, {TW_S8, {1536, 0}, axes_583, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {1664, 0}, axes_584, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"iq4_nl", TW_IQ4_NL, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_560, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_561, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
-    {"mxfp4", TW_MXFP4, 32, 17, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {8, 0}, axes_585, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_E8M0, {0, 0}, axes_586, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_e2m1}},
-    {"iq4_xs", TW_IQ4_XS, 256, 136, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_587, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_588, 2, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_589, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {16, 0}, axes_590, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
-    {"q2_k", TW_Q2_K, 256, 84, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {128, 0}, axes_591, 4, 1, 2, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {0, 0}, axes_592, 2, 1, 0, NULL, 0}, {TW_S4, {4, 0}, axes_592, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {640, 0}, axes_593, 1, 1, 0, NULL, 0}, {TW_F16, {656, 0}, axes_593, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q3_k", TW_Q3_K, 256, 110, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {256, 0}, axes_594, 4, 1, 2, NULL, 0}, {TW_S1, {0, 0}, axes_595, 3, 1, 0, NULL, 0}, {TW_S4, {768, 0}, axes_596, 3, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {864, 0}, axes_597, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {832, 0}, axes_598, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q4_k", TW_Q4_K, 256, 144, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {128, 0}, axes_593, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_594, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_595, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_596, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_596, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_597, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_597, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q5_0", TW_Q5_0, 32, 22, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {48, 0}, axes_598, 3, 1, 8, NULL, 0}, {TW_S1, {16, 0}, axes_599, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_600, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q5_1", TW_Q5_1, 32, 24, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_601, 3, 1, 8, NULL, 0}, {TW_S1, {32, 0}, axes_602, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_603, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_603, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q5_k", TW_Q5_K, 256, 176, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {384, 0}, axes_604, 4, 1, 8, NULL, 0}, {TW_S1, {128, 0}, axes_605, 3, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_606, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_607, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_608, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_608, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_609, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_609, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q6_k", TW_Q6_K, 256, 210, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_610, 5, 1, 8, NULL, 0}, {TW_S2, {1024, 0}, axes_611, 4, 1, 0, NULL, 0}, {TW_S8, {1536, 0}, axes_612, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {1664, 0}, axes_613, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"iq4_nl", TW_IQ4_NL, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_589, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_590, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
+    {"mxfp4", TW_MXFP4, 32, 17, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {8, 0}, axes_614, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_E8M0, {0, 0}, axes_615, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_e2m1}},
+    {"iq4_xs", TW_IQ4_XS, 256, 136, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_616, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_617, 2, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_618, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {16, 0}, axes_619, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
+    {"q2_k", TW_Q2_K, 256, 84, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {128, 0}, axes_620, 4, 1, 2, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {0, 0}, axes_621, 2, 1, 0, NULL, 0}, {TW_S4, {4, 0}, axes_621, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {640, 0}, axes_622, 1, 1, 0, NULL, 0}, {TW_F16, {656, 0}, axes_622, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q3_k", TW_Q3_K, 256, 110, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {256, 0}, axes_623, 4, 1, 2, NULL, 0}, {TW_S1, {0, 0}, axes_624, 3, 1, 0, NULL, 0}, {TW_S4, {768, 0}, axes_625, 3, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {864, 0}, axes_626, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {832, 0}, axes_627, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
 };
 const size_t tw_generated_source_count = 28;
 
@@ -101790,27 +103301,27 @@ static const float rates_0[] = {  /* golden-cove */
     45.51,47.08,47.08,48.19,49.05,49.05,49.65,73.14,73.14,75.85,94.71,94.71,96.95,108.9,108.9,110.3,
     117.7,117.7,118.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,13.2,14.63,46.55,53.89,0,0,0,0,0,13.47,16.25,60.24,73.14,0,0,0,0,0,0,0,
-    13.47,16.25,60.24,73.14,0,0,0,0,0,12.8,17.36,14.22,21.33,28.44,45.51,0,0,0,19.1,19.1,23.81,
-    24.73,32.51,47.85,47.85,68.27,0,0,0,0,0,18.73,24.98,23.17,31.51,45.51,67.15,0,0,0,0,0,12,17.07,
-    14.22,28.52,27.93,59.36,0,0,0,0,0,11.64,16.52,13.71,27.68,27.43,57.69,0,0,0,0,0,17.07,23.27,
-    21.79,40.16,42.67,80.31,0,0,0,0,0,10.51,14.22,23.27,41.8,45.11,83.08,0,0,0,0,0,10.36,14.09,
-    22.56,40.96,43.89,81.92,0,0,0,0,0,11.46,13.33,25.6,51.2,0,0,0,0,0,0,0,0,0,0,0,0,0,0,22.56,22.56,
-    22.56,24,23.91,23.91,24.28,25.13,25.13,25.34,25.79,25.79,25.9,26.26,26.26,26.95,27.68,56.89,
-    56.89,80.31,80.31,59.08,64,80.31,81.92,62.95,62.95,64.95,69.15,69.15,70.34,72.73,72.73,73.38,
-    95.81,95.81,96.95,104,104,104.7,108.7,108.7,109,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    13.47,16.25,60.24,73.14,0,0,0,0,0,12.8,17.36,14.22,21.33,28.44,45.51,0,0,0,0,0,19.1,19.1,23.81,
+    24.73,32.51,47.85,47.85,68.27,0,0,0,0,0,0,0,18.73,24.98,23.17,31.51,45.51,67.15,0,0,0,0,0,0,0,
+    12,17.07,14.22,28.52,27.93,59.36,0,0,0,0,0,0,0,11.64,16.52,13.71,27.68,27.43,57.69,0,0,0,0,0,0,
+    0,17.07,23.27,21.79,40.16,42.67,80.31,0,0,0,0,0,0,0,10.51,14.22,23.27,41.8,45.11,83.08,0,0,0,0,
+    0,0,0,10.36,14.09,22.56,40.96,43.89,81.92,0,0,0,0,0,0,0,11.46,13.33,25.6,51.2,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,22.56,22.56,22.56,24,23.91,23.91,24.28,25.13,25.13,25.34,25.79,25.79,25.9,26.26,
+    26.26,26.95,27.68,56.89,56.89,80.31,80.31,59.08,64,80.31,81.92,62.95,62.95,64.95,69.15,69.15,
+    70.34,72.73,72.73,73.38,95.81,95.81,96.95,104,104,104.7,108.7,108.7,109,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,21.33,23.27,54.47,64,0,0,0,0,0,22.56,26.26,
-    56.89,80.31,0,0,0,0,0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,13.23,18.82,16,35.31,31.31,
-    68.27,0,0,0,0,0,11.64,16.52,14.22,28.44,27.43,53.89,0,0,0,0,0,0,0,0,0,14.49,14.49,17.45,39.08,
-    39.08,44.52,44.52,65.36,65.36,87.15,87.15,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,
-    15.06,14.95,14.95,15.1,15.46,15.46,15.53,15.72,15.72,15.76,17.45,17.86,17.93,17.93,18.09,18.54,
-    18.54,18.63,18.86,18.86,18.91,65.36,64,46.02,46.02,47.08,48.47,48.47,49.05,49.8,49.8,50.1,87.15,
-    89.04,105.7,105.7,107.1,115.8,115.8,116.6,121.6,121.6,122,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,39.08,17.45,
-    44.52,65.36,87.15,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,24.38,12.8,
-    35.31,51.2,64,64,102.4,113.8,113.8,0,0,0,0,0,0,0,0,0,0,0,0,26.39,12.8,37.24,51.2,76.8,76.8,
-    113.8,113.8,120.5,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,12.8,21.33,51.2,76.42,76.42,128,
-    128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,21.33,23.27,54.47,64,0,
+    0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,13.23,18.82,
+    16,35.31,31.31,68.27,0,0,0,0,0,0,0,11.64,16.52,14.22,28.44,27.43,53.89,0,0,0,0,0,0,0,0,0,0,0,
+    14.49,14.49,17.45,39.08,39.08,44.52,44.52,65.36,65.36,87.15,87.15,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,14.49,15.06,14.95,14.95,15.1,15.46,15.46,15.53,15.72,15.72,15.76,17.45,17.86,
+    17.93,17.93,18.09,18.54,18.54,18.63,18.86,18.86,18.91,65.36,64,46.02,46.02,47.08,48.47,48.47,
+    49.05,49.8,49.8,50.1,87.15,89.04,105.7,105.7,107.1,115.8,115.8,116.6,121.6,121.6,122,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,
+    87.15,0,0,0,0,0,0,24.38,12.8,35.31,51.2,64,64,102.4,113.8,113.8,0,0,0,0,0,0,0,0,0,0,0,0,26.39,
+    12.8,37.24,51.2,76.8,76.8,113.8,113.8,120.5,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,12.8,
+    21.33,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_1[] = {  /* redwood-cove */
     0,0,0,0,0,0,0,0,0,0,0,16,16,16,16,16,16,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,16,0,0,0,0,16,16,0,
@@ -101857,27 +103368,27 @@ static const float rates_1[] = {  /* redwood-cove */
     40.96,44.52,45.51,45.51,47.63,48.19,48.19,49.35,68.27,68.27,73.14,89.04,89.04,93.09,105,105,
     107.8,115.4,115.4,117,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,8.828,10.24,46.55,51.2,0,0,0,0,0,8.982,10.89,56.89,68.27,0,0,0,0,0,
-    0,0,8.982,10.89,56.89,68.27,0,0,0,0,0,8.828,13.84,10.67,18.29,21.33,40.96,0,0,0,12.8,12.8,16.25,
-    16.52,27.6,32,32,55.35,0,0,0,0,0,12.49,18.45,15.52,27.31,31.03,57.69,0,0,0,0,0,8,11.51,9.481,
-    21.11,18.62,44.04,0,0,0,0,0,7.758,11.38,9.143,20.48,18.29,43.57,0,0,0,0,0,11.38,15.52,14.63,
-    30.12,28.44,60.24,0,0,0,0,0,7.014,9.481,15.52,31.03,30.12,62.06,0,0,0,0,0,6.919,9.394,15.06,
-    30.57,29.26,61.13,0,0,0,0,0,7.642,8.982,17.3,41.37,0,0,0,0,0,0,0,0,0,0,0,0,0,0,15.06,15.06,
-    15.06,16,16.25,16.25,16.65,16.93,16.93,17.14,17.28,17.28,17.39,18.96,18.96,18.96,19.69,39.38,
-    39.38,66.06,66.06,39.38,42.67,66.06,68.27,42.67,42.67,44.52,46.55,46.55,47.63,48.76,48.76,49.35,
-    77.28,77.28,78.77,84.45,84.45,85.33,88.56,88.56,89.04,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,8.982,10.89,56.89,68.27,0,0,0,0,0,8.828,13.84,10.67,18.29,21.33,40.96,0,0,0,0,0,12.8,12.8,
+    16.25,16.52,27.6,32,32,55.35,0,0,0,0,0,0,0,12.49,18.45,15.52,27.31,31.03,57.69,0,0,0,0,0,0,0,8,
+    11.51,9.481,21.11,18.62,44.04,0,0,0,0,0,0,0,7.758,11.38,9.143,20.48,18.29,43.57,0,0,0,0,0,0,0,
+    11.38,15.52,14.63,30.12,28.44,60.24,0,0,0,0,0,0,0,7.014,9.481,15.52,31.03,30.12,62.06,0,0,0,0,0,
+    0,0,6.919,9.394,15.06,30.57,29.26,61.13,0,0,0,0,0,0,0,7.642,8.982,17.3,41.37,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,15.06,15.06,15.06,16,16.25,16.25,16.65,16.93,16.93,17.14,17.28,17.28,17.39,18.96,
+    18.96,18.96,19.69,39.38,39.38,66.06,66.06,39.38,42.67,66.06,68.27,42.67,42.67,44.52,46.55,46.55,
+    47.63,48.76,48.76,49.35,77.28,77.28,78.77,84.45,84.45,85.33,88.56,88.56,89.04,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.22,17.07,36.57,53.89,0,0,0,0,0,15.06,
-    18.96,39.38,66.06,0,0,0,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,8.828,12.96,10.67,25.22,
-    20.9,50.57,0,0,0,0,0,7.758,11.13,9.481,21.33,18.29,42.67,0,0,0,0,0,0,0,0,0,9.66,9.66,11.64,
-    37.37,37.37,42.67,42.67,64,64,81.92,81.92,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,
-    10.04,10.14,10.14,10.26,10.4,10.4,10.46,10.53,10.53,10.56,11.64,11.91,12.19,12.19,12.34,12.49,
-    12.49,12.56,12.64,12.64,12.68,65.22,64,44.52,44.52,46.55,47.63,47.63,48.76,49.35,49.35,49.95,
-    81.92,85.33,99.9,99.9,102.4,112.2,112.2,113.8,119.6,119.6,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,37.37,
-    11.64,42.67,64,81.92,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,16.52,12.8,
-    24.98,44.52,46.55,46.55,89.04,105,105,0,0,0,0,0,0,0,0,0,0,0,0,17.66,12.8,25.6,46.55,51.2,51.2,
-    93.09,93.09,107.8,107.8,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,10.67,12.8,14.22,51.2,76.42,76.42,
-    128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.22,17.07,36.57,
+    53.89,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,
+    8.828,12.96,10.67,25.22,20.9,50.57,0,0,0,0,0,0,0,7.758,11.13,9.481,21.33,18.29,42.67,0,0,0,0,0,
+    0,0,0,0,0,0,9.66,9.66,11.64,37.37,37.37,42.67,42.67,64,64,81.92,81.92,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,9.66,10.04,10.14,10.14,10.26,10.4,10.4,10.46,10.53,10.53,10.56,11.64,11.91,
+    12.19,12.19,12.34,12.49,12.49,12.56,12.64,12.64,12.68,65.22,64,44.52,44.52,46.55,47.63,47.63,
+    48.76,49.35,49.35,49.95,81.92,85.33,99.9,99.9,102.4,112.2,112.2,113.8,119.6,119.6,120.5,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,
+    0,0,0,0,16.52,12.8,24.98,44.52,46.55,46.55,89.04,105,105,0,0,0,0,0,0,0,0,0,0,0,0,17.66,12.8,
+    25.6,46.55,51.2,51.2,93.09,93.09,107.8,107.8,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,10.67,12.8,
+    14.22,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_2[] = {  /* zen4 */
     0,0,0,0,0,0,0,0,0,0,0,24,24,32,32,32,32,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,24,32,0,0,0,0,24,32,0,
@@ -101923,27 +103434,27 @@ static const float rates_2[] = {  /* zen4 */
     35.93,39.38,38.64,39.01,40.96,40.55,40.76,46.02,46.02,46.02,53.19,52.51,53.89,58.1,57.69,58.51,
     60.91,60.68,61.13,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,16.34,18.96,22.76,35.93,0,0,0,0,0,18.55,21.79,33.03,46.02,0,0,0,0,0,0,0,
-    18.55,21.79,33.03,46.02,0,0,0,0,0,16,24.38,18.29,30.12,20.48,31.51,0,0,0,26.95,26.95,33.03,
-    32.82,39.38,33.03,33.03,43.57,0,0,0,0,0,24.5,33.03,28.6,37.93,29.26,42.23,0,0,0,0,0,16.52,23.45,
-    19.32,35.31,18.96,43.57,0,0,0,0,0,15.52,22.76,17.36,33.8,17.66,42.01,0,0,0,0,0,22.76,29.94,
-    28.13,45.51,27.68,49.95,0,0,0,0,0,14.22,18.03,32,45.51,29.68,51.2,0,0,0,0,0,13.84,17.96,29.43,
-    45.51,27.68,49.95,0,0,0,0,0,15.15,17.78,16.36,40.16,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,31.03,
-    30.12,32,31.19,30.87,31.51,33.12,32.94,33.3,34.18,34.09,34.28,37.93,37.93,37.51,38.79,39.54,
-    39.54,50.57,50.57,37.93,40.96,50.57,50.57,43.57,42.67,44.52,47.08,46.55,47.63,49.05,48.76,49.35,
-    56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    18.55,21.79,33.03,46.02,0,0,0,0,0,16,24.38,18.29,30.12,20.48,31.51,0,0,0,0,0,26.95,26.95,33.03,
+    32.82,39.38,33.03,33.03,43.57,0,0,0,0,0,0,0,24.5,33.03,28.6,37.93,29.26,42.23,0,0,0,0,0,0,0,
+    16.52,23.45,19.32,35.31,18.96,43.57,0,0,0,0,0,0,0,15.52,22.76,17.36,33.8,17.66,42.01,0,0,0,0,0,
+    0,0,22.76,29.94,28.13,45.51,27.68,49.95,0,0,0,0,0,0,0,14.22,18.03,32,45.51,29.68,51.2,0,0,0,0,0,
+    0,0,13.84,17.96,29.43,45.51,27.68,49.95,0,0,0,0,0,0,0,15.15,17.78,16.36,40.16,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,31.03,31.03,30.12,32,31.19,30.87,31.51,33.12,32.94,33.3,34.18,34.09,34.28,37.93,
+    37.93,37.51,38.79,39.54,39.54,50.57,50.57,37.93,40.96,50.57,50.57,43.57,42.67,44.52,47.08,46.55,
+    47.63,49.05,48.76,49.35,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,26.48,32,34.13,41.8,0,0,0,0,0,31.03,37.93,
-    39.54,50.57,0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,17.9,25.73,21.79,41.8,20.9,
-    50.57,0,0,0,0,0,15.52,20.98,18.96,35.07,17.07,40.96,0,0,0,0,0,0,0,0,0,19.69,19.69,23.27,34.13,
-    34.13,48.08,48.08,35.31,35.31,50.57,50.57,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,
-    19.92,19.63,19.5,19.76,20.45,20.38,20.51,20.88,20.84,20.92,23.27,23.27,23.86,23.77,23.95,24.7,
-    24.65,24.75,25.14,25.12,25.17,35.31,32,38.64,37.93,37.93,40.55,40.16,40.16,41.58,41.37,41.37,
-    50.57,50.57,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,
-    23.27,48.08,35.31,50.57,0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,33.03,
-    16,49.95,64,46.55,46.55,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,51.2,51.2,64,64,64,64,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,21.33,16,28.44,64,42.67,42.67,64,64,64,64,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,26.48,32,34.13,41.8,
+    0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,17.9,
+    25.73,21.79,41.8,20.9,50.57,0,0,0,0,0,0,0,15.52,20.98,18.96,35.07,17.07,40.96,0,0,0,0,0,0,0,0,0,
+    0,0,19.69,19.69,23.27,34.13,34.13,48.08,48.08,35.31,35.31,50.57,50.57,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,19.32,19.92,19.63,19.5,19.76,20.45,20.38,20.51,20.88,20.84,20.92,23.27,23.27,
+    23.86,23.77,23.95,24.7,24.65,24.75,25.14,25.12,25.17,35.31,32,38.64,37.93,37.93,40.55,40.16,
+    40.16,41.58,41.37,41.37,50.57,50.57,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,
+    50.57,0,0,0,0,0,0,33.03,16,49.95,64,46.55,46.55,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,
+    64,51.2,51.2,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,21.33,16,28.44,64,42.67,42.67,64,
+    64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_3[] = {  /* zen5 */
     0,0,0,0,0,0,0,0,0,0,0,41.14,41.14,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,41.14,64,0,0,0,
@@ -101990,26 +103501,26 @@ static const float rates_3[] = {  /* zen5 */
     116.2,115.4,117,121.8,121.4,122.3,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,17.66,20.48,46.55,73.14,0,0,0,0,0,18.62,22.26,60.24,
     93.09,0,0,0,0,0,0,0,18.62,22.26,60.24,93.09,0,0,0,0,0,17.66,27.68,21.33,33.03,42.67,66.06,0,0,0,
-    26.95,26.95,33.57,35.31,40.96,68.27,68.27,91.02,0,0,0,0,0,24.98,36.9,31.03,40.96,62.06,87.15,0,
-    0,0,0,0,16.52,23.54,19.69,37.93,38.64,90.02,0,0,0,0,0,15.52,22.76,18.29,37.93,36.57,87.15,0,0,0,
-    0,0,22.76,31.03,29.26,45.51,56.89,99.9,0,0,0,0,0,14.22,19.14,32,45.51,62.06,102.4,0,0,0,0,0,
-    13.84,18.79,30.12,45.51,58.51,99.9,0,0,0,0,0,15.28,17.96,34.71,81.92,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,31.03,31.03,30.12,32,32,31.88,32,33.57,33.51,33.57,34.42,34.38,34.42,38.64,38.64,37.93,39.38,
-    81.92,81.92,102.4,102.4,78.77,85.33,102.4,102.4,84.89,84.02,86.69,92.83,92.3,93.89,97.38,97.09,
-    97.96,112.2,112.2,112.2,119.6,119.6,119.6,123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,26.95,26.95,33.57,35.31,40.96,68.27,68.27,91.02,0,0,0,0,0,0,0,24.98,36.9,31.03,40.96,62.06,
+    87.15,0,0,0,0,0,0,0,16.52,23.54,19.69,37.93,38.64,90.02,0,0,0,0,0,0,0,15.52,22.76,18.29,37.93,
+    36.57,87.15,0,0,0,0,0,0,0,22.76,31.03,29.26,45.51,56.89,99.9,0,0,0,0,0,0,0,14.22,19.14,32,45.51,
+    62.06,102.4,0,0,0,0,0,0,0,13.84,18.79,30.12,45.51,58.51,99.9,0,0,0,0,0,0,0,15.28,17.96,34.71,
+    81.92,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,31.03,30.12,32,32,31.88,32,33.57,33.51,33.57,34.42,
+    34.38,34.42,38.64,38.64,37.93,39.38,81.92,81.92,102.4,102.4,78.77,85.33,102.4,102.4,84.89,84.02,
+    86.69,92.83,92.3,93.89,97.38,97.09,97.96,112.2,112.2,112.2,119.6,119.6,119.6,123.7,123.7,123.7,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,28.44,34.13,73.14,85.33,0,0,0,0,0,
-    31.03,38.64,81.92,102.4,0,0,0,0,0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,0,0,0,17.96,26.26,21.79,
-    41.8,42.67,102.4,0,0,0,0,0,15.52,22.26,18.96,35.31,36.57,81.92,0,0,0,0,0,0,0,0,0,19.69,19.69,
-    23.54,34.13,34.13,48.76,48.76,65.36,65.36,102.4,102.4,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,19.32,20.08,15.26,15.2,15.28,15.62,15.59,15.63,15.81,15.79,15.81,23.27,23.81,24.09,24.09,
-    24.09,24.82,24.82,24.82,25.21,25.21,25.21,65.36,64,58.31,57.89,58.51,61.02,60.79,61.13,62.47,
-    62.36,62.53,102.4,102.4,112.2,112.2,112.2,119.6,119.6,119.6,123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,
-    0,0,0,33.03,16,49.95,64,93.09,93.09,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,102.4,
-    102.4,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,16,28.44,64,76.8,76.8,128,128,128,
-    128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    28.44,34.13,73.14,85.33,0,0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,0,0,0,0,0,31.03,38.64,81.92,
+    102.4,0,0,0,0,0,0,17.96,26.26,21.79,41.8,42.67,102.4,0,0,0,0,0,0,0,15.52,22.26,18.96,35.31,
+    36.57,81.92,0,0,0,0,0,0,0,0,0,0,0,19.69,19.69,23.54,34.13,34.13,48.76,48.76,65.36,65.36,102.4,
+    102.4,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,20.08,15.26,15.2,15.28,15.62,15.59,
+    15.63,15.81,15.79,15.81,23.27,23.81,24.09,24.09,24.09,24.82,24.82,24.82,25.21,25.21,25.21,65.36,
+    64,58.31,57.89,58.51,61.02,60.79,61.13,62.47,62.36,62.53,102.4,102.4,112.2,112.2,112.2,119.6,
+    119.6,119.6,123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,
+    0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,33.03,16,49.95,64,93.09,93.09,128,128,128,
+    0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,102.4,102.4,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,16,16,28.44,64,76.8,76.8,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 const tw_core tw_generated_cores[] = {
     {"golden-cove", "Intel", 6, 0, 1310720, 3072, 2, rates_0},

@@ -20,11 +20,11 @@
 //          | 8 x k bits of codes | 1 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (14ab7fc834aa7089)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (bab7212cbc71b8c0)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml (c14f82272deeb702)
-// from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (732eb37b7cbb3f40)
-// from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (7bc6e76755b77ae2)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (2ddf422c3f91a519)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (b6a0291958735d92)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml (8e8284efef385d16)
+// from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (c8fe82986dd2e56e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (5a46dffa46733383)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (265e5b8a1bb010f3)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // again  tilewright generate

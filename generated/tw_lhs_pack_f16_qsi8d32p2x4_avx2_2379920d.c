@@ -9,7 +9,7 @@
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (265e5b8a1bb010f3)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (59ceca0f8b0a18f4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (4f3a09a6e0d226c8)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

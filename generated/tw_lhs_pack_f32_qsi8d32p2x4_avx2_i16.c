@@ -12,8 +12,8 @@
 //          | 32 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6ac87e42c8de77c2)
-// from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (732eb37b7cbb3f40)
-// from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (7bc6e76755b77ae2)
+// from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (c8fe82986dd2e56e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (5a46dffa46733383)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // again  tilewright generate
 

@@ -128,80 +128,72 @@ L(k):
   ldr z25, [x14, #3, mul vl]                             // raw_7
   and z26.d, z25.d, z0.d                                 // lo_7
   sdot z16.s, z26.b, z19.b                               // acc_0_7
-  lsr z19.s, z17.s, #2                                   // mid_0
+  lsr z19.b, z17.b, #2                                   // mid_0
   and z19.d, z19.d, z0.d                                 // mid_0
   ld1rd {z26.d}, p7/z, [x12, #8]                         // a_0
   sdot z1.s, z19.b, z26.b                                // acc_0_0
-  lsr z19.s, z18.s, #2                                   // mid_1
+  lsr z19.b, z18.b, #2                                   // mid_1
   and z19.d, z19.d, z0.d                                 // mid_1
   sdot z2.s, z19.b, z26.b                                // acc_0_1
-  lsr z19.s, z20.s, #2                                   // mid_2
+  lsr z19.b, z20.b, #2                                   // mid_2
   and z19.d, z19.d, z0.d                                 // mid_2
   sdot z3.s, z19.b, z26.b                                // acc_0_2
-  lsr z19.s, z21.s, #2                                   // mid_3
+  lsr z19.b, z21.b, #2                                   // mid_3
   and z19.d, z19.d, z0.d                                 // mid_3
   sdot z4.s, z19.b, z26.b                                // acc_0_3
-  lsr z19.s, z22.s, #2                                   // mid_4
+  lsr z19.b, z22.b, #2                                   // mid_4
   and z19.d, z19.d, z0.d                                 // mid_4
   sdot z5.s, z19.b, z26.b                                // acc_0_4
-  lsr z19.s, z23.s, #2                                   // mid_5
+  lsr z19.b, z23.b, #2                                   // mid_5
   and z19.d, z19.d, z0.d                                 // mid_5
   sdot z6.s, z19.b, z26.b                                // acc_0_5
-  lsr z19.s, z24.s, #2                                   // mid_6
+  lsr z19.b, z24.b, #2                                   // mid_6
   and z19.d, z19.d, z0.d                                 // mid_6
   sdot z7.s, z19.b, z26.b                                // acc_0_6
-  lsr z19.s, z25.s, #2                                   // mid_7
+  lsr z19.b, z25.b, #2                                   // mid_7
   and z19.d, z19.d, z0.d                                 // mid_7
   sdot z16.s, z19.b, z26.b                               // acc_0_7
-  lsr z19.s, z17.s, #4                                   // mid_0
+  lsr z19.b, z17.b, #4                                   // mid_0
   and z19.d, z19.d, z0.d                                 // mid_0
   ld1rd {z26.d}, p7/z, [x12, #16]                        // a_0
   sdot z1.s, z19.b, z26.b                                // acc_0_0
-  lsr z19.s, z18.s, #4                                   // mid_1
+  lsr z19.b, z18.b, #4                                   // mid_1
   and z19.d, z19.d, z0.d                                 // mid_1
   sdot z2.s, z19.b, z26.b                                // acc_0_1
-  lsr z19.s, z20.s, #4                                   // mid_2
+  lsr z19.b, z20.b, #4                                   // mid_2
   and z19.d, z19.d, z0.d                                 // mid_2
   sdot z3.s, z19.b, z26.b                                // acc_0_2
-  lsr z19.s, z21.s, #4                                   // mid_3
+  lsr z19.b, z21.b, #4                                   // mid_3
   and z19.d, z19.d, z0.d                                 // mid_3
   sdot z4.s, z19.b, z26.b                                // acc_0_3
-  lsr z19.s, z22.s, #4                                   // mid_4
+  lsr z19.b, z22.b, #4                                   // mid_4
   and z19.d, z19.d, z0.d                                 // mid_4
   sdot z5.s, z19.b, z26.b                                // acc_0_4
-  lsr z19.s, z23.s, #4                                   // mid_5
+  lsr z19.b, z23.b, #4                                   // mid_5
   and z19.d, z19.d, z0.d                                 // mid_5
   sdot z6.s, z19.b, z26.b                                // acc_0_5
-  lsr z19.s, z24.s, #4                                   // mid_6
+  lsr z19.b, z24.b, #4                                   // mid_6
   and z19.d, z19.d, z0.d                                 // mid_6
   sdot z7.s, z19.b, z26.b                                // acc_0_6
-  lsr z19.s, z25.s, #4                                   // mid_7
+  lsr z19.b, z25.b, #4                                   // mid_7
   and z19.d, z19.d, z0.d                                 // mid_7
   sdot z16.s, z19.b, z26.b                               // acc_0_7
-  lsr z17.s, z17.s, #6                                   // hi_0
-  and z17.d, z17.d, z0.d                                 // hi_0
+  lsr z17.b, z17.b, #6                                   // hi_0
   ld1rd {z19.d}, p7/z, [x12, #24]                        // a_0
   sdot z1.s, z17.b, z19.b                                // acc_0_0
-  lsr z17.s, z18.s, #6                                   // hi_1
-  and z17.d, z17.d, z0.d                                 // hi_1
+  lsr z17.b, z18.b, #6                                   // hi_1
   sdot z2.s, z17.b, z19.b                                // acc_0_1
-  lsr z17.s, z20.s, #6                                   // hi_2
-  and z17.d, z17.d, z0.d                                 // hi_2
+  lsr z17.b, z20.b, #6                                   // hi_2
   sdot z3.s, z17.b, z19.b                                // acc_0_2
-  lsr z17.s, z21.s, #6                                   // hi_3
-  and z17.d, z17.d, z0.d                                 // hi_3
+  lsr z17.b, z21.b, #6                                   // hi_3
   sdot z4.s, z17.b, z19.b                                // acc_0_3
-  lsr z17.s, z22.s, #6                                   // hi_4
-  and z17.d, z17.d, z0.d                                 // hi_4
+  lsr z17.b, z22.b, #6                                   // hi_4
   sdot z5.s, z17.b, z19.b                                // acc_0_4
-  lsr z17.s, z23.s, #6                                   // hi_5
-  and z17.d, z17.d, z0.d                                 // hi_5
+  lsr z17.b, z23.b, #6                                   // hi_5
   sdot z6.s, z17.b, z19.b                                // acc_0_5
-  lsr z17.s, z24.s, #6                                   // hi_6
-  and z17.d, z17.d, z0.d                                 // hi_6
+  lsr z17.b, z24.b, #6                                   // hi_6
   sdot z7.s, z17.b, z19.b                                // acc_0_6
-  lsr z17.s, z25.s, #6                                   // hi_7
-  and z17.d, z17.d, z0.d                                 // hi_7
+  lsr z17.b, z25.b, #6                                   // hi_7
   sdot z16.s, z17.b, z19.b                               // acc_0_7
   add x12, x12, #32
   addvl x13, x13, #4

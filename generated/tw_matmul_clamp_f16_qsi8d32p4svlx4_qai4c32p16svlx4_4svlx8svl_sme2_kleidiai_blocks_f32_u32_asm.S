@@ -7,7 +7,7 @@
 // rhs i4 n16svl kr4 pair=next uu k%32 b64 [data/b|offsets:f32/b|scales:f32/b|bias:f32] (ccf84cc1224305f3)
 //     | 64svl x k bits of codes | 16svl f32 x offsets a block | 16svl f32 x scales a block | 16svl f32 x bias |
 // or blocks of any other multiple of 64
-// tile 4svl x 8svl: needs 21 vector registers on sme2 (21 operands), 32 exist
+// tile 4svl x 8svl: needs 22 vector registers on sme2 (22 operands), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
 // again  tilewright generate
@@ -246,11 +246,10 @@ L(k):
 L(k_done):
   .inst 0xa0400000 + ((0 & 15) << 16) + (22 << 5) + 20 // ld1b {z20.b, z21.b}, pn8/z, [x22, #2 * 0, mul vl] // scale_rows, scale_rows
   add x23, x20, x19                                      // scales
-  .inst 0xa0400000 + ((0 & 15) << 16) + (23 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x23, #2 * 0, mul vl] // offset_0, offset_1
-  .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (20 << 5) + 0 // fmopa za0.s, p1/m, p1/m, z20.s, z0.s // f
-  .inst 0x80800000 + (1 << 16) + (1 << 13) + (1 << 10) + (20 << 5) + 1 // fmopa za1.s, p1/m, p1/m, z20.s, z1.s // f
-  add x23, x20, x19                                      // scales
   ldr z16, [x23, #4, mul vl]                             // scale_0
+  add x23, x20, x19                                      // scales
+  ldr z0, [x23, #0, mul vl]                              // offset_0
+  .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (20 << 5) + 0 // fmopa za0.s, p1/m, p1/m, z20.s, z0.s // f
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 2 + 0, vgx4] // real, real, real, real
   .inst 0xc132e000 + (0 << 5) + 0 // scvtf {z0.s - z3.s}, {z0.s - z3.s}
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 4) << 5) + 4 // mov {z4.d - z7.d}, za.d[w9, 2 + 4, vgx4] // real, real, real, real
@@ -271,6 +270,9 @@ L(k_done):
   .inst 0xc1a11800 + (0 << 16) + ((10 - 8) << 13) + (12 << 5) + 0 + 4 * 1 // fmla za.s[w10, 0 + 4 * 1, vgx4], {z12.s - z15.s}, {z0.s - z3.s} // f
   add x23, x20, x19                                      // scales
   ldr z16, [x23, #5, mul vl]                             // scale_1
+  add x23, x20, x19                                      // scales
+  ldr z0, [x23, #1, mul vl]                              // offset_1
+  .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (20 << 5) + 1 // fmopa za1.s, p1/m, p1/m, z20.s, z0.s // f
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((3 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 3 + 0, vgx4] // real, real, real, real
   .inst 0xc132e000 + (0 << 5) + 0 // scvtf {z0.s - z3.s}, {z0.s - z3.s}
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((3 + 4) << 5) + 4 // mov {z4.d - z7.d}, za.d[w9, 3 + 4, vgx4] // real, real, real, real
@@ -351,11 +353,10 @@ L(k_2):
 L(k_2_done):
   .inst 0xa0400000 + ((0 & 15) << 16) + (22 << 5) + 8 // ld1b {z8.b, z9.b}, pn8/z, [x22, #2 * 0, mul vl] // scale_rows, scale_rows
   add x23, x20, x19                                      // scales
-  .inst 0xa0400000 + ((0 & 15) << 16) + (23 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x23, #2 * 0, mul vl] // offset_0, offset_1
-  .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 0 // fmopa za0.s, p1/m, p1/m, z8.s, z0.s // f
-  .inst 0x80800000 + (1 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 1 // fmopa za1.s, p1/m, p1/m, z8.s, z1.s // f
-  add x23, x20, x19                                      // scales
   ldr z4, [x23, #4, mul vl]                              // scale_0
+  add x23, x20, x19                                      // scales
+  ldr z0, [x23, #0, mul vl]                              // offset_0
+  .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 0 // fmopa za0.s, p1/m, p1/m, z8.s, z0.s // f
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 2 + 0, vgx4] // real, real, real, real
   .inst 0xc132e000 + (0 << 5) + 0 // scvtf {z0.s - z3.s}, {z0.s - z3.s}
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // p_0
@@ -364,6 +365,9 @@ L(k_2_done):
   .inst 0xc1a11800 + (4 << 16) + ((9 - 8) << 13) + (0 << 5) + 0 + 4 * 0 // fmla za.s[w9, 0 + 4 * 0, vgx4], {z0.s - z3.s}, {z4.s - z7.s} // f
   add x23, x20, x19                                      // scales
   ldr z4, [x23, #5, mul vl]                              // scale_1
+  add x23, x20, x19                                      // scales
+  ldr z0, [x23, #1, mul vl]                              // offset_1
+  .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 1 // fmopa za1.s, p1/m, p1/m, z8.s, z0.s // f
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((3 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 3 + 0, vgx4] // real, real, real, real
   .inst 0xc132e000 + (0 << 5) + 0 // scvtf {z0.s - z3.s}, {z0.s - z3.s}
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // p_0
@@ -432,11 +436,10 @@ L(k_3):
 L(k_3_done):
   .inst 0xa0400000 + ((0 & 15) << 16) + (22 << 5) + 12 // ld1b {z12.b, z13.b}, pn8/z, [x22, #2 * 0, mul vl] // scale_rows, scale_rows
   add x23, x20, x19                                      // scales
-  .inst 0xa0400000 + ((0 & 15) << 16) + (23 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x23, #2 * 0, mul vl] // offset_0, offset_1
-  .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (12 << 5) + 0 // fmopa za0.s, p1/m, p1/m, z12.s, z0.s // f
-  .inst 0x80800000 + (1 << 16) + (1 << 13) + (1 << 10) + (12 << 5) + 1 // fmopa za1.s, p1/m, p1/m, z12.s, z1.s // f
-  add x23, x20, x19                                      // scales
   ldr z16, [x23, #4, mul vl]                             // scale_0
+  add x23, x20, x19                                      // scales
+  ldr z0, [x23, #0, mul vl]                              // offset_0
+  .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (12 << 5) + 0 // fmopa za0.s, p1/m, p1/m, z12.s, z0.s // f
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 2 + 0, vgx4] // real, real, real, real
   .inst 0xc132e000 + (0 << 5) + 0 // scvtf {z0.s - z3.s}, {z0.s - z3.s}
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 4) << 5) + 4 // mov {z4.d - z7.d}, za.d[w9, 2 + 4, vgx4] // real, real, real, real
@@ -449,6 +452,9 @@ L(k_3_done):
   .inst 0xc1a11800 + (0 << 16) + ((9 - 8) << 13) + (4 << 5) + 0 + 4 * 1 // fmla za.s[w9, 0 + 4 * 1, vgx4], {z4.s - z7.s}, {z0.s - z3.s} // f
   add x23, x20, x19                                      // scales
   ldr z16, [x23, #5, mul vl]                             // scale_1
+  add x23, x20, x19                                      // scales
+  ldr z0, [x23, #1, mul vl]                              // offset_1
+  .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (12 << 5) + 1 // fmopa za1.s, p1/m, p1/m, z12.s, z0.s // f
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((3 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 3 + 0, vgx4] // real, real, real, real
   .inst 0xc132e000 + (0 << 5) + 0 // scvtf {z0.s - z3.s}, {z0.s - z3.s}
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((3 + 4) << 5) + 4 // mov {z4.d - z7.d}, za.d[w9, 3 + 4, vgx4] // real, real, real, real
@@ -514,11 +520,10 @@ L(k_4):
 L(k_4_done):
   .inst 0xa0400000 + ((0 & 15) << 16) + (24 << 5) + 8 // ld1b {z8.b, z9.b}, pn8/z, [x24, #2 * 0, mul vl] // scale_rows, scale_rows
   add x11, x25, x19                                      // scales
-  .inst 0xa0400000 + ((0 & 15) << 16) + (11 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x11, #2 * 0, mul vl] // offset_0, offset_1
-  .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 0 // fmopa za0.s, p1/m, p1/m, z8.s, z0.s // f
-  .inst 0x80800000 + (1 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 1 // fmopa za1.s, p1/m, p1/m, z8.s, z1.s // f
-  add x11, x25, x19                                      // scales
   ldr z0, [x11, #4, mul vl]                              // scale_0
+  add x11, x25, x19                                      // scales
+  ldr z1, [x11, #0, mul vl]                              // offset_0
+  .inst 0x80800000 + (1 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 0 // fmopa za0.s, p1/m, p1/m, z8.s, z1.s // f
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // p_0
   .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (9 << 5) + 3 // fmopa za3.s, p1/m, p1/m, z9.s, z0.s // scales
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 2 + 0, vgx4] // real, real, real, real
@@ -606,6 +611,9 @@ L(k_5):
 L(k_5_done):
   add x11, x20, x19                                      // scales
   ldr z0, [x11, #5, mul vl]                              // scale_1
+  add x11, x20, x19                                      // scales
+  ldr z1, [x11, #1, mul vl]                              // offset_1
+  .inst 0x80800000 + (1 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 1 // fmopa za1.s, p1/m, p1/m, z8.s, z1.s // f
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // p_0
   .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (9 << 5) + 3 // fmopa za3.s, p1/m, p1/m, z9.s, z0.s // scales
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 2 + 0, vgx4] // real, real, real, real
@@ -707,11 +715,10 @@ L(k_6):
 L(k_6_done):
   .inst 0xa0400000 + ((0 & 15) << 16) + (23 << 5) + 8 // ld1b {z8.b, z9.b}, pn8/z, [x23, #2 * 0, mul vl] // scale_rows, scale_rows
   add x11, x24, x19                                      // scales
-  .inst 0xa0400000 + ((0 & 15) << 16) + (11 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x11, #2 * 0, mul vl] // offset_0, offset_1
-  .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 0 // fmopa za0.s, p1/m, p1/m, z8.s, z0.s // f
-  .inst 0x80800000 + (1 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 1 // fmopa za1.s, p1/m, p1/m, z8.s, z1.s // f
-  add x11, x24, x19                                      // scales
   ldr z0, [x11, #4, mul vl]                              // scale_0
+  add x11, x24, x19                                      // scales
+  ldr z1, [x11, #0, mul vl]                              // offset_0
+  .inst 0x80800000 + (1 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 0 // fmopa za0.s, p1/m, p1/m, z8.s, z1.s // f
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // p_0
   .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (9 << 5) + 3 // fmopa za3.s, p1/m, p1/m, z9.s, z0.s // scales
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 2 + 0, vgx4] // real, real, real, real
@@ -855,6 +862,9 @@ L(k_7):
 L(k_7_done):
   add x11, x20, x19                                      // scales
   ldr z0, [x11, #5, mul vl]                              // scale_1
+  add x11, x20, x19                                      // scales
+  ldr z1, [x11, #1, mul vl]                              // offset_1
+  .inst 0x80800000 + (1 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 1 // fmopa za1.s, p1/m, p1/m, z8.s, z1.s // f
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // p_0
   .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (9 << 5) + 3 // fmopa za3.s, p1/m, p1/m, z9.s, z0.s // scales
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 2 + 0, vgx4] // real, real, real, real

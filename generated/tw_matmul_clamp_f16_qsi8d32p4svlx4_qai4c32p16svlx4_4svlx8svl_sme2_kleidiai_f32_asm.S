@@ -6,7 +6,7 @@
 //     | 32svl x k bits of codes | 4svl f32 x sums a block | 4svl f32 x scales a block |
 // rhs i4 n16svl kr4 pair=next uu k%32 b32 [data/b|offsets:f32/b|scales:f32/b|bias:f32] (646e87c2b18154b6)
 //     | 64svl x k bits of codes | 16svl f32 x offsets a block | 16svl f32 x scales a block | 16svl f32 x bias |
-// tile 4svl x 8svl: needs 21 vector registers on sme2 (21 operands), 32 exist
+// tile 4svl x 8svl: needs 22 vector registers on sme2 (22 operands), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
 // again  tilewright generate
@@ -229,12 +229,10 @@ L(k):
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
   .inst 0xa0400000 + ((4 & 15) << 16) + (22 << 5) + 20 // ld1b {z20.b, z21.b}, pn8/z, [x22, #2 * 4, mul vl] // scale_rows, scale_rows
   add x23, x19, x15                                      // scales
+  ldr z16, [x23, #20, mul vl]                            // scale_0
+  add x23, x19, x15                                      // scales
   ldr z0, [x23, #16, mul vl]                             // offset_0
   .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (20 << 5) + 0 // fmopa za0.s, p1/m, p1/m, z20.s, z0.s // f
-  ldr z0, [x23, #17, mul vl]                             // offset_1
-  .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (20 << 5) + 1 // fmopa za1.s, p1/m, p1/m, z20.s, z0.s // f
-  add x23, x19, x15                                      // scales
-  ldr z16, [x23, #20, mul vl]                            // scale_0
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 2 + 0, vgx4] // real, real, real, real
   .inst 0xc132e000 + (0 << 5) + 0 // scvtf {z0.s - z3.s}, {z0.s - z3.s}
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 4) << 5) + 4 // mov {z4.d - z7.d}, za.d[w9, 2 + 4, vgx4] // real, real, real, real
@@ -255,6 +253,9 @@ L(k):
   .inst 0xc1a11800 + (0 << 16) + ((10 - 8) << 13) + (12 << 5) + 0 + 4 * 1 // fmla za.s[w10, 0 + 4 * 1, vgx4], {z12.s - z15.s}, {z0.s - z3.s} // f
   add x23, x19, x15                                      // scales
   ldr z16, [x23, #21, mul vl]                            // scale_1
+  add x23, x19, x15                                      // scales
+  ldr z0, [x23, #17, mul vl]                             // offset_1
+  .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (20 << 5) + 1 // fmopa za1.s, p1/m, p1/m, z20.s, z0.s // f
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((3 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 3 + 0, vgx4] // real, real, real, real
   .inst 0xc132e000 + (0 << 5) + 0 // scvtf {z0.s - z3.s}, {z0.s - z3.s}
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((3 + 4) << 5) + 4 // mov {z4.d - z7.d}, za.d[w9, 3 + 4, vgx4] // real, real, real, real
@@ -326,12 +327,10 @@ L(k_2):
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
   .inst 0xa0400000 + ((4 & 15) << 16) + (22 << 5) + 8 // ld1b {z8.b, z9.b}, pn8/z, [x22, #2 * 4, mul vl] // scale_rows, scale_rows
   add x23, x19, x15                                      // scales
+  ldr z4, [x23, #20, mul vl]                             // scale_0
+  add x23, x19, x15                                      // scales
   ldr z0, [x23, #16, mul vl]                             // offset_0
   .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 0 // fmopa za0.s, p1/m, p1/m, z8.s, z0.s // f
-  ldr z0, [x23, #17, mul vl]                             // offset_1
-  .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 1 // fmopa za1.s, p1/m, p1/m, z8.s, z0.s // f
-  add x23, x19, x15                                      // scales
-  ldr z4, [x23, #20, mul vl]                             // scale_0
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 2 + 0, vgx4] // real, real, real, real
   .inst 0xc132e000 + (0 << 5) + 0 // scvtf {z0.s - z3.s}, {z0.s - z3.s}
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // p_0
@@ -340,6 +339,9 @@ L(k_2):
   .inst 0xc1a11800 + (4 << 16) + ((9 - 8) << 13) + (0 << 5) + 0 + 4 * 0 // fmla za.s[w9, 0 + 4 * 0, vgx4], {z0.s - z3.s}, {z4.s - z7.s} // f
   add x23, x19, x15                                      // scales
   ldr z4, [x23, #21, mul vl]                             // scale_1
+  add x23, x19, x15                                      // scales
+  ldr z0, [x23, #17, mul vl]                             // offset_1
+  .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 1 // fmopa za1.s, p1/m, p1/m, z8.s, z0.s // f
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((3 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 3 + 0, vgx4] // real, real, real, real
   .inst 0xc132e000 + (0 << 5) + 0 // scvtf {z0.s - z3.s}, {z0.s - z3.s}
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // p_0
@@ -399,12 +401,10 @@ L(k_3):
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
   .inst 0xa0400000 + ((4 & 15) << 16) + (22 << 5) + 12 // ld1b {z12.b, z13.b}, pn8/z, [x22, #2 * 4, mul vl] // scale_rows, scale_rows
   add x23, x19, x15                                      // scales
+  ldr z16, [x23, #20, mul vl]                            // scale_0
+  add x23, x19, x15                                      // scales
   ldr z0, [x23, #16, mul vl]                             // offset_0
   .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (12 << 5) + 0 // fmopa za0.s, p1/m, p1/m, z12.s, z0.s // f
-  ldr z0, [x23, #17, mul vl]                             // offset_1
-  .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (12 << 5) + 1 // fmopa za1.s, p1/m, p1/m, z12.s, z0.s // f
-  add x23, x19, x15                                      // scales
-  ldr z16, [x23, #20, mul vl]                            // scale_0
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 2 + 0, vgx4] // real, real, real, real
   .inst 0xc132e000 + (0 << 5) + 0 // scvtf {z0.s - z3.s}, {z0.s - z3.s}
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 4) << 5) + 4 // mov {z4.d - z7.d}, za.d[w9, 2 + 4, vgx4] // real, real, real, real
@@ -417,6 +417,9 @@ L(k_3):
   .inst 0xc1a11800 + (0 << 16) + ((9 - 8) << 13) + (4 << 5) + 0 + 4 * 1 // fmla za.s[w9, 0 + 4 * 1, vgx4], {z4.s - z7.s}, {z0.s - z3.s} // f
   add x23, x19, x15                                      // scales
   ldr z16, [x23, #21, mul vl]                            // scale_1
+  add x23, x19, x15                                      // scales
+  ldr z0, [x23, #17, mul vl]                             // offset_1
+  .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (12 << 5) + 1 // fmopa za1.s, p1/m, p1/m, z12.s, z0.s // f
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((3 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 3 + 0, vgx4] // real, real, real, real
   .inst 0xc132e000 + (0 << 5) + 0 // scvtf {z0.s - z3.s}, {z0.s - z3.s}
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((3 + 4) << 5) + 4 // mov {z4.d - z7.d}, za.d[w9, 3 + 4, vgx4] // real, real, real, real
@@ -471,12 +474,10 @@ L(k_4):
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   add x11, x19, x15                                      // scales
-  ldr z0, [x11, #16, mul vl]                             // offset_0
-  .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 0 // fmopa za0.s, p1/m, p1/m, z8.s, z0.s // f
-  ldr z0, [x11, #17, mul vl]                             // offset_1
-  .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 1 // fmopa za1.s, p1/m, p1/m, z8.s, z0.s // f
-  add x11, x19, x15                                      // scales
   ldr z0, [x11, #20, mul vl]                             // scale_0
+  add x11, x19, x15                                      // scales
+  ldr z1, [x11, #16, mul vl]                             // offset_0
+  .inst 0x80800000 + (1 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 0 // fmopa za0.s, p1/m, p1/m, z8.s, z1.s // f
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // p_0
   .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (9 << 5) + 3 // fmopa za3.s, p1/m, p1/m, z9.s, z0.s // scales
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 2 + 0, vgx4] // real, real, real, real
@@ -552,6 +553,9 @@ L(k_4):
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   add x11, x19, x15                                      // scales
   ldr z0, [x11, #21, mul vl]                             // scale_1
+  add x11, x19, x15                                      // scales
+  ldr z1, [x11, #17, mul vl]                             // offset_1
+  .inst 0x80800000 + (1 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 1 // fmopa za1.s, p1/m, p1/m, z8.s, z1.s // f
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // p_0
   .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (9 << 5) + 3 // fmopa za3.s, p1/m, p1/m, z9.s, z0.s // scales
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 2 + 0, vgx4] // real, real, real, real
@@ -642,12 +646,10 @@ L(k_5):
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   add x11, x19, x15                                      // scales
-  ldr z0, [x11, #16, mul vl]                             // offset_0
-  .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 0 // fmopa za0.s, p1/m, p1/m, z8.s, z0.s // f
-  ldr z0, [x11, #17, mul vl]                             // offset_1
-  .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 1 // fmopa za1.s, p1/m, p1/m, z8.s, z0.s // f
-  add x11, x19, x15                                      // scales
   ldr z0, [x11, #20, mul vl]                             // scale_0
+  add x11, x19, x15                                      // scales
+  ldr z1, [x11, #16, mul vl]                             // offset_0
+  .inst 0x80800000 + (1 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 0 // fmopa za0.s, p1/m, p1/m, z8.s, z1.s // f
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // p_0
   .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (9 << 5) + 3 // fmopa za3.s, p1/m, p1/m, z9.s, z0.s // scales
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 2 + 0, vgx4] // real, real, real, real
@@ -779,6 +781,9 @@ L(k_5):
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   add x11, x19, x15                                      // scales
   ldr z0, [x11, #21, mul vl]                             // scale_1
+  add x11, x19, x15                                      // scales
+  ldr z1, [x11, #17, mul vl]                             // offset_1
+  .inst 0x80800000 + (1 << 16) + (1 << 13) + (1 << 10) + (8 << 5) + 1 // fmopa za1.s, p1/m, p1/m, z8.s, z1.s // f
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // p_0
   .inst 0x80800000 + (0 << 16) + (1 << 13) + (1 << 10) + (9 << 5) + 3 // fmopa za3.s, p1/m, p1/m, z9.s, z0.s // scales
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 2 + 0, vgx4] // real, real, real, real

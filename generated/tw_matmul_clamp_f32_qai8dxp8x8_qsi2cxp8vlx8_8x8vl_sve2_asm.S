@@ -173,7 +173,7 @@ L(k):
   smmla z2.s, z28.b, z9.b                                // acc_1_3
   smmla z3.s, z29.b, z9.b                                // acc_2_3
   smmla z0.s, z30.b, z9.b                                // acc_3_3
-  lsr z4.s, z26.s, #2                                    // mid_0
+  lsr z4.b, z26.b, #2                                    // mid_0
   and z4.d, z4.d, z17.d                                  // mid_0
   ld1rqb {z28.b}, p7/z, [x11, #64]                       // a_0
   smmla z5.s, z28.b, z4.b                                // acc_0_0
@@ -183,25 +183,25 @@ L(k):
   smmla z7.s, z30.b, z4.b                                // acc_2_0
   ld1rqb {z9.b}, p7/z, [x11, #112]                       // a_3
   smmla z16.s, z9.b, z4.b                                // acc_3_0
-  lsr z4.s, z27.s, #2                                    // mid_1
+  lsr z4.b, z27.b, #2                                    // mid_1
   and z4.d, z4.d, z17.d                                  // mid_1
   smmla z18.s, z28.b, z4.b                               // acc_0_1
   smmla z19.s, z29.b, z4.b                               // acc_1_1
   smmla z20.s, z30.b, z4.b                               // acc_2_1
   smmla z21.s, z9.b, z4.b                                // acc_3_1
-  lsr z4.s, z31.s, #2                                    // mid_2
+  lsr z4.b, z31.b, #2                                    // mid_2
   and z4.d, z4.d, z17.d                                  // mid_2
   smmla z22.s, z28.b, z4.b                               // acc_0_2
   smmla z23.s, z29.b, z4.b                               // acc_1_2
   smmla z24.s, z30.b, z4.b                               // acc_2_2
   smmla z25.s, z9.b, z4.b                                // acc_3_2
-  lsr z4.s, z8.s, #2                                     // mid_3
+  lsr z4.b, z8.b, #2                                     // mid_3
   and z4.d, z4.d, z17.d                                  // mid_3
   smmla z1.s, z28.b, z4.b                                // acc_0_3
   smmla z2.s, z29.b, z4.b                                // acc_1_3
   smmla z3.s, z30.b, z4.b                                // acc_2_3
   smmla z0.s, z9.b, z4.b                                 // acc_3_3
-  lsr z4.s, z26.s, #4                                    // mid_0
+  lsr z4.b, z26.b, #4                                    // mid_0
   and z4.d, z4.d, z17.d                                  // mid_0
   add x13, x11, #256                                     // lhs_panel
   ld1rqb {z28.b}, p7/z, [x13, #-128]                     // a_0
@@ -212,26 +212,25 @@ L(k):
   smmla z7.s, z30.b, z4.b                                // acc_2_0
   ld1rqb {z9.b}, p7/z, [x13, #-80]                       // a_3
   smmla z16.s, z9.b, z4.b                                // acc_3_0
-  lsr z4.s, z27.s, #4                                    // mid_1
+  lsr z4.b, z27.b, #4                                    // mid_1
   and z4.d, z4.d, z17.d                                  // mid_1
   smmla z18.s, z28.b, z4.b                               // acc_0_1
   smmla z19.s, z29.b, z4.b                               // acc_1_1
   smmla z20.s, z30.b, z4.b                               // acc_2_1
   smmla z21.s, z9.b, z4.b                                // acc_3_1
-  lsr z4.s, z31.s, #4                                    // mid_2
+  lsr z4.b, z31.b, #4                                    // mid_2
   and z4.d, z4.d, z17.d                                  // mid_2
   smmla z22.s, z28.b, z4.b                               // acc_0_2
   smmla z23.s, z29.b, z4.b                               // acc_1_2
   smmla z24.s, z30.b, z4.b                               // acc_2_2
   smmla z25.s, z9.b, z4.b                                // acc_3_2
-  lsr z4.s, z8.s, #4                                     // mid_3
+  lsr z4.b, z8.b, #4                                     // mid_3
   and z4.d, z4.d, z17.d                                  // mid_3
   smmla z1.s, z28.b, z4.b                                // acc_0_3
   smmla z2.s, z29.b, z4.b                                // acc_1_3
   smmla z3.s, z30.b, z4.b                                // acc_2_3
   smmla z0.s, z9.b, z4.b                                 // acc_3_3
-  lsr z4.s, z26.s, #6                                    // hi_0
-  and z4.d, z4.d, z17.d                                  // hi_0
+  lsr z4.b, z26.b, #6                                    // hi_0
   ld1rqb {z26.b}, p7/z, [x13, #-64]                      // a_0
   smmla z5.s, z26.b, z4.b                                // acc_0_0
   ld1rqb {z28.b}, p7/z, [x13, #-48]                      // a_1
@@ -240,20 +239,17 @@ L(k):
   smmla z7.s, z29.b, z4.b                                // acc_2_0
   ld1rqb {z30.b}, p7/z, [x13, #-16]                      // a_3
   smmla z16.s, z30.b, z4.b                               // acc_3_0
-  lsr z4.s, z27.s, #6                                    // hi_1
-  and z4.d, z4.d, z17.d                                  // hi_1
+  lsr z4.b, z27.b, #6                                    // hi_1
   smmla z18.s, z26.b, z4.b                               // acc_0_1
   smmla z19.s, z28.b, z4.b                               // acc_1_1
   smmla z20.s, z29.b, z4.b                               // acc_2_1
   smmla z21.s, z30.b, z4.b                               // acc_3_1
-  lsr z4.s, z31.s, #6                                    // hi_2
-  and z4.d, z4.d, z17.d                                  // hi_2
+  lsr z4.b, z31.b, #6                                    // hi_2
   smmla z22.s, z26.b, z4.b                               // acc_0_2
   smmla z23.s, z28.b, z4.b                               // acc_1_2
   smmla z24.s, z29.b, z4.b                               // acc_2_2
   smmla z25.s, z30.b, z4.b                               // acc_3_2
-  lsr z4.s, z8.s, #6                                     // hi_3
-  and z4.d, z4.d, z17.d                                  // hi_3
+  lsr z4.b, z8.b, #6                                     // hi_3
   smmla z1.s, z26.b, z4.b                                // acc_0_3
   smmla z2.s, z28.b, z4.b                                // acc_1_3
   smmla z3.s, z29.b, z4.b                                // acc_2_3

@@ -6,18 +6,18 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32] (9d7aa1c00a3bbb6f)
 //     | 32 x k bits of codes | 8 i1 x tops a block | 8 f16 x scales a block | 8 f16 x minimums a block | 8 f32 x bias |
-// tile 1 x 16: needs 23 vector registers on neon_dotprod (4 accumulators + 17 operands + 2 masks), 32 exist
+// tile 1 x 16: needs 22 vector registers on neon_dotprod (4 accumulators + 17 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (85d7b8f90c4e454f)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (63208880012d1627)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
 //  x14 rhs_1  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 tops ...  v5 tops ...
-//  v6 raw_2 ...  v7 raw_3 ...  v8 a_0  v16 mask  v17 top_mask  v18 f_0  v19 f_1  v20 f_2  v21 f_3
-//  v22 negated_half  v23 acc_0_0 ...  v24 acc_0_1 ...  v25 acc_0_2 ...  v26 acc_0_3 ...
-//  v27 tops ...  v28 tops ...  v29 tops ...  v30 tops ...  v31 tops ...
+//  v6 raw_2 ...  v7 raw_3 ...  v16 top_mask  v17 f_0  v18 f_1  v19 f_2  v20 f_3  v21 negated_half
+//  v22 acc_0_0 ...  v23 acc_0_1 ...  v24 acc_0_2 ...  v25 acc_0_3 ...  v26 tops ...  v27 lo_0 ...
+//  v28 lo_1 ...  v29 tops ...  v30 lo_2 ...  v31 a_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -47,18 +47,10 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p8x4_1x16_neon_dotprod_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #16
-  .cfi_def_cfa_offset 16
-  str d8, [sp, #0]
-  .cfi_offset d8, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p8x4_1x16_neon_dotprod_asm
   hint #34
   .seh_nop
-  sub sp, sp, #16
-  .seh_stackalloc 16
-  str d8, [sp, #0]
-  .seh_save_freg d8, 0
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -82,15 +74,14 @@ L(m):
   add x9, x3, x9
   cmp x4, #8                                             // rhs_1
   csel x9, x3, x9, ls
-  movi v16.16b, #1                                       // mask
-  movi v17.16b, #16                                      // top_mask
-  movi v18.2d, #0                                        // f_0
-  movi v19.2d, #0                                        // f_1
-  movi v20.2d, #0                                        // f_2
-  movi v21.2d, #0                                        // f_3
+  movi v16.16b, #17                                      // top_mask
+  movi v17.2d, #0                                        // f_0
+  movi v18.2d, #0                                        // f_1
+  movi v19.2d, #0                                        // f_2
+  movi v20.2d, #0                                        // f_3
   lsr x11, x10, #5                                       // blocks
   ldr x12, =3238002688                                   // number
-  dup v22.4s, w12                                        // negated_half
+  dup v21.4s, w12                                        // negated_half
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
   mov x14, x9                                            // rhs_1
@@ -99,145 +90,137 @@ L(m):
   .balign 64
 #endif
 L(k):
-  ldr s23, [x12, #32]                                    // acc_0_0
+  ldr s22, [x12, #32]                                    // acc_0_0
+  dup v22.4s, v22.s[0]
+  ldr s23, [x12, #32]                                    // acc_0_1
   dup v23.4s, v23.s[0]
-  ldr s24, [x12, #32]                                    // acc_0_1
+  ldr s24, [x12, #32]                                    // acc_0_2
   dup v24.4s, v24.s[0]
-  ldr s25, [x12, #32]                                    // acc_0_2
+  ldr s25, [x12, #32]                                    // acc_0_3
   dup v25.4s, v25.s[0]
-  ldr s26, [x12, #32]                                    // acc_0_3
-  dup v26.4s, v26.s[0]
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13]            // raw_0, raw_1, raw_0, raw_1
   ldp q5, q4, [x13, #128]                                // tops, tops
-  and v27.16b, v5.16b, v17.16b                           // tops
-  sri v27.16b, v0.16b, #4                                // code_0
-  and v5.16b, v5.16b, v16.16b                            // tops
-  sli v0.16b, v5.16b, #4                                 // code_0
-  and v28.16b, v4.16b, v17.16b                           // tops
-  sri v28.16b, v1.16b, #4                                // code_1
-  and v4.16b, v4.16b, v16.16b                            // tops
-  sli v1.16b, v4.16b, #4                                 // code_1
+  and v26.16b, v5.16b, v16.16b                           // tops
+  mov v27.16b, v0.16b                                    // raw_0
+  sli v27.16b, v26.16b, #4                               // lo_0
+  sri v26.16b, v0.16b, #4                                // hi_0
+  and v0.16b, v4.16b, v16.16b                            // tops
+  mov v28.16b, v1.16b                                    // raw_1
+  sli v28.16b, v0.16b, #4                                // lo_1
+  sri v0.16b, v1.16b, #4                                 // hi_1
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14]            // raw_2, raw_3, raw_2, raw_3
-  ldp q30, q29, [x14, #128]                              // tops, tops
-  and v31.16b, v30.16b, v17.16b                          // tops
-  sri v31.16b, v4.16b, #4                                // code_2
-  and v30.16b, v30.16b, v16.16b                          // tops
-  sli v4.16b, v30.16b, #4                                // code_2
-  and v30.16b, v29.16b, v17.16b                          // tops
-  sri v30.16b, v5.16b, #4                                // code_3
+  ldp q29, q1, [x14, #128]                               // tops, tops
   and v29.16b, v29.16b, v16.16b                          // tops
-  sli v5.16b, v29.16b, #4                                // code_3
-  ldp q8, q29, [x12, #0]                                 // a_0, a_0
-  sdot v23.4s, v0.16b, v8.4b[0]                          // acc_0_0
-  sdot v24.4s, v1.16b, v8.4b[0]                          // acc_0_1
-  sdot v25.4s, v4.16b, v8.4b[0]                          // acc_0_2
-  sdot v26.4s, v5.16b, v8.4b[0]                          // acc_0_3
-  sdot v23.4s, v27.16b, v29.4b[0]                        // acc_0_0
-  sdot v24.4s, v28.16b, v29.4b[0]                        // acc_0_1
-  sdot v25.4s, v31.16b, v29.4b[0]                        // acc_0_2
-  sdot v26.4s, v30.16b, v29.4b[0]                        // acc_0_3
+  mov v30.16b, v4.16b                                    // raw_2
+  sli v30.16b, v29.16b, #4                               // lo_2
+  sri v29.16b, v4.16b, #4                                // hi_2
+  and v1.16b, v1.16b, v16.16b                            // tops
+  mov v4.16b, v5.16b                                     // raw_3
+  sli v4.16b, v1.16b, #4                                 // lo_3
+  sri v1.16b, v5.16b, #4                                 // hi_3
+  ldp q31, q5, [x12, #0]                                 // a_0, a_0
+  sdot v22.4s, v27.16b, v31.4b[0]                        // acc_0_0
+  sdot v23.4s, v28.16b, v31.4b[0]                        // acc_0_1
+  sdot v24.4s, v30.16b, v31.4b[0]                        // acc_0_2
+  sdot v25.4s, v4.16b, v31.4b[0]                         // acc_0_3
+  sdot v22.4s, v26.16b, v5.4b[0]                         // acc_0_0
+  sdot v23.4s, v0.16b, v5.4b[0]                          // acc_0_1
+  sdot v24.4s, v29.16b, v5.4b[0]                         // acc_0_2
+  sdot v25.4s, v1.16b, v5.4b[0]                          // acc_0_3
   ldp q1, q0, [x13, #128]                                // tops, tops
-  ushr v4.16b, v1.16b, #1                                // tops
-  and v4.16b, v4.16b, v17.16b                            // tops
-  sri v4.16b, v2.16b, #4                                 // code_0
   ushr v1.16b, v1.16b, #1                                // tops
   and v1.16b, v1.16b, v16.16b                            // tops
-  sli v2.16b, v1.16b, #4                                 // code_0
-  ushr v1.16b, v0.16b, #1                                // tops
-  and v1.16b, v1.16b, v17.16b                            // tops
-  sri v1.16b, v3.16b, #4                                 // code_1
+  mov v4.16b, v2.16b                                     // raw_0
+  sli v4.16b, v1.16b, #4                                 // lo_0
+  sri v1.16b, v2.16b, #4                                 // hi_0
   ushr v0.16b, v0.16b, #1                                // tops
   and v0.16b, v0.16b, v16.16b                            // tops
-  sli v3.16b, v0.16b, #4                                 // code_1
-  ldp q5, q0, [x14, #128]                                // tops, tops
-  ushr v27.16b, v5.16b, #1                               // tops
-  and v27.16b, v27.16b, v17.16b                          // tops
-  sri v27.16b, v6.16b, #4                                // code_2
-  ushr v5.16b, v5.16b, #1                                // tops
-  and v5.16b, v5.16b, v16.16b                            // tops
-  sli v6.16b, v5.16b, #4                                 // code_2
-  ushr v5.16b, v0.16b, #1                                // tops
-  and v5.16b, v5.16b, v17.16b                            // tops
-  sri v5.16b, v7.16b, #4                                 // code_3
-  ushr v0.16b, v0.16b, #1                                // tops
-  and v0.16b, v0.16b, v16.16b                            // tops
-  sli v7.16b, v0.16b, #4                                 // code_3
-  sdot v23.4s, v2.16b, v8.4b[1]                          // acc_0_0
-  sdot v24.4s, v3.16b, v8.4b[1]                          // acc_0_1
-  sdot v25.4s, v6.16b, v8.4b[1]                          // acc_0_2
-  sdot v26.4s, v7.16b, v8.4b[1]                          // acc_0_3
-  sdot v23.4s, v4.16b, v29.4b[1]                         // acc_0_0
-  sdot v24.4s, v1.16b, v29.4b[1]                         // acc_0_1
-  sdot v25.4s, v27.16b, v29.4b[1]                        // acc_0_2
-  sdot v26.4s, v5.16b, v29.4b[1]                         // acc_0_3
+  mov v2.16b, v3.16b                                     // raw_1
+  sli v2.16b, v0.16b, #4                                 // lo_1
+  sri v0.16b, v3.16b, #4                                 // hi_1
+  ldp q26, q3, [x14, #128]                               // tops, tops
+  ushr v26.16b, v26.16b, #1                              // tops
+  and v26.16b, v26.16b, v16.16b                          // tops
+  mov v27.16b, v6.16b                                    // raw_2
+  sli v27.16b, v26.16b, #4                               // lo_2
+  sri v26.16b, v6.16b, #4                                // hi_2
+  ushr v3.16b, v3.16b, #1                                // tops
+  and v3.16b, v3.16b, v16.16b                            // tops
+  mov v6.16b, v7.16b                                     // raw_3
+  sli v6.16b, v3.16b, #4                                 // lo_3
+  sri v3.16b, v7.16b, #4                                 // hi_3
+  sdot v22.4s, v4.16b, v31.4b[1]                         // acc_0_0
+  sdot v23.4s, v2.16b, v31.4b[1]                         // acc_0_1
+  sdot v24.4s, v27.16b, v31.4b[1]                        // acc_0_2
+  sdot v25.4s, v6.16b, v31.4b[1]                         // acc_0_3
+  sdot v22.4s, v1.16b, v5.4b[1]                          // acc_0_0
+  sdot v23.4s, v0.16b, v5.4b[1]                          // acc_0_1
+  sdot v24.4s, v26.16b, v5.4b[1]                         // acc_0_2
+  sdot v25.4s, v3.16b, v5.4b[1]                          // acc_0_3
   ldp q1, q0, [x13, #64]                                 // raw_0, raw_1
   ldp q3, q2, [x13, #128]                                // tops, tops
-  ushr v4.16b, v3.16b, #2                                // tops
-  and v4.16b, v4.16b, v17.16b                            // tops
-  sri v4.16b, v1.16b, #4                                 // code_0
   ushr v3.16b, v3.16b, #2                                // tops
   and v3.16b, v3.16b, v16.16b                            // tops
-  sli v1.16b, v3.16b, #4                                 // code_0
-  ushr v3.16b, v2.16b, #2                                // tops
-  and v3.16b, v3.16b, v17.16b                            // tops
-  sri v3.16b, v0.16b, #4                                 // code_1
-  ushr v2.16b, v2.16b, #2                                // tops
-  and v2.16b, v2.16b, v16.16b                            // tops
-  sli v0.16b, v2.16b, #4                                 // code_1
-  ldp q5, q2, [x14, #64]                                 // raw_2, raw_3
-  ldp q7, q6, [x14, #128]                                // tops, tops
-  ushr v27.16b, v7.16b, #2                               // tops
-  and v27.16b, v27.16b, v17.16b                          // tops
-  sri v27.16b, v5.16b, #4                                // code_2
-  ushr v7.16b, v7.16b, #2                                // tops
-  and v7.16b, v7.16b, v16.16b                            // tops
-  sli v5.16b, v7.16b, #4                                 // code_2
-  ushr v7.16b, v6.16b, #2                                // tops
-  and v7.16b, v7.16b, v17.16b                            // tops
-  sri v7.16b, v2.16b, #4                                 // code_3
-  ushr v6.16b, v6.16b, #2                                // tops
+  mov v4.16b, v1.16b                                     // raw_0
+  sli v4.16b, v3.16b, #4                                 // lo_0
+  sri v3.16b, v1.16b, #4                                 // hi_0
+  ushr v1.16b, v2.16b, #2                                // tops
+  and v1.16b, v1.16b, v16.16b                            // tops
+  mov v2.16b, v0.16b                                     // raw_1
+  sli v2.16b, v1.16b, #4                                 // lo_1
+  sri v1.16b, v0.16b, #4                                 // hi_1
+  ldp q6, q0, [x14, #64]                                 // raw_2, raw_3
+  ldp q26, q7, [x14, #128]                               // tops, tops
+  ushr v26.16b, v26.16b, #2                              // tops
+  and v26.16b, v26.16b, v16.16b                          // tops
+  mov v27.16b, v6.16b                                    // raw_2
+  sli v27.16b, v26.16b, #4                               // lo_2
+  sri v26.16b, v6.16b, #4                                // hi_2
+  ushr v6.16b, v7.16b, #2                                // tops
   and v6.16b, v6.16b, v16.16b                            // tops
-  sli v2.16b, v6.16b, #4                                 // code_3
-  sdot v23.4s, v1.16b, v8.4b[2]                          // acc_0_0
-  sdot v24.4s, v0.16b, v8.4b[2]                          // acc_0_1
-  sdot v25.4s, v5.16b, v8.4b[2]                          // acc_0_2
-  sdot v26.4s, v2.16b, v8.4b[2]                          // acc_0_3
-  sdot v23.4s, v4.16b, v29.4b[2]                         // acc_0_0
-  sdot v24.4s, v3.16b, v29.4b[2]                         // acc_0_1
-  sdot v25.4s, v27.16b, v29.4b[2]                        // acc_0_2
-  sdot v26.4s, v7.16b, v29.4b[2]                         // acc_0_3
+  mov v7.16b, v0.16b                                     // raw_3
+  sli v7.16b, v6.16b, #4                                 // lo_3
+  sri v6.16b, v0.16b, #4                                 // hi_3
+  sdot v22.4s, v4.16b, v31.4b[2]                         // acc_0_0
+  sdot v23.4s, v2.16b, v31.4b[2]                         // acc_0_1
+  sdot v24.4s, v27.16b, v31.4b[2]                        // acc_0_2
+  sdot v25.4s, v7.16b, v31.4b[2]                         // acc_0_3
+  sdot v22.4s, v3.16b, v5.4b[2]                          // acc_0_0
+  sdot v23.4s, v1.16b, v5.4b[2]                          // acc_0_1
+  sdot v24.4s, v26.16b, v5.4b[2]                         // acc_0_2
+  sdot v25.4s, v6.16b, v5.4b[2]                          // acc_0_3
   ldp q1, q0, [x13, #96]                                 // raw_0, raw_1
   ldp q3, q2, [x13, #128]                                // tops, tops
-  ushr v4.16b, v3.16b, #3                                // tops
-  sri v4.16b, v1.16b, #4                                 // code_0
   ushr v3.16b, v3.16b, #3                                // tops
   and v3.16b, v3.16b, v16.16b                            // tops
-  sli v1.16b, v3.16b, #4                                 // code_0
-  ushr v3.16b, v2.16b, #3                                // tops
-  sri v3.16b, v0.16b, #4                                 // code_1
-  ushr v2.16b, v2.16b, #3                                // tops
-  and v2.16b, v2.16b, v16.16b                            // tops
-  sli v0.16b, v2.16b, #4                                 // code_1
-  ldp q5, q2, [x14, #96]                                 // raw_2, raw_3
-  ldp q7, q6, [x14, #128]                                // tops, tops
-  ushr v27.16b, v7.16b, #3                               // tops
-  sri v27.16b, v5.16b, #4                                // code_2
-  ushr v7.16b, v7.16b, #3                                // tops
-  and v7.16b, v7.16b, v16.16b                            // tops
-  sli v5.16b, v7.16b, #4                                 // code_2
-  ushr v7.16b, v6.16b, #3                                // tops
-  sri v7.16b, v2.16b, #4                                 // code_3
-  ushr v6.16b, v6.16b, #3                                // tops
+  mov v4.16b, v1.16b                                     // raw_0
+  sli v4.16b, v3.16b, #4                                 // lo_0
+  sri v3.16b, v1.16b, #4                                 // hi_0
+  ushr v1.16b, v2.16b, #3                                // tops
+  and v1.16b, v1.16b, v16.16b                            // tops
+  mov v2.16b, v0.16b                                     // raw_1
+  sli v2.16b, v1.16b, #4                                 // lo_1
+  sri v1.16b, v0.16b, #4                                 // hi_1
+  ldp q6, q0, [x14, #96]                                 // raw_2, raw_3
+  ldp q26, q7, [x14, #128]                               // tops, tops
+  ushr v26.16b, v26.16b, #3                              // tops
+  and v26.16b, v26.16b, v16.16b                          // tops
+  mov v27.16b, v6.16b                                    // raw_2
+  sli v27.16b, v26.16b, #4                               // lo_2
+  sri v26.16b, v6.16b, #4                                // hi_2
+  ushr v6.16b, v7.16b, #3                                // tops
   and v6.16b, v6.16b, v16.16b                            // tops
-  sli v2.16b, v6.16b, #4                                 // code_3
-  sdot v23.4s, v1.16b, v8.4b[3]                          // acc_0_0
-  sdot v24.4s, v0.16b, v8.4b[3]                          // acc_0_1
-  sdot v25.4s, v5.16b, v8.4b[3]                          // acc_0_2
-  sdot v26.4s, v2.16b, v8.4b[3]                          // acc_0_3
-  sdot v23.4s, v4.16b, v29.4b[3]                         // acc_0_0
-  sdot v24.4s, v3.16b, v29.4b[3]                         // acc_0_1
-  sdot v25.4s, v27.16b, v29.4b[3]                        // acc_0_2
-  sdot v26.4s, v7.16b, v29.4b[3]                         // acc_0_3
+  mov v7.16b, v0.16b                                     // raw_3
+  sli v7.16b, v6.16b, #4                                 // lo_3
+  sri v6.16b, v0.16b, #4                                 // hi_3
+  sdot v22.4s, v4.16b, v31.4b[3]                         // acc_0_0
+  sdot v23.4s, v2.16b, v31.4b[3]                         // acc_0_1
+  sdot v24.4s, v27.16b, v31.4b[3]                        // acc_0_2
+  sdot v25.4s, v7.16b, v31.4b[3]                         // acc_0_3
+  sdot v22.4s, v3.16b, v5.4b[3]                          // acc_0_0
+  sdot v23.4s, v1.16b, v5.4b[3]                          // acc_0_1
+  sdot v24.4s, v26.16b, v5.4b[3]                         // acc_0_2
+  sdot v25.4s, v6.16b, v5.4b[3]                          // acc_0_3
   ldr d0, [x13, #160]                                    // scale
   fcvtl v0.4s, v0.4h                                     // scale_0
   ldr d1, [x13, #168]                                    // scale
@@ -254,42 +237,42 @@ L(k):
   fcvtl v6.4s, v6.4h                                     // minimum_2
   ldr d7, [x14, #184]                                    // scale
   fcvtl v7.4s, v7.4h                                     // minimum_3
-  fmul v27.4s, v0.4s, v22.4s                             // half
-  fsub v4.4s, v27.4s, v4.4s                              // middle
-  fmul v27.4s, v1.4s, v22.4s                             // half
-  fsub v5.4s, v27.4s, v5.4s                              // middle
-  fmul v27.4s, v2.4s, v22.4s                             // half
-  fsub v6.4s, v27.4s, v6.4s                              // middle
-  fmul v27.4s, v3.4s, v22.4s                             // half
-  fsub v7.4s, v27.4s, v7.4s                              // middle
+  fmul v26.4s, v0.4s, v21.4s                             // half
+  fsub v4.4s, v26.4s, v4.4s                              // middle
+  fmul v26.4s, v1.4s, v21.4s                             // half
+  fsub v5.4s, v26.4s, v5.4s                              // middle
+  fmul v26.4s, v2.4s, v21.4s                             // half
+  fsub v6.4s, v26.4s, v6.4s                              // middle
+  fmul v26.4s, v3.4s, v21.4s                             // half
+  fsub v7.4s, v26.4s, v7.4s                              // middle
+  scvtf v22.4s, v22.4s                                   // real
   scvtf v23.4s, v23.4s                                   // real
   scvtf v24.4s, v24.4s                                   // real
   scvtf v25.4s, v25.4s                                   // real
-  scvtf v26.4s, v26.4s                                   // real
-  ldr s27, [x12, #32]                                    // sum_of_codes
+  ldr s26, [x12, #32]                                    // sum_of_codes
+  dup v26.4s, v26.s[0]
+  sshr v26.4s, v26.4s, #3                                // sum_of_codes
+  scvtf v26.4s, v26.4s                                   // sum_of_codes
+  ldr s27, [x12, #36]                                    // scale_row_0
   dup v27.4s, v27.s[0]
-  sshr v27.4s, v27.4s, #3                                // sum_of_codes
-  scvtf v27.4s, v27.4s                                   // sum_of_codes
   ldr s28, [x12, #36]                                    // scale_row_0
   dup v28.4s, v28.s[0]
   ldr s29, [x12, #36]                                    // scale_row_0
   dup v29.4s, v29.s[0]
   ldr s30, [x12, #36]                                    // scale_row_0
   dup v30.4s, v30.s[0]
-  ldr s31, [x12, #36]                                    // scale_row_0
-  dup v31.4s, v31.s[0]
-  fmul v0.4s, v23.4s, v0.4s                              // real
-  fmla v0.4s, v27.4s, v4.4s                              // real
-  fmla v18.4s, v0.4s, v28.4s                             // f_0
-  fmul v0.4s, v24.4s, v1.4s                              // real
-  fmla v0.4s, v27.4s, v5.4s                              // real
-  fmla v19.4s, v0.4s, v29.4s                             // f_1
-  fmul v0.4s, v25.4s, v2.4s                              // real
-  fmla v0.4s, v27.4s, v6.4s                              // real
-  fmla v20.4s, v0.4s, v30.4s                             // f_2
-  fmul v0.4s, v26.4s, v3.4s                              // real
-  fmla v0.4s, v27.4s, v7.4s                              // real
-  fmla v21.4s, v0.4s, v31.4s                             // f_3
+  fmul v0.4s, v22.4s, v0.4s                              // real
+  fmla v0.4s, v26.4s, v4.4s                              // real
+  fmla v17.4s, v0.4s, v27.4s                             // f_0
+  fmul v0.4s, v23.4s, v1.4s                              // real
+  fmla v0.4s, v26.4s, v5.4s                              // real
+  fmla v18.4s, v0.4s, v28.4s                             // f_1
+  fmul v0.4s, v24.4s, v2.4s                              // real
+  fmla v0.4s, v26.4s, v6.4s                              // real
+  fmla v19.4s, v0.4s, v29.4s                             // f_2
+  fmul v0.4s, v25.4s, v3.4s                              // real
+  fmla v0.4s, v26.4s, v7.4s                              // real
+  fmla v20.4s, v0.4s, v30.4s                             // f_3
   add x12, x12, #40
   add x13, x13, #192
   add x14, x14, #192
@@ -319,19 +302,19 @@ L(k_done):
   csel x9, x9, x12, eq
   ldp q3, q2, [x10, #0]                                  // bias, bias
   ldp q5, q4, [x9, #0]                                   // bias, bias
-  fadd v3.4s, v18.4s, v3.4s                              // out
+  fadd v3.4s, v17.4s, v3.4s                              // out
   fmax v3.4s, v3.4s, v0.4s                               // out
   fmin v3.4s, v3.4s, v1.4s                               // out_0_0
   str q3, [x6, #0]                                       // out_0_0
-  fadd v2.4s, v19.4s, v2.4s                              // out
+  fadd v2.4s, v18.4s, v2.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_1
   str q2, [x6, #16]                                      // out_0_1
-  fadd v2.4s, v20.4s, v5.4s                              // out
+  fadd v2.4s, v19.4s, v5.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_2
   str q2, [x6, #32]                                      // out_0_2
-  fadd v2.4s, v21.4s, v4.4s                              // out
+  fadd v2.4s, v20.4s, v4.4s                              // out
   fmax v0.4s, v2.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_3
   str q0, [x6, #48]                                      // out_0_3
@@ -442,16 +425,16 @@ L(if_else):
   csel x10, x11, x10, lo
   add x9, x9, x10, lsl #2
   ld1 {v5.s}[3], [x9]                                    // bias
-  fadd v2.4s, v18.4s, v2.4s                              // out
+  fadd v2.4s, v17.4s, v2.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_0
-  fadd v3.4s, v19.4s, v3.4s                              // out
+  fadd v3.4s, v18.4s, v3.4s                              // out
   fmax v3.4s, v3.4s, v0.4s                               // out
   fmin v3.4s, v3.4s, v1.4s                               // out_0_1
-  fadd v4.4s, v20.4s, v4.4s                              // out
+  fadd v4.4s, v19.4s, v4.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_0_2
-  fadd v5.4s, v21.4s, v5.4s                              // out
+  fadd v5.4s, v20.4s, v5.4s                              // out
   fmax v0.4s, v5.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_3
   mov x9, #1
@@ -568,18 +551,9 @@ L(m_done):
   b.hi L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  ldr d8, [sp, #0]
-  add sp, sp, #16
-  .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
 #elif defined(_WIN32)
-  .seh_startepilogue
-  ldr d8, [sp, #0]
-  .seh_save_freg d8, 0
-  add sp, sp, #16
-  .seh_stackalloc 16
-  .seh_endepilogue
   ret
   .seh_endproc
 #endif

@@ -6,17 +6,17 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i4 n8 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32] (2998d144c4d057b7)
 //     | 8 f16 x scale_steps | 8 f16 x minimum_steps | 32 x k bits of codes | 8 i1 x tops a block | 8 i8 x scales a block | 8 i8 x minimums a block | 8 f32 x bias |
-// tile 1 x 8: needs 19 vector registers on neon_dotprod (4 accumulators + 11 operands + 4 masks), 32 exist
+// tile 1 x 8: needs 18 vector registers on neon_dotprod (4 accumulators + 11 operands + 3 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (a9f673e3b63a8c6d)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (c6a374e7930de013)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left  v0 mask
-//  v1 top_mask  v2 places  v3 places  v4 f_0  v5 f_1  v6 zero_0  v7 zero_1  v16 zero_0  v17 zero_1
-//  v18 negated_half  v19 acc_0_0 ...  v20 acc_0_1 ...  v21 raw_0 ...  v22 tops ...  v23 tops ...
-//  v24 tops ...  v25 raw_1 ...  v26 tops ...  v27 a_0 ...  v28 tops ...
+//  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left
+//  v0 top_mask  v1 places  v2 places  v3 f_0  v4 f_1  v5 zero_0  v6 zero_1  v7 zero_0  v16 zero_1
+//  v17 negated_half  v18 acc_0_0 ...  v19 acc_0_1 ...  v20 raw_0 ...  v21 tops ...  v22 tops ...
+//  v23 lo_0 ...  v24 raw_1 ...  v25 lo_1 ...  v26 a_0 ...  v27 lo_1 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -69,32 +69,31 @@ L(m):
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
-  movi v0.16b, #1                                        // mask
-  movi v1.16b, #16                                       // top_mask
+  movi v0.16b, #17                                       // top_mask
   ldr x9, =67108863
-  dup v2.4s, w9                                          // place
+  dup v1.4s, w9                                          // place
   ldr x9, =33554431
-  dup v3.4s, w9                                          // place
-  zip1 v2.4s, v3.4s, v2.4s                               // places
+  dup v2.4s, w9                                          // place
+  zip1 v1.4s, v2.4s, v1.4s                               // places
   ldr x9, =50331647
-  dup v3.4s, w9                                          // place
+  dup v2.4s, w9                                          // place
   ldr x9, =16777215
+  dup v3.4s, w9                                          // place
+  zip1 v2.4s, v3.4s, v2.4s                               // places
+  zip1 v1.4s, v2.4s, v1.4s                               // places
+  ldr x9, =134217727
+  dup v2.4s, w9                                          // place
+  ldr x9, =100663295
+  dup v3.4s, w9                                          // place
+  zip1 v2.4s, v3.4s, v2.4s                               // places
+  ldr x9, =117440511
+  dup v3.4s, w9                                          // place
+  ldr x9, =83886079
   dup v4.4s, w9                                          // place
   zip1 v3.4s, v4.4s, v3.4s                               // places
   zip1 v2.4s, v3.4s, v2.4s                               // places
-  ldr x9, =134217727
-  dup v3.4s, w9                                          // place
-  ldr x9, =100663295
-  dup v4.4s, w9                                          // place
-  zip1 v3.4s, v4.4s, v3.4s                               // places
-  ldr x9, =117440511
-  dup v4.4s, w9                                          // place
-  ldr x9, =83886079
-  dup v5.4s, w9                                          // place
-  zip1 v4.4s, v5.4s, v4.4s                               // places
-  zip1 v3.4s, v4.4s, v3.4s                               // places
-  movi v4.2d, #0                                         // f_0
-  movi v5.2d, #0                                         // f_1
+  movi v3.2d, #0                                         // f_0
+  movi v4.2d, #0                                         // f_1
   lsr x9, x10, #8                                        // super_blocks
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
@@ -103,131 +102,127 @@ L(block):
   add x12, x12, #32
   ldr x13, =-32
   add x13, x13, x12
-  ldr d6, [x13, #0]                                      // scale
-  fcvtl v6.4s, v6.4h                                     // zero_0
+  ldr d5, [x13, #0]                                      // scale
+  fcvtl v5.4s, v5.4h                                     // zero_0
   ldr x13, =-24
   add x13, x13, x12
-  ldr d7, [x13, #0]                                      // scale
-  fcvtl v7.4s, v7.4h                                     // zero_1
+  ldr d6, [x13, #0]                                      // scale
+  fcvtl v6.4s, v6.4h                                     // zero_1
   ldr x13, =-16
   add x13, x13, x12
-  ldr d16, [x13, #0]                                     // scale
-  fcvtl v16.4s, v16.4h                                   // zero_0
+  ldr d7, [x13, #0]                                      // scale
+  fcvtl v7.4s, v7.4h                                     // zero_0
   ldr x13, =-8
   add x13, x13, x12
-  ldr d17, [x13, #0]                                     // scale
-  fcvtl v17.4s, v17.4h                                   // zero_1
+  ldr d16, [x13, #0]                                     // scale
+  fcvtl v16.4s, v16.4h                                   // zero_1
   mov x13, #8
   ldr x14, =3238002688                                   // number
-  dup v18.4s, w14                                        // negated_half
+  dup v17.4s, w14                                        // negated_half
   cbz x13, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldr s19, [x11, #32]                                    // acc_0_0
+  ldr s18, [x11, #32]                                    // acc_0_0
+  dup v18.4s, v18.s[0]
+  ldr s19, [x11, #32]                                    // acc_0_1
   dup v19.4s, v19.s[0]
-  ldr s20, [x11, #32]                                    // acc_0_1
-  dup v20.4s, v20.s[0]
-  ldr q21, [x12, #0]                                     // raw_0
-  ldp q23, q22, [x12, #128]                              // tops, tops
-  and v24.16b, v23.16b, v1.16b                           // tops
-  sri v24.16b, v21.16b, #4                               // code_0
-  and v23.16b, v23.16b, v0.16b                           // tops
-  sli v21.16b, v23.16b, #4                               // code_0
-  ldp q25, q23, [x12, #16]                               // raw_1, raw_0
-  and v26.16b, v22.16b, v1.16b                           // tops
-  sri v26.16b, v25.16b, #4                               // code_1
+  ldr q20, [x12, #0]                                     // raw_0
+  ldp q22, q21, [x12, #128]                              // tops, tops
   and v22.16b, v22.16b, v0.16b                           // tops
-  sli v25.16b, v22.16b, #4                               // code_1
-  ldp q27, q22, [x11, #0]                                // a_0, a_0
-  sdot v19.4s, v21.16b, v27.4b[0]                        // acc_0_0
-  sdot v20.4s, v25.16b, v27.4b[0]                        // acc_0_1
-  sdot v19.4s, v24.16b, v22.4b[0]                        // acc_0_0
-  sdot v20.4s, v26.16b, v22.4b[0]                        // acc_0_1
-  ldp q24, q21, [x12, #128]                              // tops, tops
-  ushr v25.16b, v24.16b, #1                              // tops
-  and v25.16b, v25.16b, v1.16b                           // tops
-  sri v25.16b, v23.16b, #4                               // code_0
-  ushr v24.16b, v24.16b, #1                              // tops
-  and v24.16b, v24.16b, v0.16b                           // tops
-  sli v23.16b, v24.16b, #4                               // code_0
-  ldp q26, q24, [x12, #48]                               // raw_1, raw_0
-  ushr v28.16b, v21.16b, #1                              // tops
-  and v28.16b, v28.16b, v1.16b                           // tops
-  sri v28.16b, v26.16b, #4                               // code_1
+  mov v23.16b, v20.16b                                   // raw_0
+  sli v23.16b, v22.16b, #4                               // lo_0
+  sri v22.16b, v20.16b, #4                               // hi_0
+  ldp q24, q20, [x12, #16]                               // raw_1, raw_0
+  and v21.16b, v21.16b, v0.16b                           // tops
+  mov v25.16b, v24.16b                                   // raw_1
+  sli v25.16b, v21.16b, #4                               // lo_1
+  sri v21.16b, v24.16b, #4                               // hi_1
+  ldp q26, q24, [x11, #0]                                // a_0, a_0
+  sdot v18.4s, v23.16b, v26.4b[0]                        // acc_0_0
+  sdot v19.4s, v25.16b, v26.4b[0]                        // acc_0_1
+  sdot v18.4s, v22.16b, v24.4b[0]                        // acc_0_0
+  sdot v19.4s, v21.16b, v24.4b[0]                        // acc_0_1
+  ldp q22, q21, [x12, #128]                              // tops, tops
+  ushr v22.16b, v22.16b, #1                              // tops
+  and v22.16b, v22.16b, v0.16b                           // tops
+  mov v23.16b, v20.16b                                   // raw_0
+  sli v23.16b, v22.16b, #4                               // lo_0
+  sri v22.16b, v20.16b, #4                               // hi_0
+  ldp q25, q20, [x12, #48]                               // raw_1, raw_0
   ushr v21.16b, v21.16b, #1                              // tops
   and v21.16b, v21.16b, v0.16b                           // tops
-  sli v26.16b, v21.16b, #4                               // code_1
-  sdot v19.4s, v23.16b, v27.4b[1]                        // acc_0_0
-  sdot v20.4s, v26.16b, v27.4b[1]                        // acc_0_1
-  sdot v19.4s, v25.16b, v22.4b[1]                        // acc_0_0
-  sdot v20.4s, v28.16b, v22.4b[1]                        // acc_0_1
-  ldp q23, q21, [x12, #128]                              // tops, tops
-  ushr v25.16b, v23.16b, #2                              // tops
-  and v25.16b, v25.16b, v1.16b                           // tops
-  sri v25.16b, v24.16b, #4                               // code_0
-  ushr v23.16b, v23.16b, #2                              // tops
-  and v23.16b, v23.16b, v0.16b                           // tops
-  sli v24.16b, v23.16b, #4                               // code_0
-  ldp q26, q23, [x12, #80]                               // raw_1, raw_0
-  ushr v28.16b, v21.16b, #2                              // tops
-  and v28.16b, v28.16b, v1.16b                           // tops
-  sri v28.16b, v26.16b, #4                               // code_1
+  mov v27.16b, v25.16b                                   // raw_1
+  sli v27.16b, v21.16b, #4                               // lo_1
+  sri v21.16b, v25.16b, #4                               // hi_1
+  sdot v18.4s, v23.16b, v26.4b[1]                        // acc_0_0
+  sdot v19.4s, v27.16b, v26.4b[1]                        // acc_0_1
+  sdot v18.4s, v22.16b, v24.4b[1]                        // acc_0_0
+  sdot v19.4s, v21.16b, v24.4b[1]                        // acc_0_1
+  ldp q22, q21, [x12, #128]                              // tops, tops
+  ushr v22.16b, v22.16b, #2                              // tops
+  and v22.16b, v22.16b, v0.16b                           // tops
+  mov v23.16b, v20.16b                                   // raw_0
+  sli v23.16b, v22.16b, #4                               // lo_0
+  sri v22.16b, v20.16b, #4                               // hi_0
+  ldp q25, q20, [x12, #80]                               // raw_1, raw_0
   ushr v21.16b, v21.16b, #2                              // tops
   and v21.16b, v21.16b, v0.16b                           // tops
-  sli v26.16b, v21.16b, #4                               // code_1
-  sdot v19.4s, v24.16b, v27.4b[2]                        // acc_0_0
-  sdot v20.4s, v26.16b, v27.4b[2]                        // acc_0_1
-  sdot v19.4s, v25.16b, v22.4b[2]                        // acc_0_0
-  sdot v20.4s, v28.16b, v22.4b[2]                        // acc_0_1
-  ldp q21, q24, [x12, #112]                              // raw_1, tops
-  ushr v25.16b, v24.16b, #3                              // tops
-  sri v25.16b, v23.16b, #4                               // code_0
-  ushr v24.16b, v24.16b, #3                              // tops
-  and v24.16b, v24.16b, v0.16b                           // tops
-  sli v23.16b, v24.16b, #4                               // code_0
-  ldp q26, q24, [x12, #144]                              // tops, numbers
-  ushr v28.16b, v26.16b, #3                              // tops
-  sri v28.16b, v21.16b, #4                               // code_1
-  ushr v26.16b, v26.16b, #3                              // tops
-  and v26.16b, v26.16b, v0.16b                           // tops
-  sli v21.16b, v26.16b, #4                               // code_1
-  sdot v19.4s, v23.16b, v27.4b[3]                        // acc_0_0
-  sdot v20.4s, v21.16b, v27.4b[3]                        // acc_0_1
-  sdot v19.4s, v25.16b, v22.4b[3]                        // acc_0_0
-  sdot v20.4s, v28.16b, v22.4b[3]                        // acc_0_1
-  tbl v21.16b, {v24.16b}, v2.16b                         // number
+  mov v27.16b, v25.16b                                   // raw_1
+  sli v27.16b, v21.16b, #4                               // lo_1
+  sri v21.16b, v25.16b, #4                               // hi_1
+  sdot v18.4s, v23.16b, v26.4b[2]                        // acc_0_0
+  sdot v19.4s, v27.16b, v26.4b[2]                        // acc_0_1
+  sdot v18.4s, v22.16b, v24.4b[2]                        // acc_0_0
+  sdot v19.4s, v21.16b, v24.4b[2]                        // acc_0_1
+  ldp q21, q22, [x12, #112]                              // raw_1, tops
+  ushr v22.16b, v22.16b, #3                              // tops
+  and v22.16b, v22.16b, v0.16b                           // tops
+  mov v23.16b, v20.16b                                   // raw_0
+  sli v23.16b, v22.16b, #4                               // lo_0
+  sri v22.16b, v20.16b, #4                               // hi_0
+  ldp q25, q20, [x12, #144]                              // tops, numbers
+  ushr v25.16b, v25.16b, #3                              // tops
+  and v25.16b, v25.16b, v0.16b                           // tops
+  mov v27.16b, v21.16b                                   // raw_1
+  sli v27.16b, v25.16b, #4                               // lo_1
+  sri v25.16b, v21.16b, #4                               // hi_1
+  sdot v18.4s, v23.16b, v26.4b[3]                        // acc_0_0
+  sdot v19.4s, v27.16b, v26.4b[3]                        // acc_0_1
+  sdot v18.4s, v22.16b, v24.4b[3]                        // acc_0_0
+  sdot v19.4s, v25.16b, v24.4b[3]                        // acc_0_1
+  tbl v21.16b, {v20.16b}, v1.16b                         // number
   scvtf v21.4s, v21.4s, #24                              // number
-  tbl v22.16b, {v24.16b}, v3.16b                         // number
-  scvtf v22.4s, v22.4s, #24                              // number
-  fmul v21.4s, v21.4s, v6.4s                             // scale_0
-  fmul v22.4s, v22.4s, v7.4s                             // scale_1
-  ldur q23, [x12, #168]                                  // numbers
-  tbl v24.16b, {v23.16b}, v2.16b                         // number
-  scvtf v24.4s, v24.4s, #24                              // number
-  tbl v23.16b, {v23.16b}, v3.16b                         // number
+  tbl v20.16b, {v20.16b}, v2.16b                         // number
+  scvtf v20.4s, v20.4s, #24                              // number
+  fmul v21.4s, v21.4s, v5.4s                             // scale_0
+  fmul v20.4s, v20.4s, v6.4s                             // scale_1
+  ldur q22, [x12, #168]                                  // numbers
+  tbl v23.16b, {v22.16b}, v1.16b                         // number
   scvtf v23.4s, v23.4s, #24                              // number
-  fmul v25.4s, v21.4s, v18.4s                            // half
-  fmla v25.4s, v24.4s, v16.4s                            // middle
-  fmul v24.4s, v22.4s, v18.4s                            // half
-  fmla v24.4s, v23.4s, v17.4s                            // middle
+  tbl v22.16b, {v22.16b}, v2.16b                         // number
+  scvtf v22.4s, v22.4s, #24                              // number
+  fmul v24.4s, v21.4s, v17.4s                            // half
+  fmla v24.4s, v23.4s, v7.4s                             // middle
+  fmul v23.4s, v20.4s, v17.4s                            // half
+  fmla v23.4s, v22.4s, v16.4s                            // middle
+  scvtf v18.4s, v18.4s                                   // real
   scvtf v19.4s, v19.4s                                   // real
-  scvtf v20.4s, v20.4s                                   // real
-  ldr s23, [x11, #32]                                    // sum_of_codes
-  dup v23.4s, v23.s[0]
-  sshr v23.4s, v23.4s, #3                                // sum_of_codes
-  scvtf v23.4s, v23.4s                                   // sum_of_codes
+  ldr s22, [x11, #32]                                    // sum_of_codes
+  dup v22.4s, v22.s[0]
+  sshr v22.4s, v22.4s, #3                                // sum_of_codes
+  scvtf v22.4s, v22.4s                                   // sum_of_codes
+  ldr s25, [x11, #36]                                    // scale_row_0
+  dup v25.4s, v25.s[0]
   ldr s26, [x11, #36]                                    // scale_row_0
   dup v26.4s, v26.s[0]
-  ldr s27, [x11, #36]                                    // scale_row_0
-  dup v27.4s, v27.s[0]
-  fmul v19.4s, v19.4s, v21.4s                            // real
-  fmla v19.4s, v23.4s, v25.4s                            // real
-  fmla v4.4s, v19.4s, v26.4s                             // f_0
-  fmul v19.4s, v20.4s, v22.4s                            // real
-  fmla v19.4s, v23.4s, v24.4s                            // real
-  fmla v5.4s, v19.4s, v27.4s                             // f_1
+  fmul v18.4s, v18.4s, v21.4s                            // real
+  fmla v18.4s, v22.4s, v24.4s                            // real
+  fmla v3.4s, v18.4s, v25.4s                             // f_0
+  fmul v18.4s, v19.4s, v20.4s                            // real
+  fmla v18.4s, v22.4s, v23.4s                            // real
+  fmla v4.4s, v18.4s, v26.4s                             // f_1
   add x11, x11, #40
   add x12, x12, #176
   subs x13, x13, #1                                      // next k
@@ -251,12 +246,12 @@ L(block_done):
   add x11, x9, x2
   cmp x9, #0                                             // bias
   csel x9, x10, x11, eq
-  ldp q3, q2, [x9, #0]                                   // bias, bias
-  fadd v3.4s, v4.4s, v3.4s                               // out
+  ldp q5, q2, [x9, #0]                                   // bias, bias
+  fadd v3.4s, v3.4s, v5.4s                               // out
   fmax v3.4s, v3.4s, v0.4s                               // out
   fmin v3.4s, v3.4s, v1.4s                               // out_0_0
   str q3, [x6, #0]                                       // out_0_0
-  fadd v2.4s, v5.4s, v2.4s                               // out
+  fadd v2.4s, v4.4s, v2.4s                               // out
   fmax v0.4s, v2.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
@@ -299,26 +294,26 @@ L(if_else):
   add x12, x9, #16
   cmp x11, #0
   csel x9, x9, x12, eq
-  ld1r {v3.4s}, [x9]                                     // bias
+  ld1r {v5.4s}, [x9]                                     // bias
   mov x11, #1
   cmp x10, x11
   csel x11, x10, x11, lo
   add x11, x9, x11, lsl #2
-  ld1 {v3.s}[1], [x11]                                   // bias
+  ld1 {v5.s}[1], [x11]                                   // bias
   mov x11, #2
   cmp x10, x11
   csel x11, x10, x11, lo
   add x11, x9, x11, lsl #2
-  ld1 {v3.s}[2], [x11]                                   // bias
+  ld1 {v5.s}[2], [x11]                                   // bias
   mov x11, #3
   cmp x10, x11
   csel x10, x10, x11, lo
   add x9, x9, x10, lsl #2
-  ld1 {v3.s}[3], [x9]                                    // bias
-  fadd v2.4s, v4.4s, v2.4s                               // out
+  ld1 {v5.s}[3], [x9]                                    // bias
+  fadd v2.4s, v3.4s, v2.4s                               // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_0
-  fadd v3.4s, v5.4s, v3.4s                               // out
+  fadd v3.4s, v4.4s, v5.4s                               // out
   fmax v0.4s, v3.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   mov x9, #1

@@ -6,19 +6,19 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i4 n8 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32] (021482e569596a93)
 //     | 8 f16 x scale_steps | 32 x k bits of codes | 8 i2 x tops a block | 8 i8 x scales a block | 8 f32 x bias |
-// tile 1 x 16: needs 26 vector registers on neon_dotprod (8 accumulators + 14 operands + 4 masks), 32 exist
+// tile 1 x 16: needs 25 vector registers on neon_dotprod (8 accumulators + 14 operands + 3 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (59ceca0f8b0a18f4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (4f3a09a6e0d226c8)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 block_left  x12 lhs_panel  x13 -  x14 -
 //  x15 k_left  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 tops ...  v5 raw_3 ...
-//  v6 raw_2 ...  v7 raw_3 ...  v8 tops ...  v9 tops  v10 tops ...  v11 tops  v12 tops ...
-//  v13 tops ...  v14 tops ...  v16 mask  v17 top_mask  v18 places  v19 places  v20 f_0  v21 f_1
-//  v22 f_2  v23 f_3  v24 zero_0  v25 zero_1  v26 zero_2  v27 zero_3  v28 acc_0_0 ...
-//  v29 acc_0_1 ...  v30 acc_0_2 ...  v31 acc_0_3 ...
+//  v6 raw_2 ...  v7 raw_3 ...  v8 lo_0 ...  v9 tops ...  v10 lo_1 ...  v11 lo_2 ...  v12 tops ...
+//  v13 lo_3 ...  v16 top_mask  v17 places  v18 places  v19 f_0  v20 f_1  v21 f_2  v22 f_3
+//  v23 zero_0  v24 zero_1  v25 zero_2  v26 zero_3  v27 acc_0_0 ...  v28 acc_0_1 ...
+//  v29 acc_0_2 ...  v30 acc_0_3 ...  v31 tops ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -48,28 +48,26 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p8x4_1x16_neon_dotprod_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #64
-  .cfi_def_cfa_offset 64
+  sub sp, sp, #48
+  .cfi_def_cfa_offset 48
   str d8, [sp, #0]
-  .cfi_offset d8, -64
+  .cfi_offset d8, -48
   str d9, [sp, #8]
-  .cfi_offset d9, -56
+  .cfi_offset d9, -40
   str d10, [sp, #16]
-  .cfi_offset d10, -48
+  .cfi_offset d10, -32
   str d11, [sp, #24]
-  .cfi_offset d11, -40
+  .cfi_offset d11, -24
   str d12, [sp, #32]
-  .cfi_offset d12, -32
+  .cfi_offset d12, -16
   str d13, [sp, #40]
-  .cfi_offset d13, -24
-  str d14, [sp, #48]
-  .cfi_offset d14, -16
+  .cfi_offset d13, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p8x4_1x16_neon_dotprod_asm
   hint #34
   .seh_nop
-  sub sp, sp, #64
-  .seh_stackalloc 64
+  sub sp, sp, #48
+  .seh_stackalloc 48
   str d8, [sp, #0]
   .seh_save_freg d8, 0
   str d9, [sp, #8]
@@ -82,8 +80,6 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p8x4_1x16_neon_dotprod_asm:
   .seh_save_freg d12, 32
   str d13, [sp, #40]
   .seh_save_freg d13, 40
-  str d14, [sp, #48]
-  .seh_save_freg d14, 48
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -107,8 +103,7 @@ L(m):
   add x9, x3, x9
   cmp x4, #8                                             // rhs_1
   csel x9, x3, x9, ls
-  movi v16.16b, #3                                       // mask
-  movi v17.16b, #48                                      // top_mask
+  movi v16.16b, #51                                      // top_mask
   ldr x11, =67108863
   dup v0.4s, w11                                         // place
   ldr x11, =33554431
@@ -119,7 +114,7 @@ L(m):
   ldr x11, =16777215
   dup v2.4s, w11                                         // place
   zip1 v1.4s, v2.4s, v1.4s                               // places
-  zip1 v18.4s, v1.4s, v0.4s                              // places
+  zip1 v17.4s, v1.4s, v0.4s                              // places
   ldr x11, =134217727
   dup v0.4s, w11                                         // place
   ldr x11, =100663295
@@ -130,11 +125,11 @@ L(m):
   ldr x11, =83886079
   dup v2.4s, w11                                         // place
   zip1 v1.4s, v2.4s, v1.4s                               // places
-  zip1 v19.4s, v1.4s, v0.4s                              // places
-  movi v20.2d, #0                                        // f_0
-  movi v21.2d, #0                                        // f_1
-  movi v22.2d, #0                                        // f_2
-  movi v23.2d, #0                                        // f_3
+  zip1 v18.4s, v1.4s, v0.4s                              // places
+  movi v19.2d, #0                                        // f_0
+  movi v20.2d, #0                                        // f_1
+  movi v21.2d, #0                                        // f_2
+  movi v22.2d, #0                                        // f_3
   lsr x11, x10, #8                                       // super_blocks
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
@@ -146,126 +141,126 @@ L(block):
   ldr x15, =-16
   add x15, x15, x13
   ldr d0, [x15, #0]                                      // scale
-  fcvtl v24.4s, v0.4h                                    // zero_0
+  fcvtl v23.4s, v0.4h                                    // zero_0
   ldr x15, =-8
   add x15, x15, x13
   ldr d0, [x15, #0]                                      // scale
-  fcvtl v25.4s, v0.4h                                    // zero_1
+  fcvtl v24.4s, v0.4h                                    // zero_1
   ldr x15, =-16
   add x15, x15, x14
   ldr d0, [x15, #0]                                      // scale
-  fcvtl v26.4s, v0.4h                                    // zero_2
+  fcvtl v25.4s, v0.4h                                    // zero_2
   ldr x15, =-8
   add x15, x15, x14
   ldr d0, [x15, #0]                                      // scale
-  fcvtl v27.4s, v0.4h                                    // zero_3
+  fcvtl v26.4s, v0.4h                                    // zero_3
   mov x15, #16
   cbz x15, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldr s28, [x12, #16]                                    // acc_0_0
+  ldr s27, [x12, #16]                                    // acc_0_0
+  dup v27.4s, v27.s[0]
+  ldr s28, [x12, #16]                                    // acc_0_1
   dup v28.4s, v28.s[0]
-  ldr s29, [x12, #16]                                    // acc_0_1
+  ldr s29, [x12, #16]                                    // acc_0_2
   dup v29.4s, v29.s[0]
-  ldr s30, [x12, #16]                                    // acc_0_2
+  ldr s30, [x12, #16]                                    // acc_0_3
   dup v30.4s, v30.s[0]
-  ldr s31, [x12, #16]                                    // acc_0_3
-  dup v31.4s, v31.s[0]
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13]            // raw_0, raw_1, raw_0, raw_1
   ldr q4, [x13, #64]                                     // tops
-  and v8.16b, v4.16b, v17.16b                            // tops
-  sri v8.16b, v0.16b, #4                                 // code_0
-  and v4.16b, v4.16b, v16.16b                            // tops
-  sli v0.16b, v4.16b, #4                                 // code_0
-  ldp q9, q4, [x13, #64]                                 // tops, tops
-  and v10.16b, v4.16b, v17.16b                           // tops
-  sri v10.16b, v1.16b, #4                                // code_1
-  and v4.16b, v4.16b, v16.16b                            // tops
-  sli v1.16b, v4.16b, #4                                 // code_1
+  and v31.16b, v4.16b, v16.16b                           // tops
+  mov v8.16b, v0.16b                                     // raw_0
+  sli v8.16b, v31.16b, #4                                // lo_0
+  sri v31.16b, v0.16b, #4                                // hi_0
+  ldp q0, q4, [x13, #64]                                 // tops, tops
+  and v9.16b, v4.16b, v16.16b                            // tops
+  mov v10.16b, v1.16b                                    // raw_1
+  sli v10.16b, v9.16b, #4                                // lo_1
+  sri v9.16b, v1.16b, #4                                 // hi_1
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14]            // raw_2, raw_3, raw_2, raw_3
-  ldr q11, [x14, #64]                                    // tops
-  and v12.16b, v11.16b, v17.16b                          // tops
-  sri v12.16b, v4.16b, #4                                // code_2
-  and v11.16b, v11.16b, v16.16b                          // tops
-  sli v4.16b, v11.16b, #4                                // code_2
-  ldp q11, q13, [x14, #64]                               // tops, tops
-  and v14.16b, v13.16b, v17.16b                          // tops
-  sri v14.16b, v5.16b, #4                                // code_3
-  and v13.16b, v13.16b, v16.16b                          // tops
-  sli v5.16b, v13.16b, #4                                // code_3
-  ldr q13, [x12, #0]                                     // a_0
-  sdot v28.4s, v0.16b, v13.4b[0]                         // acc_0_0
-  sdot v29.4s, v1.16b, v13.4b[0]                         // acc_0_1
-  sdot v30.4s, v4.16b, v13.4b[0]                         // acc_0_2
-  sdot v31.4s, v5.16b, v13.4b[0]                         // acc_0_3
-  sdot v28.4s, v8.16b, v13.4b[2]                         // acc_0_0
-  sdot v29.4s, v10.16b, v13.4b[2]                        // acc_0_1
-  sdot v30.4s, v12.16b, v13.4b[2]                        // acc_0_2
-  sdot v31.4s, v14.16b, v13.4b[2]                        // acc_0_3
-  ushr v0.16b, v9.16b, #2                                // tops
-  sri v0.16b, v2.16b, #4                                 // code_0
-  ushr v1.16b, v9.16b, #2                                // tops
+  ldr q1, [x14, #64]                                     // tops
   and v1.16b, v1.16b, v16.16b                            // tops
-  sli v2.16b, v1.16b, #4                                 // code_0
-  ldp q4, q1, [x13, #80]                                 // tops, numbers
-  ushr v5.16b, v4.16b, #2                                // tops
-  sri v5.16b, v3.16b, #4                                 // code_1
-  ushr v4.16b, v4.16b, #2                                // tops
-  and v4.16b, v4.16b, v16.16b                            // tops
-  sli v3.16b, v4.16b, #4                                 // code_1
-  ushr v4.16b, v11.16b, #2                               // tops
-  sri v4.16b, v6.16b, #4                                 // code_2
-  ushr v8.16b, v11.16b, #2                               // tops
-  and v8.16b, v8.16b, v16.16b                            // tops
-  sli v6.16b, v8.16b, #4                                 // code_2
-  ldp q9, q8, [x14, #80]                                 // tops, numbers
-  ushr v10.16b, v9.16b, #2                               // tops
-  sri v10.16b, v7.16b, #4                                // code_3
+  mov v11.16b, v4.16b                                    // raw_2
+  sli v11.16b, v1.16b, #4                                // lo_2
+  sri v1.16b, v4.16b, #4                                 // hi_2
+  ldp q4, q12, [x14, #64]                                // tops, tops
+  and v12.16b, v12.16b, v16.16b                          // tops
+  mov v13.16b, v5.16b                                    // raw_3
+  sli v13.16b, v12.16b, #4                               // lo_3
+  sri v12.16b, v5.16b, #4                                // hi_3
+  ldr q5, [x12, #0]                                      // a_0
+  sdot v27.4s, v8.16b, v5.4b[0]                          // acc_0_0
+  sdot v28.4s, v10.16b, v5.4b[0]                         // acc_0_1
+  sdot v29.4s, v11.16b, v5.4b[0]                         // acc_0_2
+  sdot v30.4s, v13.16b, v5.4b[0]                         // acc_0_3
+  sdot v27.4s, v31.16b, v5.4b[2]                         // acc_0_0
+  sdot v28.4s, v9.16b, v5.4b[2]                          // acc_0_1
+  sdot v29.4s, v1.16b, v5.4b[2]                          // acc_0_2
+  sdot v30.4s, v12.16b, v5.4b[2]                         // acc_0_3
+  ushr v0.16b, v0.16b, #2                                // tops
+  and v0.16b, v0.16b, v16.16b                            // tops
+  mov v1.16b, v2.16b                                     // raw_0
+  sli v1.16b, v0.16b, #4                                 // lo_0
+  sri v0.16b, v2.16b, #4                                 // hi_0
+  ldp q31, q2, [x13, #80]                                // tops, numbers
+  ushr v31.16b, v31.16b, #2                              // tops
+  and v31.16b, v31.16b, v16.16b                          // tops
+  mov v8.16b, v3.16b                                     // raw_1
+  sli v8.16b, v31.16b, #4                                // lo_1
+  sri v31.16b, v3.16b, #4                                // hi_1
+  ushr v3.16b, v4.16b, #2                                // tops
+  and v3.16b, v3.16b, v16.16b                            // tops
+  mov v4.16b, v6.16b                                     // raw_2
+  sli v4.16b, v3.16b, #4                                 // lo_2
+  sri v3.16b, v6.16b, #4                                 // hi_2
+  ldp q9, q6, [x14, #80]                                 // tops, numbers
   ushr v9.16b, v9.16b, #2                                // tops
   and v9.16b, v9.16b, v16.16b                            // tops
-  sli v7.16b, v9.16b, #4                                 // code_3
-  sdot v28.4s, v2.16b, v13.4b[1]                         // acc_0_0
-  sdot v29.4s, v3.16b, v13.4b[1]                         // acc_0_1
-  sdot v30.4s, v6.16b, v13.4b[1]                         // acc_0_2
-  sdot v31.4s, v7.16b, v13.4b[1]                         // acc_0_3
-  sdot v28.4s, v0.16b, v13.4b[3]                         // acc_0_0
-  sdot v29.4s, v5.16b, v13.4b[3]                         // acc_0_1
-  sdot v30.4s, v4.16b, v13.4b[3]                         // acc_0_2
-  sdot v31.4s, v10.16b, v13.4b[3]                        // acc_0_3
-  tbl v0.16b, {v1.16b}, v18.16b                          // number
+  mov v10.16b, v7.16b                                    // raw_3
+  sli v10.16b, v9.16b, #4                                // lo_3
+  sri v9.16b, v7.16b, #4                                 // hi_3
+  sdot v27.4s, v1.16b, v5.4b[1]                          // acc_0_0
+  sdot v28.4s, v8.16b, v5.4b[1]                          // acc_0_1
+  sdot v29.4s, v4.16b, v5.4b[1]                          // acc_0_2
+  sdot v30.4s, v10.16b, v5.4b[1]                         // acc_0_3
+  sdot v27.4s, v0.16b, v5.4b[3]                          // acc_0_0
+  sdot v28.4s, v31.16b, v5.4b[3]                         // acc_0_1
+  sdot v29.4s, v3.16b, v5.4b[3]                          // acc_0_2
+  sdot v30.4s, v9.16b, v5.4b[3]                          // acc_0_3
+  tbl v0.16b, {v2.16b}, v17.16b                          // number
   scvtf v0.4s, v0.4s, #24                                // number
-  tbl v1.16b, {v1.16b}, v19.16b                          // number
+  tbl v1.16b, {v2.16b}, v18.16b                          // number
   scvtf v1.4s, v1.4s, #24                                // number
-  tbl v2.16b, {v8.16b}, v18.16b                          // number
+  tbl v2.16b, {v6.16b}, v17.16b                          // number
   scvtf v2.4s, v2.4s, #24                                // number
-  tbl v3.16b, {v8.16b}, v19.16b                          // number
+  tbl v3.16b, {v6.16b}, v18.16b                          // number
   scvtf v3.4s, v3.4s, #24                                // number
-  fmul v0.4s, v0.4s, v24.4s                              // scale_0
-  fmul v1.4s, v1.4s, v25.4s                              // scale_1
-  fmul v2.4s, v2.4s, v26.4s                              // scale_2
-  fmul v3.4s, v3.4s, v27.4s                              // scale_3
-  scvtf v4.4s, v28.4s                                    // real
-  scvtf v5.4s, v29.4s                                    // real
-  scvtf v6.4s, v30.4s                                    // real
-  scvtf v7.4s, v31.4s                                    // real
+  fmul v0.4s, v0.4s, v23.4s                              // scale_0
+  fmul v1.4s, v1.4s, v24.4s                              // scale_1
+  fmul v2.4s, v2.4s, v25.4s                              // scale_2
+  fmul v3.4s, v3.4s, v26.4s                              // scale_3
+  scvtf v4.4s, v27.4s                                    // real
+  scvtf v5.4s, v28.4s                                    // real
+  scvtf v6.4s, v29.4s                                    // real
+  scvtf v7.4s, v30.4s                                    // real
+  ldr s27, [x12, #20]                                    // scale_row_0
+  dup v27.4s, v27.s[0]
   ldr s28, [x12, #20]                                    // scale_row_0
   dup v28.4s, v28.s[0]
   ldr s29, [x12, #20]                                    // scale_row_0
   dup v29.4s, v29.s[0]
   ldr s30, [x12, #20]                                    // scale_row_0
   dup v30.4s, v30.s[0]
-  ldr s31, [x12, #20]                                    // scale_row_0
-  dup v31.4s, v31.s[0]
-  fmul v4.4s, v4.4s, v28.4s                              // real
-  fmul v5.4s, v5.4s, v29.4s                              // real
-  fmul v6.4s, v6.4s, v30.4s                              // real
-  fmul v7.4s, v7.4s, v31.4s                              // real
-  fmla v20.4s, v4.4s, v0.4s                              // f_0
-  fmla v21.4s, v5.4s, v1.4s                              // f_1
-  fmla v22.4s, v6.4s, v2.4s                              // f_2
-  fmla v23.4s, v7.4s, v3.4s                              // f_3
+  fmul v4.4s, v4.4s, v27.4s                              // real
+  fmul v5.4s, v5.4s, v28.4s                              // real
+  fmul v6.4s, v6.4s, v29.4s                              // real
+  fmul v7.4s, v7.4s, v30.4s                              // real
+  fmla v19.4s, v4.4s, v0.4s                              // f_0
+  fmla v20.4s, v5.4s, v1.4s                              // f_1
+  fmla v21.4s, v6.4s, v2.4s                              // f_2
+  fmla v22.4s, v7.4s, v3.4s                              // f_3
   add x12, x12, #24
   add x13, x13, #104
   add x14, x14, #104
@@ -298,19 +293,19 @@ L(block_done):
   csel x9, x9, x12, eq
   ldp q3, q2, [x10, #0]                                  // bias, bias
   ldp q5, q4, [x9, #0]                                   // bias, bias
-  fadd v3.4s, v20.4s, v3.4s                              // out
+  fadd v3.4s, v19.4s, v3.4s                              // out
   fmax v3.4s, v3.4s, v0.4s                               // out
   fmin v3.4s, v3.4s, v1.4s                               // out_0_0
   str q3, [x6, #0]                                       // out_0_0
-  fadd v2.4s, v21.4s, v2.4s                              // out
+  fadd v2.4s, v20.4s, v2.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_1
   str q2, [x6, #16]                                      // out_0_1
-  fadd v2.4s, v22.4s, v5.4s                              // out
+  fadd v2.4s, v21.4s, v5.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_2
   str q2, [x6, #32]                                      // out_0_2
-  fadd v2.4s, v23.4s, v4.4s                              // out
+  fadd v2.4s, v22.4s, v4.4s                              // out
   fmax v0.4s, v2.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_3
   str q0, [x6, #48]                                      // out_0_3
@@ -421,16 +416,16 @@ L(if_else):
   csel x10, x11, x10, lo
   add x9, x9, x10, lsl #2
   ld1 {v5.s}[3], [x9]                                    // bias
-  fadd v2.4s, v20.4s, v2.4s                              // out
+  fadd v2.4s, v19.4s, v2.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_0
-  fadd v3.4s, v21.4s, v3.4s                              // out
+  fadd v3.4s, v20.4s, v3.4s                              // out
   fmax v3.4s, v3.4s, v0.4s                               // out
   fmin v3.4s, v3.4s, v1.4s                               // out_0_1
-  fadd v4.4s, v22.4s, v4.4s                              // out
+  fadd v4.4s, v21.4s, v4.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_0_2
-  fadd v5.4s, v23.4s, v5.4s                              // out
+  fadd v5.4s, v22.4s, v5.4s                              // out
   fmax v0.4s, v5.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_3
   mov x9, #1
@@ -553,8 +548,7 @@ L(n_done):
   ldr d11, [sp, #24]
   ldr d12, [sp, #32]
   ldr d13, [sp, #40]
-  ldr d14, [sp, #48]
-  add sp, sp, #64
+  add sp, sp, #48
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -572,10 +566,8 @@ L(n_done):
   .seh_save_freg d12, 32
   ldr d13, [sp, #40]
   .seh_save_freg d13, 40
-  ldr d14, [sp, #48]
-  .seh_save_freg d14, 48
-  add sp, sp, #64
-  .seh_stackalloc 64
+  add sp, sp, #48
+  .seh_stackalloc 48
   .seh_endepilogue
   ret
   .seh_endproc

@@ -6,18 +6,18 @@
 //     | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // rhs i4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32] (9d7aa1c00a3bbb6f)
 //     | 32 x k bits of codes | 8 i1 x tops a block | 8 f16 x scales a block | 8 f16 x minimums a block | 8 f32 x bias |
-// tile 4 x 8: needs 23 vector registers on neon_dotprod (16 accumulators + 5 operands + 2 masks), 32 exist
+// tile 4 x 8: needs 22 vector registers on neon_dotprod (16 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (85d7b8f90c4e454f)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (63208880012d1627)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  v0 raw_0 ...
 //  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 tops ...  v5 tops ...  v6 a_0 ...  v7 a_0 ...
-//  v8 acc_2_1  v9 acc_3_0  v10 acc_3_1  v11 tops ...  v12 tops ...  v16 mask  v17 top_mask  v18 f_0
-//  v19 f_1  v20 f_2  v21 f_3  v22 f_4  v23 f_5  v24 f_6  v25 f_7  v26 negated_half  v27 acc_0_0 ...
-//  v28 acc_0_1 ...  v29 acc_1_0 ...  v30 acc_1_1  v31 acc_2_0
+//  v8 acc_3_0  v9 acc_3_1  v10 tops ...  v11 lo_0 ...  v12 lo_1 ...  v16 top_mask  v17 f_0  v18 f_1
+//  v19 f_2  v20 f_3  v21 f_4  v22 f_5  v23 f_6  v24 f_7  v25 negated_half  v26 acc_0_0 ...
+//  v27 acc_0_1 ...  v28 acc_1_0 ...  v29 acc_1_1  v30 acc_2_0  v31 acc_2_1
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -94,19 +94,18 @@ L(m):
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
-  movi v16.16b, #1                                       // mask
-  movi v17.16b, #16                                      // top_mask
-  movi v18.2d, #0                                        // f_0
-  movi v19.2d, #0                                        // f_1
-  movi v20.2d, #0                                        // f_2
-  movi v21.2d, #0                                        // f_3
-  movi v22.2d, #0                                        // f_4
-  movi v23.2d, #0                                        // f_5
-  movi v24.2d, #0                                        // f_6
-  movi v25.2d, #0                                        // f_7
+  movi v16.16b, #17                                      // top_mask
+  movi v17.2d, #0                                        // f_0
+  movi v18.2d, #0                                        // f_1
+  movi v19.2d, #0                                        // f_2
+  movi v20.2d, #0                                        // f_3
+  movi v21.2d, #0                                        // f_4
+  movi v22.2d, #0                                        // f_5
+  movi v23.2d, #0                                        // f_6
+  movi v24.2d, #0                                        // f_7
   lsr x9, x10, #5                                        // blocks
   ldr x11, =3238002688                                   // number
-  dup v26.4s, w11                                        // negated_half
+  dup v25.4s, w11                                        // negated_half
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
   cbz x9, L(k_done)
@@ -114,215 +113,211 @@ L(m):
   .balign 64
 #endif
 L(k):
-  ldr s27, [x11, #128]                                   // acc_0_0
+  ldr s26, [x11, #128]                                   // acc_0_0
+  dup v26.4s, v26.s[0]
+  ldr s27, [x11, #128]                                   // acc_0_1
   dup v27.4s, v27.s[0]
-  ldr s28, [x11, #128]                                   // acc_0_1
+  ldr s28, [x11, #132]                                   // acc_1_0
   dup v28.4s, v28.s[0]
-  ldr s29, [x11, #132]                                   // acc_1_0
+  ldr s29, [x11, #132]                                   // acc_1_1
   dup v29.4s, v29.s[0]
-  ldr s30, [x11, #132]                                   // acc_1_1
+  ldr s30, [x11, #136]                                   // acc_2_0
   dup v30.4s, v30.s[0]
-  ldr s31, [x11, #136]                                   // acc_2_0
+  ldr s31, [x11, #136]                                   // acc_2_1
   dup v31.4s, v31.s[0]
-  ldr s8, [x11, #136]                                    // acc_2_1
+  ldr s8, [x11, #140]                                    // acc_3_0
   dup v8.4s, v8.s[0]
-  ldr s9, [x11, #140]                                    // acc_3_0
+  ldr s9, [x11, #140]                                    // acc_3_1
   dup v9.4s, v9.s[0]
-  ldr s10, [x11, #140]                                   // acc_3_1
-  dup v10.4s, v10.s[0]
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12]            // raw_0, raw_1, raw_0, raw_1
   ldp q5, q4, [x12, #128]                                // tops, tops
-  and v11.16b, v5.16b, v17.16b                           // tops
-  sri v11.16b, v0.16b, #4                                // code_0
-  and v5.16b, v5.16b, v16.16b                            // tops
-  sli v0.16b, v5.16b, #4                                 // code_0
-  and v12.16b, v4.16b, v17.16b                           // tops
-  sri v12.16b, v1.16b, #4                                // code_1
-  and v4.16b, v4.16b, v16.16b                            // tops
-  sli v1.16b, v4.16b, #4                                 // code_1
+  and v10.16b, v5.16b, v16.16b                           // tops
+  mov v11.16b, v0.16b                                    // raw_0
+  sli v11.16b, v10.16b, #4                               // lo_0
+  sri v10.16b, v0.16b, #4                                // hi_0
+  and v0.16b, v4.16b, v16.16b                            // tops
+  mov v12.16b, v1.16b                                    // raw_1
+  sli v12.16b, v0.16b, #4                                // lo_1
+  sri v0.16b, v1.16b, #4                                 // hi_1
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x11]            // a_0, a_0, a_0, a_0
-  sdot v27.4s, v0.16b, v4.4b[0]                          // acc_0_0
-  sdot v28.4s, v1.16b, v4.4b[0]                          // acc_0_1
-  sdot v29.4s, v0.16b, v4.4b[1]                          // acc_1_0
-  sdot v30.4s, v1.16b, v4.4b[1]                          // acc_1_1
-  sdot v31.4s, v0.16b, v4.4b[2]                          // acc_2_0
-  sdot v9.4s, v0.16b, v4.4b[3]                           // acc_3_0
-  sdot v8.4s, v1.16b, v4.4b[2]                           // acc_2_1
-  sdot v10.4s, v1.16b, v4.4b[3]                          // acc_3_1
-  ldp q1, q0, [x11, #64]                                 // a_0, a_0
-  sdot v27.4s, v11.16b, v1.4b[0]                         // acc_0_0
-  sdot v28.4s, v12.16b, v1.4b[0]                         // acc_0_1
-  sdot v29.4s, v11.16b, v1.4b[1]                         // acc_1_0
-  sdot v30.4s, v12.16b, v1.4b[1]                         // acc_1_1
-  sdot v31.4s, v11.16b, v1.4b[2]                         // acc_2_0
-  sdot v9.4s, v11.16b, v1.4b[3]                          // acc_3_0
-  sdot v8.4s, v12.16b, v1.4b[2]                          // acc_2_1
-  sdot v10.4s, v12.16b, v1.4b[3]                         // acc_3_1
-  ldp q4, q1, [x12, #128]                                // tops, tops
-  ushr v11.16b, v4.16b, #1                               // tops
-  and v11.16b, v11.16b, v17.16b                          // tops
-  sri v11.16b, v2.16b, #4                                // code_0
+  sdot v26.4s, v11.16b, v4.4b[0]                         // acc_0_0
+  sdot v27.4s, v12.16b, v4.4b[0]                         // acc_0_1
+  sdot v28.4s, v11.16b, v4.4b[1]                         // acc_1_0
+  sdot v29.4s, v12.16b, v4.4b[1]                         // acc_1_1
+  sdot v30.4s, v11.16b, v4.4b[2]                         // acc_2_0
+  sdot v8.4s, v11.16b, v4.4b[3]                          // acc_3_0
+  sdot v31.4s, v12.16b, v4.4b[2]                         // acc_2_1
+  sdot v9.4s, v12.16b, v4.4b[3]                          // acc_3_1
+  ldp q4, q1, [x11, #64]                                 // a_0, a_0
+  sdot v26.4s, v10.16b, v4.4b[0]                         // acc_0_0
+  sdot v27.4s, v0.16b, v4.4b[0]                          // acc_0_1
+  sdot v28.4s, v10.16b, v4.4b[1]                         // acc_1_0
+  sdot v29.4s, v0.16b, v4.4b[1]                          // acc_1_1
+  sdot v30.4s, v10.16b, v4.4b[2]                         // acc_2_0
+  sdot v8.4s, v10.16b, v4.4b[3]                          // acc_3_0
+  sdot v31.4s, v0.16b, v4.4b[2]                          // acc_2_1
+  sdot v9.4s, v0.16b, v4.4b[3]                           // acc_3_1
+  ldp q4, q0, [x12, #128]                                // tops, tops
   ushr v4.16b, v4.16b, #1                                // tops
   and v4.16b, v4.16b, v16.16b                            // tops
-  sli v2.16b, v4.16b, #4                                 // code_0
-  ushr v4.16b, v1.16b, #1                                // tops
-  and v4.16b, v4.16b, v17.16b                            // tops
-  sri v4.16b, v3.16b, #4                                 // code_1
-  ushr v1.16b, v1.16b, #1                                // tops
-  and v1.16b, v1.16b, v16.16b                            // tops
-  sli v3.16b, v1.16b, #4                                 // code_1
-  sdot v27.4s, v2.16b, v5.4b[0]                          // acc_0_0
-  sdot v28.4s, v3.16b, v5.4b[0]                          // acc_0_1
-  sdot v29.4s, v2.16b, v5.4b[1]                          // acc_1_0
-  sdot v30.4s, v3.16b, v5.4b[1]                          // acc_1_1
-  sdot v31.4s, v2.16b, v5.4b[2]                          // acc_2_0
-  sdot v9.4s, v2.16b, v5.4b[3]                           // acc_3_0
-  sdot v8.4s, v3.16b, v5.4b[2]                           // acc_2_1
-  sdot v10.4s, v3.16b, v5.4b[3]                          // acc_3_1
-  sdot v27.4s, v11.16b, v0.4b[0]                         // acc_0_0
-  sdot v28.4s, v4.16b, v0.4b[0]                          // acc_0_1
-  sdot v29.4s, v11.16b, v0.4b[1]                         // acc_1_0
-  sdot v30.4s, v4.16b, v0.4b[1]                          // acc_1_1
-  sdot v31.4s, v11.16b, v0.4b[2]                         // acc_2_0
-  sdot v9.4s, v11.16b, v0.4b[3]                          // acc_3_0
-  sdot v8.4s, v4.16b, v0.4b[2]                           // acc_2_1
-  sdot v10.4s, v4.16b, v0.4b[3]                          // acc_3_1
+  mov v10.16b, v2.16b                                    // raw_0
+  sli v10.16b, v4.16b, #4                                // lo_0
+  sri v4.16b, v2.16b, #4                                 // hi_0
+  ushr v0.16b, v0.16b, #1                                // tops
+  and v0.16b, v0.16b, v16.16b                            // tops
+  mov v2.16b, v3.16b                                     // raw_1
+  sli v2.16b, v0.16b, #4                                 // lo_1
+  sri v0.16b, v3.16b, #4                                 // hi_1
+  sdot v26.4s, v10.16b, v5.4b[0]                         // acc_0_0
+  sdot v27.4s, v2.16b, v5.4b[0]                          // acc_0_1
+  sdot v28.4s, v10.16b, v5.4b[1]                         // acc_1_0
+  sdot v29.4s, v2.16b, v5.4b[1]                          // acc_1_1
+  sdot v30.4s, v10.16b, v5.4b[2]                         // acc_2_0
+  sdot v8.4s, v10.16b, v5.4b[3]                          // acc_3_0
+  sdot v31.4s, v2.16b, v5.4b[2]                          // acc_2_1
+  sdot v9.4s, v2.16b, v5.4b[3]                           // acc_3_1
+  sdot v26.4s, v4.16b, v1.4b[0]                          // acc_0_0
+  sdot v27.4s, v0.16b, v1.4b[0]                          // acc_0_1
+  sdot v28.4s, v4.16b, v1.4b[1]                          // acc_1_0
+  sdot v29.4s, v0.16b, v1.4b[1]                          // acc_1_1
+  sdot v30.4s, v4.16b, v1.4b[2]                          // acc_2_0
+  sdot v8.4s, v4.16b, v1.4b[3]                           // acc_3_0
+  sdot v31.4s, v0.16b, v1.4b[2]                          // acc_2_1
+  sdot v9.4s, v0.16b, v1.4b[3]                           // acc_3_1
   ldp q1, q0, [x12, #64]                                 // raw_0, raw_1
   ldp q3, q2, [x12, #128]                                // tops, tops
-  ushr v4.16b, v3.16b, #2                                // tops
-  and v4.16b, v4.16b, v17.16b                            // tops
-  sri v4.16b, v1.16b, #4                                 // code_0
   ushr v3.16b, v3.16b, #2                                // tops
   and v3.16b, v3.16b, v16.16b                            // tops
-  sli v1.16b, v3.16b, #4                                 // code_0
-  ushr v3.16b, v2.16b, #2                                // tops
-  and v3.16b, v3.16b, v17.16b                            // tops
-  sri v3.16b, v0.16b, #4                                 // code_1
-  ushr v2.16b, v2.16b, #2                                // tops
-  and v2.16b, v2.16b, v16.16b                            // tops
-  sli v0.16b, v2.16b, #4                                 // code_1
-  sdot v27.4s, v1.16b, v6.4b[0]                          // acc_0_0
-  sdot v28.4s, v0.16b, v6.4b[0]                          // acc_0_1
-  sdot v29.4s, v1.16b, v6.4b[1]                          // acc_1_0
-  sdot v30.4s, v0.16b, v6.4b[1]                          // acc_1_1
-  sdot v31.4s, v1.16b, v6.4b[2]                          // acc_2_0
-  sdot v9.4s, v1.16b, v6.4b[3]                           // acc_3_0
-  sdot v8.4s, v0.16b, v6.4b[2]                           // acc_2_1
-  sdot v10.4s, v0.16b, v6.4b[3]                          // acc_3_1
-  ldp q1, q0, [x11, #96]                                 // a_0, a_0
-  sdot v27.4s, v4.16b, v1.4b[0]                          // acc_0_0
-  sdot v28.4s, v3.16b, v1.4b[0]                          // acc_0_1
-  sdot v29.4s, v4.16b, v1.4b[1]                          // acc_1_0
-  sdot v30.4s, v3.16b, v1.4b[1]                          // acc_1_1
-  sdot v31.4s, v4.16b, v1.4b[2]                          // acc_2_0
-  sdot v9.4s, v4.16b, v1.4b[3]                           // acc_3_0
-  sdot v8.4s, v3.16b, v1.4b[2]                           // acc_2_1
-  sdot v10.4s, v3.16b, v1.4b[3]                          // acc_3_1
+  mov v4.16b, v1.16b                                     // raw_0
+  sli v4.16b, v3.16b, #4                                 // lo_0
+  sri v3.16b, v1.16b, #4                                 // hi_0
+  ushr v1.16b, v2.16b, #2                                // tops
+  and v1.16b, v1.16b, v16.16b                            // tops
+  mov v2.16b, v0.16b                                     // raw_1
+  sli v2.16b, v1.16b, #4                                 // lo_1
+  sri v1.16b, v0.16b, #4                                 // hi_1
+  sdot v26.4s, v4.16b, v6.4b[0]                          // acc_0_0
+  sdot v27.4s, v2.16b, v6.4b[0]                          // acc_0_1
+  sdot v28.4s, v4.16b, v6.4b[1]                          // acc_1_0
+  sdot v29.4s, v2.16b, v6.4b[1]                          // acc_1_1
+  sdot v30.4s, v4.16b, v6.4b[2]                          // acc_2_0
+  sdot v8.4s, v4.16b, v6.4b[3]                           // acc_3_0
+  sdot v31.4s, v2.16b, v6.4b[2]                          // acc_2_1
+  sdot v9.4s, v2.16b, v6.4b[3]                           // acc_3_1
+  ldp q2, q0, [x11, #96]                                 // a_0, a_0
+  sdot v26.4s, v3.16b, v2.4b[0]                          // acc_0_0
+  sdot v27.4s, v1.16b, v2.4b[0]                          // acc_0_1
+  sdot v28.4s, v3.16b, v2.4b[1]                          // acc_1_0
+  sdot v29.4s, v1.16b, v2.4b[1]                          // acc_1_1
+  sdot v30.4s, v3.16b, v2.4b[2]                          // acc_2_0
+  sdot v8.4s, v3.16b, v2.4b[3]                           // acc_3_0
+  sdot v31.4s, v1.16b, v2.4b[2]                          // acc_2_1
+  sdot v9.4s, v1.16b, v2.4b[3]                           // acc_3_1
   ldp q2, q1, [x12, #96]                                 // raw_0, raw_1
   ldp q4, q3, [x12, #128]                                // tops, tops
-  ushr v5.16b, v4.16b, #3                                // tops
-  sri v5.16b, v2.16b, #4                                 // code_0
   ushr v4.16b, v4.16b, #3                                // tops
   and v4.16b, v4.16b, v16.16b                            // tops
-  sli v2.16b, v4.16b, #4                                 // code_0
-  ushr v4.16b, v3.16b, #3                                // tops
-  sri v4.16b, v1.16b, #4                                 // code_1
-  ushr v3.16b, v3.16b, #3                                // tops
-  and v3.16b, v3.16b, v16.16b                            // tops
-  sli v1.16b, v3.16b, #4                                 // code_1
-  sdot v27.4s, v2.16b, v7.4b[0]                          // acc_0_0
-  sdot v28.4s, v1.16b, v7.4b[0]                          // acc_0_1
-  sdot v29.4s, v2.16b, v7.4b[1]                          // acc_1_0
-  sdot v30.4s, v1.16b, v7.4b[1]                          // acc_1_1
-  sdot v31.4s, v2.16b, v7.4b[2]                          // acc_2_0
-  sdot v9.4s, v2.16b, v7.4b[3]                           // acc_3_0
-  sdot v8.4s, v1.16b, v7.4b[2]                           // acc_2_1
-  sdot v10.4s, v1.16b, v7.4b[3]                          // acc_3_1
-  sdot v27.4s, v5.16b, v0.4b[0]                          // acc_0_0
-  sdot v28.4s, v4.16b, v0.4b[0]                          // acc_0_1
-  sdot v29.4s, v5.16b, v0.4b[1]                          // acc_1_0
-  sdot v30.4s, v4.16b, v0.4b[1]                          // acc_1_1
-  sdot v31.4s, v5.16b, v0.4b[2]                          // acc_2_0
-  sdot v9.4s, v5.16b, v0.4b[3]                           // acc_3_0
-  sdot v8.4s, v4.16b, v0.4b[2]                           // acc_2_1
-  sdot v10.4s, v4.16b, v0.4b[3]                          // acc_3_1
-  scvtf v0.4s, v27.4s                                    // real
-  scvtf v1.4s, v28.4s                                    // real
-  scvtf v2.4s, v29.4s                                    // real
-  scvtf v3.4s, v30.4s                                    // real
-  scvtf v4.4s, v31.4s                                    // real
-  scvtf v5.4s, v8.4s                                     // real
-  scvtf v6.4s, v9.4s                                     // real
-  scvtf v7.4s, v10.4s                                    // real
-  ldr d27, [x12, #160]                                   // scale
-  fcvtl v27.4s, v27.4h                                   // scale_0
-  fmul v0.4s, v0.4s, v27.4s                              // real
-  fmul v2.4s, v2.4s, v27.4s                              // real
-  fmul v4.4s, v4.4s, v27.4s                              // real
-  fmul v6.4s, v6.4s, v27.4s                              // real
-  ldr d28, [x12, #168]                                   // scale
-  fcvtl v28.4s, v28.4h                                   // scale_1
-  fmul v1.4s, v1.4s, v28.4s                              // real
-  fmul v3.4s, v3.4s, v28.4s                              // real
-  fmul v5.4s, v5.4s, v28.4s                              // real
-  fmul v7.4s, v7.4s, v28.4s                              // real
-  fmul v27.4s, v27.4s, v26.4s                            // half
-  fmul v28.4s, v28.4s, v26.4s                            // half
-  ldr d29, [x12, #176]                                   // scale
-  fcvtl v29.4s, v29.4h                                   // minimum_0
-  fsub v27.4s, v27.4s, v29.4s                            // middle
-  ldr d29, [x12, #184]                                   // scale
-  fcvtl v29.4s, v29.4h                                   // minimum_1
-  fsub v28.4s, v28.4s, v29.4s                            // middle
+  mov v5.16b, v2.16b                                     // raw_0
+  sli v5.16b, v4.16b, #4                                 // lo_0
+  sri v4.16b, v2.16b, #4                                 // hi_0
+  ushr v2.16b, v3.16b, #3                                // tops
+  and v2.16b, v2.16b, v16.16b                            // tops
+  mov v3.16b, v1.16b                                     // raw_1
+  sli v3.16b, v2.16b, #4                                 // lo_1
+  sri v2.16b, v1.16b, #4                                 // hi_1
+  sdot v26.4s, v5.16b, v7.4b[0]                          // acc_0_0
+  sdot v27.4s, v3.16b, v7.4b[0]                          // acc_0_1
+  sdot v28.4s, v5.16b, v7.4b[1]                          // acc_1_0
+  sdot v29.4s, v3.16b, v7.4b[1]                          // acc_1_1
+  sdot v30.4s, v5.16b, v7.4b[2]                          // acc_2_0
+  sdot v8.4s, v5.16b, v7.4b[3]                           // acc_3_0
+  sdot v31.4s, v3.16b, v7.4b[2]                          // acc_2_1
+  sdot v9.4s, v3.16b, v7.4b[3]                           // acc_3_1
+  sdot v26.4s, v4.16b, v0.4b[0]                          // acc_0_0
+  sdot v27.4s, v2.16b, v0.4b[0]                          // acc_0_1
+  sdot v28.4s, v4.16b, v0.4b[1]                          // acc_1_0
+  sdot v29.4s, v2.16b, v0.4b[1]                          // acc_1_1
+  sdot v30.4s, v4.16b, v0.4b[2]                          // acc_2_0
+  sdot v8.4s, v4.16b, v0.4b[3]                           // acc_3_0
+  sdot v31.4s, v2.16b, v0.4b[2]                          // acc_2_1
+  sdot v9.4s, v2.16b, v0.4b[3]                           // acc_3_1
+  scvtf v0.4s, v26.4s                                    // real
+  scvtf v1.4s, v27.4s                                    // real
+  scvtf v2.4s, v28.4s                                    // real
+  scvtf v3.4s, v29.4s                                    // real
+  scvtf v4.4s, v30.4s                                    // real
+  scvtf v5.4s, v31.4s                                    // real
+  scvtf v6.4s, v8.4s                                     // real
+  scvtf v7.4s, v9.4s                                     // real
+  ldr d26, [x12, #160]                                   // scale
+  fcvtl v26.4s, v26.4h                                   // scale_0
+  fmul v0.4s, v0.4s, v26.4s                              // real
+  fmul v2.4s, v2.4s, v26.4s                              // real
+  fmul v4.4s, v4.4s, v26.4s                              // real
+  fmul v6.4s, v6.4s, v26.4s                              // real
+  ldr d27, [x12, #168]                                   // scale
+  fcvtl v27.4s, v27.4h                                   // scale_1
+  fmul v1.4s, v1.4s, v27.4s                              // real
+  fmul v3.4s, v3.4s, v27.4s                              // real
+  fmul v5.4s, v5.4s, v27.4s                              // real
+  fmul v7.4s, v7.4s, v27.4s                              // real
+  fmul v26.4s, v26.4s, v25.4s                            // half
+  fmul v27.4s, v27.4s, v25.4s                            // half
+  ldr d28, [x12, #176]                                   // scale
+  fcvtl v28.4s, v28.4h                                   // minimum_0
+  fsub v26.4s, v26.4s, v28.4s                            // middle
+  ldr d28, [x12, #184]                                   // scale
+  fcvtl v28.4s, v28.4h                                   // minimum_1
+  fsub v27.4s, v27.4s, v28.4s                            // middle
   add x12, x12, #192
-  ldr s29, [x11, #128]                                   // sum_of_codes
-  dup v29.4s, v29.s[0]
-  sshr v29.4s, v29.4s, #3                                // sum_of_codes
-  scvtf v29.4s, v29.4s                                   // sum_of_codes
-  fmla v0.4s, v29.4s, v27.4s                             // real
-  fmla v1.4s, v29.4s, v28.4s                             // real
-  ldr s29, [x11, #132]                                   // sum_of_codes
-  dup v29.4s, v29.s[0]
-  sshr v29.4s, v29.4s, #3                                // sum_of_codes
-  scvtf v29.4s, v29.4s                                   // sum_of_codes
-  fmla v2.4s, v29.4s, v27.4s                             // real
-  fmla v3.4s, v29.4s, v28.4s                             // real
-  ldr s29, [x11, #136]                                   // sum_of_codes
-  dup v29.4s, v29.s[0]
-  sshr v29.4s, v29.4s, #3                                // sum_of_codes
-  scvtf v29.4s, v29.4s                                   // sum_of_codes
-  fmla v4.4s, v29.4s, v27.4s                             // real
-  fmla v5.4s, v29.4s, v28.4s                             // real
-  ldr s29, [x11, #140]                                   // sum_of_codes
-  dup v29.4s, v29.s[0]
-  sshr v29.4s, v29.4s, #3                                // sum_of_codes
-  scvtf v29.4s, v29.4s                                   // sum_of_codes
-  fmla v6.4s, v29.4s, v27.4s                             // real
-  fmla v7.4s, v29.4s, v28.4s                             // real
-  ldr s27, [x11, #144]                                   // scale_row_0
-  dup v27.4s, v27.s[0]
-  fmla v18.4s, v0.4s, v27.4s                             // f_0
+  ldr s28, [x11, #128]                                   // sum_of_codes
+  dup v28.4s, v28.s[0]
+  sshr v28.4s, v28.4s, #3                                // sum_of_codes
+  scvtf v28.4s, v28.4s                                   // sum_of_codes
+  fmla v0.4s, v28.4s, v26.4s                             // real
+  fmla v1.4s, v28.4s, v27.4s                             // real
+  ldr s28, [x11, #132]                                   // sum_of_codes
+  dup v28.4s, v28.s[0]
+  sshr v28.4s, v28.4s, #3                                // sum_of_codes
+  scvtf v28.4s, v28.4s                                   // sum_of_codes
+  fmla v2.4s, v28.4s, v26.4s                             // real
+  fmla v3.4s, v28.4s, v27.4s                             // real
+  ldr s28, [x11, #136]                                   // sum_of_codes
+  dup v28.4s, v28.s[0]
+  sshr v28.4s, v28.4s, #3                                // sum_of_codes
+  scvtf v28.4s, v28.4s                                   // sum_of_codes
+  fmla v4.4s, v28.4s, v26.4s                             // real
+  fmla v5.4s, v28.4s, v27.4s                             // real
+  ldr s28, [x11, #140]                                   // sum_of_codes
+  dup v28.4s, v28.s[0]
+  sshr v28.4s, v28.4s, #3                                // sum_of_codes
+  scvtf v28.4s, v28.4s                                   // sum_of_codes
+  fmla v6.4s, v28.4s, v26.4s                             // real
+  fmla v7.4s, v28.4s, v27.4s                             // real
+  ldr s26, [x11, #144]                                   // scale_row_0
+  dup v26.4s, v26.s[0]
+  fmla v17.4s, v0.4s, v26.4s                             // f_0
   ldr s0, [x11, #144]                                    // scale_row_0
   dup v0.4s, v0.s[0]
-  fmla v19.4s, v1.4s, v0.4s                              // f_1
+  fmla v18.4s, v1.4s, v0.4s                              // f_1
   ldr s0, [x11, #148]                                    // scale_row_1
   dup v0.4s, v0.s[0]
-  fmla v20.4s, v2.4s, v0.4s                              // f_2
+  fmla v19.4s, v2.4s, v0.4s                              // f_2
   ldr s0, [x11, #148]                                    // scale_row_1
   dup v0.4s, v0.s[0]
-  fmla v21.4s, v3.4s, v0.4s                              // f_3
+  fmla v20.4s, v3.4s, v0.4s                              // f_3
   ldr s0, [x11, #152]                                    // scale_row_2
   dup v0.4s, v0.s[0]
-  fmla v22.4s, v4.4s, v0.4s                              // f_4
+  fmla v21.4s, v4.4s, v0.4s                              // f_4
   ldr s0, [x11, #152]                                    // scale_row_2
   dup v0.4s, v0.s[0]
-  fmla v23.4s, v5.4s, v0.4s                              // f_5
+  fmla v22.4s, v5.4s, v0.4s                              // f_5
   ldr s0, [x11, #156]                                    // scale_row_3
   dup v0.4s, v0.s[0]
-  fmla v24.4s, v6.4s, v0.4s                              // f_6
+  fmla v23.4s, v6.4s, v0.4s                              // f_6
   ldr s0, [x11, #156]                                    // scale_row_3
   dup v0.4s, v0.s[0]
-  fmla v25.4s, v7.4s, v0.4s                              // f_7
+  fmla v24.4s, v7.4s, v0.4s                              // f_7
   add x11, x11, #160
   subs x9, x9, #1                                        // next k
   b.hi L(k)
@@ -353,35 +348,35 @@ L(k_done):
   cmp x9, #0                                             // bias
   csel x9, x10, x14, eq
   ldp q3, q2, [x9, #0]                                   // bias, bias
-  fadd v4.4s, v24.4s, v3.4s                              // out
+  fadd v4.4s, v23.4s, v3.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_3_0
   str q4, [x11, #0]                                      // out_3_0
-  fadd v4.4s, v25.4s, v2.4s                              // out
+  fadd v4.4s, v24.4s, v2.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_3_1
   str q4, [x11, #16]                                     // out_3_1
-  fadd v4.4s, v22.4s, v3.4s                              // out
+  fadd v4.4s, v21.4s, v3.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_2_0
   str q4, [x13, #0]                                      // out_2_0
-  fadd v4.4s, v23.4s, v2.4s                              // out
+  fadd v4.4s, v22.4s, v2.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_2_1
   str q4, [x13, #16]                                     // out_2_1
-  fadd v4.4s, v20.4s, v3.4s                              // out
+  fadd v4.4s, v19.4s, v3.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_1_0
   str q4, [x12, #0]                                      // out_1_0
-  fadd v4.4s, v21.4s, v2.4s                              // out
+  fadd v4.4s, v20.4s, v2.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_1_1
   str q4, [x12, #16]                                     // out_1_1
-  fadd v3.4s, v18.4s, v3.4s                              // out
+  fadd v3.4s, v17.4s, v3.4s                              // out
   fmax v3.4s, v3.4s, v0.4s                               // out
   fmin v3.4s, v3.4s, v1.4s                               // out_0_0
   str q3, [x6, #0]                                       // out_0_0
-  fadd v2.4s, v19.4s, v2.4s                              // out
+  fadd v2.4s, v18.4s, v2.4s                              // out
   fmax v0.4s, v2.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
@@ -440,28 +435,28 @@ L(if_else):
   csel x10, x10, x14, lo
   add x9, x9, x10, lsl #2
   ld1 {v3.s}[3], [x9]                                    // bias
-  fadd v4.4s, v24.4s, v2.4s                              // out
+  fadd v4.4s, v23.4s, v2.4s                              // out
   fmax v4.4s, v4.4s, v0.4s                               // out
   fmin v4.4s, v4.4s, v1.4s                               // out_3_0
-  fadd v5.4s, v25.4s, v3.4s                              // out
+  fadd v5.4s, v24.4s, v3.4s                              // out
   fmax v5.4s, v5.4s, v0.4s                               // out
   fmin v5.4s, v5.4s, v1.4s                               // out_3_1
-  fadd v6.4s, v22.4s, v2.4s                              // out
+  fadd v6.4s, v21.4s, v2.4s                              // out
   fmax v6.4s, v6.4s, v0.4s                               // out
   fmin v6.4s, v6.4s, v1.4s                               // out_2_0
-  fadd v7.4s, v23.4s, v3.4s                              // out
+  fadd v7.4s, v22.4s, v3.4s                              // out
   fmax v7.4s, v7.4s, v0.4s                               // out
   fmin v7.4s, v7.4s, v1.4s                               // out_2_1
-  fadd v16.4s, v20.4s, v2.4s                             // out
+  fadd v16.4s, v19.4s, v2.4s                             // out
   fmax v16.4s, v16.4s, v0.4s                             // out
   fmin v16.4s, v16.4s, v1.4s                             // out_1_0
-  fadd v17.4s, v21.4s, v3.4s                             // out
-  fmax v17.4s, v17.4s, v0.4s                             // out
-  fmin v17.4s, v17.4s, v1.4s                             // out_1_1
-  fadd v2.4s, v18.4s, v2.4s                              // out
+  fadd v19.4s, v20.4s, v3.4s                             // out
+  fmax v19.4s, v19.4s, v0.4s                             // out
+  fmin v19.4s, v19.4s, v1.4s                             // out_1_1
+  fadd v2.4s, v17.4s, v2.4s                              // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_0
-  fadd v3.4s, v19.4s, v3.4s                              // out
+  fadd v3.4s, v18.4s, v3.4s                              // out
   fmax v0.4s, v3.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   mov x9, #1
@@ -516,7 +511,7 @@ L(if_5_done):
   add x9, x13, #16
   st1 {v7.s}[0], [x9]                                    // out_2_1
   add x9, x12, #16
-  st1 {v17.s}[0], [x9]                                   // out_1_1
+  st1 {v19.s}[0], [x9]                                   // out_1_1
   add x9, x6, #16
   st1 {v0.s}[0], [x9]                                    // out_0_1
 L(if_6_done):
@@ -528,7 +523,7 @@ L(if_6_done):
   add x9, x13, #20
   st1 {v7.s}[1], [x9]                                    // out_2_1
   add x9, x12, #20
-  st1 {v17.s}[1], [x9]                                   // out_1_1
+  st1 {v19.s}[1], [x9]                                   // out_1_1
   add x9, x6, #20
   st1 {v0.s}[1], [x9]                                    // out_0_1
 L(if_7_done):
@@ -540,7 +535,7 @@ L(if_7_done):
   add x9, x13, #24
   st1 {v7.s}[2], [x9]                                    // out_2_1
   add x9, x12, #24
-  st1 {v17.s}[2], [x9]                                   // out_1_1
+  st1 {v19.s}[2], [x9]                                   // out_1_1
   add x9, x6, #24
   st1 {v0.s}[2], [x9]                                    // out_0_1
 L(if_8_done):

@@ -6,19 +6,19 @@
 //     | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // rhs i4 n8 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32] (2998d144c4d057b7)
 //     | 8 f16 x scale_steps | 8 f16 x minimum_steps | 32 x k bits of codes | 8 i1 x tops a block | 8 i8 x scales a block | 8 i8 x minimums a block | 8 f32 x bias |
-// tile 4 x 8: needs 29 vector registers on neon_dotprod (16 accumulators + 9 operands + 4 masks), 32 exist
+// tile 4 x 8: needs 28 vector registers on neon_dotprod (16 accumulators + 9 operands + 3 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (a9f673e3b63a8c6d)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (c6a374e7930de013)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left  v0 mask
-//  v1 top_mask  v2 places  v3 places  v4 f_0  v5 f_1  v6 f_2  v7 f_3  v8 acc_3_1 ...  v9 raw_0 ...
-//  v10 tops ...  v11 tops ...  v12 tops ...  v13 tops ...  v16 f_4  v17 f_5  v18 f_6  v19 f_7
-//  v20 zero_0  v21 zero_1  v22 zero_0  v23 zero_1  v24 negated_half  v25 acc_0_0 ...
-//  v26 acc_0_1 ...  v27 acc_1_0 ...  v28 acc_1_1 ...  v29 acc_2_0 ...  v30 acc_2_1 ...
-//  v31 acc_3_0 ...
+//  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left
+//  v0 top_mask  v1 places  v2 places  v3 f_0  v4 f_1  v5 f_2  v6 f_3  v7 f_4  v8 raw_0 ...
+//  v9 tops ...  v10 tops ...  v11 lo_0 ...  v12 raw_1 ...  v13 lo_1 ...  v14 a_0 ...  v15 lo_1 ...
+//  v16 f_5  v17 f_6  v18 f_7  v19 zero_0  v20 zero_1  v21 zero_0  v22 zero_1  v23 negated_half
+//  v24 acc_0_0 ...  v25 acc_0_1 ...  v26 acc_1_0 ...  v27 acc_1_1 ...  v28 acc_2_0 ...
+//  v29 acc_2_1 ...  v30 acc_3_0 ...  v31 acc_3_1 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -48,26 +48,30 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p8x4_4x8_neon_dotprod_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #48
-  .cfi_def_cfa_offset 48
+  sub sp, sp, #64
+  .cfi_def_cfa_offset 64
   str d8, [sp, #0]
-  .cfi_offset d8, -48
+  .cfi_offset d8, -64
   str d9, [sp, #8]
-  .cfi_offset d9, -40
+  .cfi_offset d9, -56
   str d10, [sp, #16]
-  .cfi_offset d10, -32
+  .cfi_offset d10, -48
   str d11, [sp, #24]
-  .cfi_offset d11, -24
+  .cfi_offset d11, -40
   str d12, [sp, #32]
-  .cfi_offset d12, -16
+  .cfi_offset d12, -32
   str d13, [sp, #40]
-  .cfi_offset d13, -8
+  .cfi_offset d13, -24
+  str d14, [sp, #48]
+  .cfi_offset d14, -16
+  str d15, [sp, #56]
+  .cfi_offset d15, -8
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p8x4_4x8_neon_dotprod_asm
   hint #34
   .seh_nop
-  sub sp, sp, #48
-  .seh_stackalloc 48
+  sub sp, sp, #64
+  .seh_stackalloc 64
   str d8, [sp, #0]
   .seh_save_freg d8, 0
   str d9, [sp, #8]
@@ -80,6 +84,10 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p8x4_4x8_neon_dotprod_asm:
   .seh_save_freg d12, 32
   str d13, [sp, #40]
   .seh_save_freg d13, 40
+  str d14, [sp, #48]
+  .seh_save_freg d14, 48
+  str d15, [sp, #56]
+  .seh_save_freg d15, 56
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -99,38 +107,37 @@ L(m):
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
-  movi v0.16b, #1                                        // mask
-  movi v1.16b, #16                                       // top_mask
+  movi v0.16b, #17                                       // top_mask
   ldr x9, =67108863
-  dup v2.4s, w9                                          // place
+  dup v1.4s, w9                                          // place
   ldr x9, =33554431
-  dup v3.4s, w9                                          // place
-  zip1 v2.4s, v3.4s, v2.4s                               // places
+  dup v2.4s, w9                                          // place
+  zip1 v1.4s, v2.4s, v1.4s                               // places
   ldr x9, =50331647
-  dup v3.4s, w9                                          // place
+  dup v2.4s, w9                                          // place
   ldr x9, =16777215
+  dup v3.4s, w9                                          // place
+  zip1 v2.4s, v3.4s, v2.4s                               // places
+  zip1 v1.4s, v2.4s, v1.4s                               // places
+  ldr x9, =134217727
+  dup v2.4s, w9                                          // place
+  ldr x9, =100663295
+  dup v3.4s, w9                                          // place
+  zip1 v2.4s, v3.4s, v2.4s                               // places
+  ldr x9, =117440511
+  dup v3.4s, w9                                          // place
+  ldr x9, =83886079
   dup v4.4s, w9                                          // place
   zip1 v3.4s, v4.4s, v3.4s                               // places
   zip1 v2.4s, v3.4s, v2.4s                               // places
-  ldr x9, =134217727
-  dup v3.4s, w9                                          // place
-  ldr x9, =100663295
-  dup v4.4s, w9                                          // place
-  zip1 v3.4s, v4.4s, v3.4s                               // places
-  ldr x9, =117440511
-  dup v4.4s, w9                                          // place
-  ldr x9, =83886079
-  dup v5.4s, w9                                          // place
-  zip1 v4.4s, v5.4s, v4.4s                               // places
-  zip1 v3.4s, v4.4s, v3.4s                               // places
-  movi v4.2d, #0                                         // f_0
-  movi v5.2d, #0                                         // f_1
-  movi v6.2d, #0                                         // f_2
-  movi v7.2d, #0                                         // f_3
-  movi v16.2d, #0                                        // f_4
-  movi v17.2d, #0                                        // f_5
-  movi v18.2d, #0                                        // f_6
-  movi v19.2d, #0                                        // f_7
+  movi v3.2d, #0                                         // f_0
+  movi v4.2d, #0                                         // f_1
+  movi v5.2d, #0                                         // f_2
+  movi v6.2d, #0                                         // f_3
+  movi v7.2d, #0                                         // f_4
+  movi v16.2d, #0                                        // f_5
+  movi v17.2d, #0                                        // f_6
+  movi v18.2d, #0                                        // f_7
   lsr x9, x10, #8                                        // super_blocks
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
@@ -139,174 +146,160 @@ L(block):
   add x12, x12, #32
   ldr x13, =-32
   add x13, x13, x12
-  ldr d20, [x13, #0]                                     // scale
-  fcvtl v20.4s, v20.4h                                   // zero_0
+  ldr d19, [x13, #0]                                     // scale
+  fcvtl v19.4s, v19.4h                                   // zero_0
   ldr x13, =-24
   add x13, x13, x12
-  ldr d21, [x13, #0]                                     // scale
-  fcvtl v21.4s, v21.4h                                   // zero_1
+  ldr d20, [x13, #0]                                     // scale
+  fcvtl v20.4s, v20.4h                                   // zero_1
   ldr x13, =-16
   add x13, x13, x12
-  ldr d22, [x13, #0]                                     // scale
-  fcvtl v22.4s, v22.4h                                   // zero_0
+  ldr d21, [x13, #0]                                     // scale
+  fcvtl v21.4s, v21.4h                                   // zero_0
   ldr x13, =-8
   add x13, x13, x12
-  ldr d23, [x13, #0]                                     // scale
-  fcvtl v23.4s, v23.4h                                   // zero_1
+  ldr d22, [x13, #0]                                     // scale
+  fcvtl v22.4s, v22.4h                                   // zero_1
   mov x13, #8
   ldr x14, =3238002688                                   // number
-  dup v24.4s, w14                                        // negated_half
+  dup v23.4s, w14                                        // negated_half
   cbz x13, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldr s25, [x11, #128]                                   // acc_0_0
+  ldr s24, [x11, #128]                                   // acc_0_0
+  dup v24.4s, v24.s[0]
+  ldr s25, [x11, #128]                                   // acc_0_1
   dup v25.4s, v25.s[0]
-  ldr s26, [x11, #128]                                   // acc_0_1
+  ldr s26, [x11, #132]                                   // acc_1_0
   dup v26.4s, v26.s[0]
-  ldr s27, [x11, #132]                                   // acc_1_0
+  ldr s27, [x11, #132]                                   // acc_1_1
   dup v27.4s, v27.s[0]
-  ldr s28, [x11, #132]                                   // acc_1_1
+  ldr s28, [x11, #136]                                   // acc_2_0
   dup v28.4s, v28.s[0]
-  ldr s29, [x11, #136]                                   // acc_2_0
+  ldr s29, [x11, #136]                                   // acc_2_1
   dup v29.4s, v29.s[0]
-  ldr s30, [x11, #136]                                   // acc_2_1
+  ldr s30, [x11, #140]                                   // acc_3_0
   dup v30.4s, v30.s[0]
-  ldr s31, [x11, #140]                                   // acc_3_0
+  ldr s31, [x11, #140]                                   // acc_3_1
   dup v31.4s, v31.s[0]
-  ldr s8, [x11, #140]                                    // acc_3_1
-  dup v8.4s, v8.s[0]
-  ldr q9, [x12, #0]                                      // raw_0
-  ldr q10, [x12, #128]                                   // tops
-  and v11.16b, v10.16b, v1.16b                           // tops
-  sri v11.16b, v9.16b, #4                                // code_0
+  ldr q8, [x12, #0]                                      // raw_0
+  ldp q10, q9, [x12, #128]                               // tops, tops
   and v10.16b, v10.16b, v0.16b                           // tops
-  sli v9.16b, v10.16b, #4                                // code_0
-  ldr q10, [x12, #16]                                    // raw_1
-  ldr q12, [x12, #144]                                   // tops
-  and v13.16b, v12.16b, v1.16b                           // tops
-  sri v13.16b, v10.16b, #4                               // code_1
-  and v12.16b, v12.16b, v0.16b                           // tops
-  sli v10.16b, v12.16b, #4                               // code_1
-  ldr q12, [x11, #0]                                     // a_0
-  sdot v25.4s, v9.16b, v12.4b[0]                         // acc_0_0
-  sdot v26.4s, v10.16b, v12.4b[0]                        // acc_0_1
-  sdot v27.4s, v9.16b, v12.4b[1]                         // acc_1_0
-  sdot v28.4s, v10.16b, v12.4b[1]                        // acc_1_1
-  sdot v29.4s, v9.16b, v12.4b[2]                         // acc_2_0
-  sdot v31.4s, v9.16b, v12.4b[3]                         // acc_3_0
-  sdot v30.4s, v10.16b, v12.4b[2]                        // acc_2_1
-  sdot v8.4s, v10.16b, v12.4b[3]                         // acc_3_1
-  ldr q9, [x11, #64]                                     // a_0
-  sdot v25.4s, v11.16b, v9.4b[0]                         // acc_0_0
-  sdot v26.4s, v13.16b, v9.4b[0]                         // acc_0_1
-  sdot v27.4s, v11.16b, v9.4b[1]                         // acc_1_0
-  sdot v28.4s, v13.16b, v9.4b[1]                         // acc_1_1
-  sdot v29.4s, v11.16b, v9.4b[2]                         // acc_2_0
-  sdot v31.4s, v11.16b, v9.4b[3]                         // acc_3_0
-  sdot v30.4s, v13.16b, v9.4b[2]                         // acc_2_1
-  sdot v8.4s, v13.16b, v9.4b[3]                          // acc_3_1
-  ldr q9, [x12, #32]                                     // raw_0
-  ldr q10, [x12, #128]                                   // tops
-  ushr v11.16b, v10.16b, #1                              // tops
-  and v11.16b, v11.16b, v1.16b                           // tops
-  sri v11.16b, v9.16b, #4                                // code_0
+  mov v11.16b, v8.16b                                    // raw_0
+  sli v11.16b, v10.16b, #4                               // lo_0
+  sri v10.16b, v8.16b, #4                                // hi_0
+  ldp q12, q8, [x12, #16]                                // raw_1, raw_0
+  and v9.16b, v9.16b, v0.16b                             // tops
+  mov v13.16b, v12.16b                                   // raw_1
+  sli v13.16b, v9.16b, #4                                // lo_1
+  sri v9.16b, v12.16b, #4                                // hi_1
+  ldp q14, q12, [x11, #0]                                // a_0, a_0
+  sdot v24.4s, v11.16b, v14.4b[0]                        // acc_0_0
+  sdot v25.4s, v13.16b, v14.4b[0]                        // acc_0_1
+  sdot v26.4s, v11.16b, v14.4b[1]                        // acc_1_0
+  sdot v27.4s, v13.16b, v14.4b[1]                        // acc_1_1
+  sdot v28.4s, v11.16b, v14.4b[2]                        // acc_2_0
+  sdot v30.4s, v11.16b, v14.4b[3]                        // acc_3_0
+  sdot v29.4s, v13.16b, v14.4b[2]                        // acc_2_1
+  sdot v31.4s, v13.16b, v14.4b[3]                        // acc_3_1
+  ldp q13, q11, [x11, #64]                               // a_0, a_0
+  sdot v24.4s, v10.16b, v13.4b[0]                        // acc_0_0
+  sdot v25.4s, v9.16b, v13.4b[0]                         // acc_0_1
+  sdot v26.4s, v10.16b, v13.4b[1]                        // acc_1_0
+  sdot v27.4s, v9.16b, v13.4b[1]                         // acc_1_1
+  sdot v28.4s, v10.16b, v13.4b[2]                        // acc_2_0
+  sdot v30.4s, v10.16b, v13.4b[3]                        // acc_3_0
+  sdot v29.4s, v9.16b, v13.4b[2]                         // acc_2_1
+  sdot v31.4s, v9.16b, v13.4b[3]                         // acc_3_1
+  ldp q10, q9, [x12, #128]                               // tops, tops
   ushr v10.16b, v10.16b, #1                              // tops
   and v10.16b, v10.16b, v0.16b                           // tops
-  sli v9.16b, v10.16b, #4                                // code_0
-  ldr q10, [x12, #48]                                    // raw_1
-  ldr q12, [x12, #144]                                   // tops
-  ushr v13.16b, v12.16b, #1                              // tops
-  and v13.16b, v13.16b, v1.16b                           // tops
-  sri v13.16b, v10.16b, #4                               // code_1
-  ushr v12.16b, v12.16b, #1                              // tops
-  and v12.16b, v12.16b, v0.16b                           // tops
-  sli v10.16b, v12.16b, #4                               // code_1
-  ldr q12, [x11, #16]                                    // a_0
-  sdot v25.4s, v9.16b, v12.4b[0]                         // acc_0_0
-  sdot v26.4s, v10.16b, v12.4b[0]                        // acc_0_1
-  sdot v27.4s, v9.16b, v12.4b[1]                         // acc_1_0
-  sdot v28.4s, v10.16b, v12.4b[1]                        // acc_1_1
-  sdot v29.4s, v9.16b, v12.4b[2]                         // acc_2_0
-  sdot v31.4s, v9.16b, v12.4b[3]                         // acc_3_0
-  sdot v30.4s, v10.16b, v12.4b[2]                        // acc_2_1
-  sdot v8.4s, v10.16b, v12.4b[3]                         // acc_3_1
-  ldr q9, [x11, #80]                                     // a_0
-  sdot v25.4s, v11.16b, v9.4b[0]                         // acc_0_0
-  sdot v26.4s, v13.16b, v9.4b[0]                         // acc_0_1
-  sdot v27.4s, v11.16b, v9.4b[1]                         // acc_1_0
-  sdot v28.4s, v13.16b, v9.4b[1]                         // acc_1_1
-  sdot v29.4s, v11.16b, v9.4b[2]                         // acc_2_0
-  sdot v31.4s, v11.16b, v9.4b[3]                         // acc_3_0
-  sdot v30.4s, v13.16b, v9.4b[2]                         // acc_2_1
-  sdot v8.4s, v13.16b, v9.4b[3]                          // acc_3_1
-  ldr q9, [x12, #64]                                     // raw_0
-  ldr q10, [x12, #128]                                   // tops
-  ushr v11.16b, v10.16b, #2                              // tops
-  and v11.16b, v11.16b, v1.16b                           // tops
-  sri v11.16b, v9.16b, #4                                // code_0
+  mov v13.16b, v8.16b                                    // raw_0
+  sli v13.16b, v10.16b, #4                               // lo_0
+  sri v10.16b, v8.16b, #4                                // hi_0
+  ldp q14, q8, [x12, #48]                                // raw_1, raw_0
+  ushr v9.16b, v9.16b, #1                                // tops
+  and v9.16b, v9.16b, v0.16b                             // tops
+  mov v15.16b, v14.16b                                   // raw_1
+  sli v15.16b, v9.16b, #4                                // lo_1
+  sri v9.16b, v14.16b, #4                                // hi_1
+  sdot v24.4s, v13.16b, v12.4b[0]                        // acc_0_0
+  sdot v25.4s, v15.16b, v12.4b[0]                        // acc_0_1
+  sdot v26.4s, v13.16b, v12.4b[1]                        // acc_1_0
+  sdot v27.4s, v15.16b, v12.4b[1]                        // acc_1_1
+  sdot v28.4s, v13.16b, v12.4b[2]                        // acc_2_0
+  sdot v30.4s, v13.16b, v12.4b[3]                        // acc_3_0
+  sdot v29.4s, v15.16b, v12.4b[2]                        // acc_2_1
+  sdot v31.4s, v15.16b, v12.4b[3]                        // acc_3_1
+  sdot v24.4s, v10.16b, v11.4b[0]                        // acc_0_0
+  sdot v25.4s, v9.16b, v11.4b[0]                         // acc_0_1
+  sdot v26.4s, v10.16b, v11.4b[1]                        // acc_1_0
+  sdot v27.4s, v9.16b, v11.4b[1]                         // acc_1_1
+  sdot v28.4s, v10.16b, v11.4b[2]                        // acc_2_0
+  sdot v30.4s, v10.16b, v11.4b[3]                        // acc_3_0
+  sdot v29.4s, v9.16b, v11.4b[2]                         // acc_2_1
+  sdot v31.4s, v9.16b, v11.4b[3]                         // acc_3_1
+  ldp q10, q9, [x12, #128]                               // tops, tops
   ushr v10.16b, v10.16b, #2                              // tops
   and v10.16b, v10.16b, v0.16b                           // tops
-  sli v9.16b, v10.16b, #4                                // code_0
-  ldr q10, [x12, #80]                                    // raw_1
-  ldr q12, [x12, #144]                                   // tops
-  ushr v13.16b, v12.16b, #2                              // tops
-  and v13.16b, v13.16b, v1.16b                           // tops
-  sri v13.16b, v10.16b, #4                               // code_1
-  ushr v12.16b, v12.16b, #2                              // tops
-  and v12.16b, v12.16b, v0.16b                           // tops
-  sli v10.16b, v12.16b, #4                               // code_1
-  ldr q12, [x11, #32]                                    // a_0
-  sdot v25.4s, v9.16b, v12.4b[0]                         // acc_0_0
-  sdot v26.4s, v10.16b, v12.4b[0]                        // acc_0_1
-  sdot v27.4s, v9.16b, v12.4b[1]                         // acc_1_0
-  sdot v28.4s, v10.16b, v12.4b[1]                        // acc_1_1
-  sdot v29.4s, v9.16b, v12.4b[2]                         // acc_2_0
-  sdot v31.4s, v9.16b, v12.4b[3]                         // acc_3_0
-  sdot v30.4s, v10.16b, v12.4b[2]                        // acc_2_1
-  sdot v8.4s, v10.16b, v12.4b[3]                         // acc_3_1
-  ldr q9, [x11, #96]                                     // a_0
-  sdot v25.4s, v11.16b, v9.4b[0]                         // acc_0_0
-  sdot v26.4s, v13.16b, v9.4b[0]                         // acc_0_1
-  sdot v27.4s, v11.16b, v9.4b[1]                         // acc_1_0
-  sdot v28.4s, v13.16b, v9.4b[1]                         // acc_1_1
-  sdot v29.4s, v11.16b, v9.4b[2]                         // acc_2_0
-  sdot v31.4s, v11.16b, v9.4b[3]                         // acc_3_0
-  sdot v30.4s, v13.16b, v9.4b[2]                         // acc_2_1
-  sdot v8.4s, v13.16b, v9.4b[3]                          // acc_3_1
-  ldr q9, [x12, #96]                                     // raw_0
-  ldr q10, [x12, #128]                                   // tops
-  ushr v11.16b, v10.16b, #3                              // tops
-  sri v11.16b, v9.16b, #4                                // code_0
+  mov v11.16b, v8.16b                                    // raw_0
+  sli v11.16b, v10.16b, #4                               // lo_0
+  sri v10.16b, v8.16b, #4                                // hi_0
+  ldp q12, q8, [x12, #80]                                // raw_1, raw_0
+  ushr v9.16b, v9.16b, #2                                // tops
+  and v9.16b, v9.16b, v0.16b                             // tops
+  mov v13.16b, v12.16b                                   // raw_1
+  sli v13.16b, v9.16b, #4                                // lo_1
+  sri v9.16b, v12.16b, #4                                // hi_1
+  ldp q14, q12, [x11, #32]                               // a_0, a_0
+  sdot v24.4s, v11.16b, v14.4b[0]                        // acc_0_0
+  sdot v25.4s, v13.16b, v14.4b[0]                        // acc_0_1
+  sdot v26.4s, v11.16b, v14.4b[1]                        // acc_1_0
+  sdot v27.4s, v13.16b, v14.4b[1]                        // acc_1_1
+  sdot v28.4s, v11.16b, v14.4b[2]                        // acc_2_0
+  sdot v30.4s, v11.16b, v14.4b[3]                        // acc_3_0
+  sdot v29.4s, v13.16b, v14.4b[2]                        // acc_2_1
+  sdot v31.4s, v13.16b, v14.4b[3]                        // acc_3_1
+  ldp q13, q11, [x11, #96]                               // a_0, a_0
+  sdot v24.4s, v10.16b, v13.4b[0]                        // acc_0_0
+  sdot v25.4s, v9.16b, v13.4b[0]                         // acc_0_1
+  sdot v26.4s, v10.16b, v13.4b[1]                        // acc_1_0
+  sdot v27.4s, v9.16b, v13.4b[1]                         // acc_1_1
+  sdot v28.4s, v10.16b, v13.4b[2]                        // acc_2_0
+  sdot v30.4s, v10.16b, v13.4b[3]                        // acc_3_0
+  sdot v29.4s, v9.16b, v13.4b[2]                         // acc_2_1
+  sdot v31.4s, v9.16b, v13.4b[3]                         // acc_3_1
+  ldp q9, q10, [x12, #112]                               // raw_1, tops
   ushr v10.16b, v10.16b, #3                              // tops
   and v10.16b, v10.16b, v0.16b                           // tops
-  sli v9.16b, v10.16b, #4                                // code_0
-  ldr q10, [x12, #112]                                   // raw_1
-  ldr q12, [x12, #144]                                   // tops
-  ushr v13.16b, v12.16b, #3                              // tops
-  sri v13.16b, v10.16b, #4                               // code_1
-  ushr v12.16b, v12.16b, #3                              // tops
-  and v12.16b, v12.16b, v0.16b                           // tops
-  sli v10.16b, v12.16b, #4                               // code_1
-  ldr q12, [x11, #48]                                    // a_0
-  sdot v25.4s, v9.16b, v12.4b[0]                         // acc_0_0
-  sdot v26.4s, v10.16b, v12.4b[0]                        // acc_0_1
-  sdot v27.4s, v9.16b, v12.4b[1]                         // acc_1_0
-  sdot v28.4s, v10.16b, v12.4b[1]                        // acc_1_1
-  sdot v29.4s, v9.16b, v12.4b[2]                         // acc_2_0
-  sdot v31.4s, v9.16b, v12.4b[3]                         // acc_3_0
-  sdot v30.4s, v10.16b, v12.4b[2]                        // acc_2_1
-  sdot v8.4s, v10.16b, v12.4b[3]                         // acc_3_1
-  ldr q9, [x11, #112]                                    // a_0
-  sdot v25.4s, v11.16b, v9.4b[0]                         // acc_0_0
-  sdot v26.4s, v13.16b, v9.4b[0]                         // acc_0_1
-  sdot v27.4s, v11.16b, v9.4b[1]                         // acc_1_0
-  sdot v28.4s, v13.16b, v9.4b[1]                         // acc_1_1
-  sdot v29.4s, v11.16b, v9.4b[2]                         // acc_2_0
-  sdot v31.4s, v11.16b, v9.4b[3]                         // acc_3_0
-  sdot v30.4s, v13.16b, v9.4b[2]                         // acc_2_1
-  sdot v8.4s, v13.16b, v9.4b[3]                          // acc_3_1
+  mov v13.16b, v8.16b                                    // raw_0
+  sli v13.16b, v10.16b, #4                               // lo_0
+  sri v10.16b, v8.16b, #4                                // hi_0
+  ldp q14, q8, [x12, #144]                               // tops, numbers
+  ushr v14.16b, v14.16b, #3                              // tops
+  and v14.16b, v14.16b, v0.16b                           // tops
+  mov v15.16b, v9.16b                                    // raw_1
+  sli v15.16b, v14.16b, #4                               // lo_1
+  sri v14.16b, v9.16b, #4                                // hi_1
+  sdot v24.4s, v13.16b, v12.4b[0]                        // acc_0_0
+  sdot v25.4s, v15.16b, v12.4b[0]                        // acc_0_1
+  sdot v26.4s, v13.16b, v12.4b[1]                        // acc_1_0
+  sdot v27.4s, v15.16b, v12.4b[1]                        // acc_1_1
+  sdot v28.4s, v13.16b, v12.4b[2]                        // acc_2_0
+  sdot v30.4s, v13.16b, v12.4b[3]                        // acc_3_0
+  sdot v29.4s, v15.16b, v12.4b[2]                        // acc_2_1
+  sdot v31.4s, v15.16b, v12.4b[3]                        // acc_3_1
+  sdot v24.4s, v10.16b, v11.4b[0]                        // acc_0_0
+  sdot v25.4s, v14.16b, v11.4b[0]                        // acc_0_1
+  sdot v26.4s, v10.16b, v11.4b[1]                        // acc_1_0
+  sdot v27.4s, v14.16b, v11.4b[1]                        // acc_1_1
+  sdot v28.4s, v10.16b, v11.4b[2]                        // acc_2_0
+  sdot v30.4s, v10.16b, v11.4b[3]                        // acc_3_0
+  sdot v29.4s, v14.16b, v11.4b[2]                        // acc_2_1
+  sdot v31.4s, v14.16b, v11.4b[3]                        // acc_3_1
+  scvtf v24.4s, v24.4s                                   // real
   scvtf v25.4s, v25.4s                                   // real
   scvtf v26.4s, v26.4s                                   // real
   scvtf v27.4s, v27.4s                                   // real
@@ -314,80 +307,78 @@ L(k):
   scvtf v29.4s, v29.4s                                   // real
   scvtf v30.4s, v30.4s                                   // real
   scvtf v31.4s, v31.4s                                   // real
-  scvtf v8.4s, v8.4s                                     // real
-  ldr q9, [x12, #160]                                    // numbers
-  tbl v10.16b, {v9.16b}, v2.16b                          // number
-  scvtf v10.4s, v10.4s, #24                              // number
-  tbl v9.16b, {v9.16b}, v3.16b                           // number
+  tbl v9.16b, {v8.16b}, v1.16b                           // number
   scvtf v9.4s, v9.4s, #24                                // number
-  fmul v10.4s, v10.4s, v20.4s                            // scale_0
-  fmul v9.4s, v9.4s, v21.4s                              // scale_1
-  fmul v25.4s, v25.4s, v10.4s                            // real
+  tbl v8.16b, {v8.16b}, v2.16b                           // number
+  scvtf v8.4s, v8.4s, #24                                // number
+  fmul v9.4s, v9.4s, v19.4s                              // scale_0
+  fmul v8.4s, v8.4s, v20.4s                              // scale_1
+  fmul v24.4s, v24.4s, v9.4s                             // real
+  fmul v25.4s, v25.4s, v8.4s                             // real
   fmul v26.4s, v26.4s, v9.4s                             // real
-  fmul v27.4s, v27.4s, v10.4s                            // real
+  fmul v27.4s, v27.4s, v8.4s                             // real
   fmul v28.4s, v28.4s, v9.4s                             // real
-  fmul v29.4s, v29.4s, v10.4s                            // real
+  fmul v29.4s, v29.4s, v8.4s                             // real
   fmul v30.4s, v30.4s, v9.4s                             // real
-  fmul v31.4s, v31.4s, v10.4s                            // real
-  fmul v8.4s, v8.4s, v9.4s                               // real
-  fmul v10.4s, v10.4s, v24.4s                            // half
-  fmul v9.4s, v9.4s, v24.4s                              // half
-  ldur q11, [x12, #168]                                  // numbers
+  fmul v31.4s, v31.4s, v8.4s                             // real
+  fmul v9.4s, v9.4s, v23.4s                              // half
+  fmul v8.4s, v8.4s, v23.4s                              // half
+  ldur q10, [x12, #168]                                  // numbers
   add x12, x12, #176
-  tbl v12.16b, {v11.16b}, v2.16b                         // number
-  scvtf v12.4s, v12.4s, #24                              // number
-  fmla v10.4s, v12.4s, v22.4s                            // middle
-  tbl v11.16b, {v11.16b}, v3.16b                         // number
+  tbl v11.16b, {v10.16b}, v1.16b                         // number
   scvtf v11.4s, v11.4s, #24                              // number
-  fmla v9.4s, v11.4s, v23.4s                             // middle
-  ldr s11, [x11, #128]                                   // sum_of_codes
-  dup v11.4s, v11.s[0]
-  sshr v11.4s, v11.4s, #3                                // sum_of_codes
-  scvtf v11.4s, v11.4s                                   // sum_of_codes
-  fmla v25.4s, v11.4s, v10.4s                            // real
-  fmla v26.4s, v11.4s, v9.4s                             // real
-  ldr s11, [x11, #132]                                   // sum_of_codes
-  dup v11.4s, v11.s[0]
-  sshr v11.4s, v11.4s, #3                                // sum_of_codes
-  scvtf v11.4s, v11.4s                                   // sum_of_codes
-  fmla v27.4s, v11.4s, v10.4s                            // real
-  fmla v28.4s, v11.4s, v9.4s                             // real
-  ldr s11, [x11, #136]                                   // sum_of_codes
-  dup v11.4s, v11.s[0]
-  sshr v11.4s, v11.4s, #3                                // sum_of_codes
-  scvtf v11.4s, v11.4s                                   // sum_of_codes
-  fmla v29.4s, v11.4s, v10.4s                            // real
-  fmla v30.4s, v11.4s, v9.4s                             // real
-  ldr s11, [x11, #140]                                   // sum_of_codes
-  dup v11.4s, v11.s[0]
-  sshr v11.4s, v11.4s, #3                                // sum_of_codes
-  scvtf v11.4s, v11.4s                                   // sum_of_codes
-  fmla v31.4s, v11.4s, v10.4s                            // real
-  fmla v8.4s, v11.4s, v9.4s                              // real
-  ldr s9, [x11, #144]                                    // scale_row_0
-  dup v9.4s, v9.s[0]
-  fmla v4.4s, v25.4s, v9.4s                              // f_0
-  ldr s25, [x11, #144]                                   // scale_row_0
-  dup v25.4s, v25.s[0]
-  fmla v5.4s, v26.4s, v25.4s                             // f_1
-  ldr s25, [x11, #148]                                   // scale_row_1
-  dup v25.4s, v25.s[0]
-  fmla v6.4s, v27.4s, v25.4s                             // f_2
-  ldr s25, [x11, #148]                                   // scale_row_1
-  dup v25.4s, v25.s[0]
-  fmla v7.4s, v28.4s, v25.4s                             // f_3
-  ldr s25, [x11, #152]                                   // scale_row_2
-  dup v25.4s, v25.s[0]
-  fmla v16.4s, v29.4s, v25.4s                            // f_4
-  ldr s25, [x11, #152]                                   // scale_row_2
-  dup v25.4s, v25.s[0]
-  fmla v17.4s, v30.4s, v25.4s                            // f_5
-  ldr s25, [x11, #156]                                   // scale_row_3
-  dup v25.4s, v25.s[0]
-  fmla v18.4s, v31.4s, v25.4s                            // f_6
-  ldr s25, [x11, #156]                                   // scale_row_3
-  dup v25.4s, v25.s[0]
-  fmla v19.4s, v8.4s, v25.4s                             // f_7
+  fmla v9.4s, v11.4s, v21.4s                             // middle
+  tbl v10.16b, {v10.16b}, v2.16b                         // number
+  scvtf v10.4s, v10.4s, #24                              // number
+  fmla v8.4s, v10.4s, v22.4s                             // middle
+  ldr s10, [x11, #128]                                   // sum_of_codes
+  dup v10.4s, v10.s[0]
+  sshr v10.4s, v10.4s, #3                                // sum_of_codes
+  scvtf v10.4s, v10.4s                                   // sum_of_codes
+  fmla v24.4s, v10.4s, v9.4s                             // real
+  fmla v25.4s, v10.4s, v8.4s                             // real
+  ldr s10, [x11, #132]                                   // sum_of_codes
+  dup v10.4s, v10.s[0]
+  sshr v10.4s, v10.4s, #3                                // sum_of_codes
+  scvtf v10.4s, v10.4s                                   // sum_of_codes
+  fmla v26.4s, v10.4s, v9.4s                             // real
+  fmla v27.4s, v10.4s, v8.4s                             // real
+  ldr s10, [x11, #136]                                   // sum_of_codes
+  dup v10.4s, v10.s[0]
+  sshr v10.4s, v10.4s, #3                                // sum_of_codes
+  scvtf v10.4s, v10.4s                                   // sum_of_codes
+  fmla v28.4s, v10.4s, v9.4s                             // real
+  fmla v29.4s, v10.4s, v8.4s                             // real
+  ldr s10, [x11, #140]                                   // sum_of_codes
+  dup v10.4s, v10.s[0]
+  sshr v10.4s, v10.4s, #3                                // sum_of_codes
+  scvtf v10.4s, v10.4s                                   // sum_of_codes
+  fmla v30.4s, v10.4s, v9.4s                             // real
+  fmla v31.4s, v10.4s, v8.4s                             // real
+  ldr s8, [x11, #144]                                    // scale_row_0
+  dup v8.4s, v8.s[0]
+  fmla v3.4s, v24.4s, v8.4s                              // f_0
+  ldr s24, [x11, #144]                                   // scale_row_0
+  dup v24.4s, v24.s[0]
+  fmla v4.4s, v25.4s, v24.4s                             // f_1
+  ldr s24, [x11, #148]                                   // scale_row_1
+  dup v24.4s, v24.s[0]
+  fmla v5.4s, v26.4s, v24.4s                             // f_2
+  ldr s24, [x11, #148]                                   // scale_row_1
+  dup v24.4s, v24.s[0]
+  fmla v6.4s, v27.4s, v24.4s                             // f_3
+  ldr s24, [x11, #152]                                   // scale_row_2
+  dup v24.4s, v24.s[0]
+  fmla v7.4s, v28.4s, v24.4s                             // f_4
+  ldr s24, [x11, #152]                                   // scale_row_2
+  dup v24.4s, v24.s[0]
+  fmla v16.4s, v29.4s, v24.4s                            // f_5
+  ldr s24, [x11, #156]                                   // scale_row_3
+  dup v24.4s, v24.s[0]
+  fmla v17.4s, v30.4s, v24.4s                            // f_6
+  ldr s24, [x11, #156]                                   // scale_row_3
+  dup v24.4s, v24.s[0]
+  fmla v18.4s, v31.4s, v24.4s                            // f_7
   add x11, x11, #160
   subs x13, x13, #1                                      // next k
   b.hi L(k)
@@ -420,37 +411,36 @@ L(block_done):
   add x14, x9, x2
   cmp x9, #0                                             // bias
   csel x9, x10, x14, eq
-  ldr q2, [x9, #0]                                       // bias
-  ldr q3, [x9, #16]                                      // bias
-  fadd v18.4s, v18.4s, v2.4s                             // out
-  fmax v18.4s, v18.4s, v0.4s                             // out
-  fmin v18.4s, v18.4s, v1.4s                             // out_3_0
-  str q18, [x11, #0]                                     // out_3_0
-  fadd v18.4s, v19.4s, v3.4s                             // out
-  fmax v18.4s, v18.4s, v0.4s                             // out
-  fmin v18.4s, v18.4s, v1.4s                             // out_3_1
-  str q18, [x11, #16]                                    // out_3_1
-  fadd v16.4s, v16.4s, v2.4s                             // out
-  fmax v16.4s, v16.4s, v0.4s                             // out
-  fmin v16.4s, v16.4s, v1.4s                             // out_2_0
-  str q16, [x13, #0]                                     // out_2_0
-  fadd v16.4s, v17.4s, v3.4s                             // out
-  fmax v16.4s, v16.4s, v0.4s                             // out
-  fmin v16.4s, v16.4s, v1.4s                             // out_2_1
-  str q16, [x13, #16]                                    // out_2_1
-  fadd v6.4s, v6.4s, v2.4s                               // out
-  fmax v6.4s, v6.4s, v0.4s                               // out
-  fmin v6.4s, v6.4s, v1.4s                               // out_1_0
-  str q6, [x12, #0]                                      // out_1_0
-  fadd v6.4s, v7.4s, v3.4s                               // out
-  fmax v6.4s, v6.4s, v0.4s                               // out
-  fmin v6.4s, v6.4s, v1.4s                               // out_1_1
-  str q6, [x12, #16]                                     // out_1_1
+  ldp q19, q2, [x9, #0]                                  // bias, bias
+  fadd v17.4s, v17.4s, v19.4s                            // out
+  fmax v17.4s, v17.4s, v0.4s                             // out
+  fmin v17.4s, v17.4s, v1.4s                             // out_3_0
+  str q17, [x11, #0]                                     // out_3_0
+  fadd v17.4s, v18.4s, v2.4s                             // out
+  fmax v17.4s, v17.4s, v0.4s                             // out
+  fmin v17.4s, v17.4s, v1.4s                             // out_3_1
+  str q17, [x11, #16]                                    // out_3_1
+  fadd v7.4s, v7.4s, v19.4s                              // out
+  fmax v7.4s, v7.4s, v0.4s                               // out
+  fmin v7.4s, v7.4s, v1.4s                               // out_2_0
+  str q7, [x13, #0]                                      // out_2_0
+  fadd v7.4s, v16.4s, v2.4s                              // out
+  fmax v7.4s, v7.4s, v0.4s                               // out
+  fmin v7.4s, v7.4s, v1.4s                               // out_2_1
+  str q7, [x13, #16]                                     // out_2_1
+  fadd v5.4s, v5.4s, v19.4s                              // out
+  fmax v5.4s, v5.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v1.4s                               // out_1_0
+  str q5, [x12, #0]                                      // out_1_0
+  fadd v5.4s, v6.4s, v2.4s                               // out
+  fmax v5.4s, v5.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v1.4s                               // out_1_1
+  str q5, [x12, #16]                                     // out_1_1
+  fadd v3.4s, v3.4s, v19.4s                              // out
+  fmax v3.4s, v3.4s, v0.4s                               // out
+  fmin v3.4s, v3.4s, v1.4s                               // out_0_0
+  str q3, [x6, #0]                                       // out_0_0
   fadd v2.4s, v4.4s, v2.4s                               // out
-  fmax v2.4s, v2.4s, v0.4s                               // out
-  fmin v2.4s, v2.4s, v1.4s                               // out_0_0
-  str q2, [x6, #0]                                       // out_0_0
-  fadd v2.4s, v5.4s, v3.4s                               // out
   fmax v0.4s, v2.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   str q0, [x6, #16]                                      // out_0_1
@@ -493,63 +483,63 @@ L(if_else):
   add x15, x9, #16
   cmp x14, #0
   csel x9, x9, x15, eq
-  ld1r {v3.4s}, [x9]                                     // bias
+  ld1r {v19.4s}, [x9]                                    // bias
   mov x14, #1
   cmp x10, x14
   csel x14, x10, x14, lo
   add x14, x9, x14, lsl #2
-  ld1 {v3.s}[1], [x14]                                   // bias
+  ld1 {v19.s}[1], [x14]                                  // bias
   mov x14, #2
   cmp x10, x14
   csel x14, x10, x14, lo
   add x14, x9, x14, lsl #2
-  ld1 {v3.s}[2], [x14]                                   // bias
+  ld1 {v19.s}[2], [x14]                                  // bias
   mov x14, #3
   cmp x10, x14
   csel x10, x10, x14, lo
   add x9, x9, x10, lsl #2
-  ld1 {v3.s}[3], [x9]                                    // bias
-  fadd v18.4s, v18.4s, v2.4s                             // out
-  fmax v18.4s, v18.4s, v0.4s                             // out
-  fmin v18.4s, v18.4s, v1.4s                             // out_3_0
-  fadd v19.4s, v19.4s, v3.4s                             // out
-  fmax v19.4s, v19.4s, v0.4s                             // out
-  fmin v19.4s, v19.4s, v1.4s                             // out_3_1
-  fadd v16.4s, v16.4s, v2.4s                             // out
-  fmax v16.4s, v16.4s, v0.4s                             // out
-  fmin v16.4s, v16.4s, v1.4s                             // out_2_0
-  fadd v17.4s, v17.4s, v3.4s                             // out
+  ld1 {v19.s}[3], [x9]                                   // bias
+  fadd v17.4s, v17.4s, v2.4s                             // out
   fmax v17.4s, v17.4s, v0.4s                             // out
-  fmin v17.4s, v17.4s, v1.4s                             // out_2_1
-  fadd v6.4s, v6.4s, v2.4s                               // out
-  fmax v6.4s, v6.4s, v0.4s                               // out
-  fmin v6.4s, v6.4s, v1.4s                               // out_1_0
-  fadd v7.4s, v7.4s, v3.4s                               // out
+  fmin v17.4s, v17.4s, v1.4s                             // out_3_0
+  fadd v18.4s, v18.4s, v19.4s                            // out
+  fmax v18.4s, v18.4s, v0.4s                             // out
+  fmin v18.4s, v18.4s, v1.4s                             // out_3_1
+  fadd v7.4s, v7.4s, v2.4s                               // out
   fmax v7.4s, v7.4s, v0.4s                               // out
-  fmin v7.4s, v7.4s, v1.4s                               // out_1_1
-  fadd v2.4s, v4.4s, v2.4s                               // out
+  fmin v7.4s, v7.4s, v1.4s                               // out_2_0
+  fadd v16.4s, v16.4s, v19.4s                            // out
+  fmax v16.4s, v16.4s, v0.4s                             // out
+  fmin v16.4s, v16.4s, v1.4s                             // out_2_1
+  fadd v5.4s, v5.4s, v2.4s                               // out
+  fmax v5.4s, v5.4s, v0.4s                               // out
+  fmin v5.4s, v5.4s, v1.4s                               // out_1_0
+  fadd v6.4s, v6.4s, v19.4s                              // out
+  fmax v6.4s, v6.4s, v0.4s                               // out
+  fmin v6.4s, v6.4s, v1.4s                               // out_1_1
+  fadd v2.4s, v3.4s, v2.4s                               // out
   fmax v2.4s, v2.4s, v0.4s                               // out
   fmin v2.4s, v2.4s, v1.4s                               // out_0_0
-  fadd v3.4s, v5.4s, v3.4s                               // out
+  fadd v3.4s, v4.4s, v19.4s                              // out
   fmax v0.4s, v3.4s, v0.4s                               // out
   fmin v0.4s, v0.4s, v1.4s                               // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v18.s}[0], [x11]                                  // out_3_0
-  st1 {v16.s}[0], [x13]                                  // out_2_0
-  st1 {v6.s}[0], [x12]                                   // out_1_0
+  st1 {v17.s}[0], [x11]                                  // out_3_0
+  st1 {v7.s}[0], [x13]                                   // out_2_0
+  st1 {v5.s}[0], [x12]                                   // out_1_0
   st1 {v2.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
   add x9, x11, #4
-  st1 {v18.s}[1], [x9]                                   // out_3_0
+  st1 {v17.s}[1], [x9]                                   // out_3_0
   add x9, x13, #4
-  st1 {v16.s}[1], [x9]                                   // out_2_0
+  st1 {v7.s}[1], [x9]                                    // out_2_0
   add x9, x12, #4
-  st1 {v6.s}[1], [x9]                                    // out_1_0
+  st1 {v5.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
   st1 {v2.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
@@ -557,11 +547,11 @@ L(if_3_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
   add x9, x11, #8
-  st1 {v18.s}[2], [x9]                                   // out_3_0
+  st1 {v17.s}[2], [x9]                                   // out_3_0
   add x9, x13, #8
-  st1 {v16.s}[2], [x9]                                   // out_2_0
+  st1 {v7.s}[2], [x9]                                    // out_2_0
   add x9, x12, #8
-  st1 {v6.s}[2], [x9]                                    // out_1_0
+  st1 {v5.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
   st1 {v2.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
@@ -569,11 +559,11 @@ L(if_4_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
   add x9, x11, #12
-  st1 {v18.s}[3], [x9]                                   // out_3_0
+  st1 {v17.s}[3], [x9]                                   // out_3_0
   add x9, x13, #12
-  st1 {v16.s}[3], [x9]                                   // out_2_0
+  st1 {v7.s}[3], [x9]                                    // out_2_0
   add x9, x12, #12
-  st1 {v6.s}[3], [x9]                                    // out_1_0
+  st1 {v5.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
   st1 {v2.s}[3], [x9]                                    // out_0_0
 L(if_5_done):
@@ -581,11 +571,11 @@ L(if_5_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
   add x9, x11, #16
-  st1 {v19.s}[0], [x9]                                   // out_3_1
+  st1 {v18.s}[0], [x9]                                   // out_3_1
   add x9, x13, #16
-  st1 {v17.s}[0], [x9]                                   // out_2_1
+  st1 {v16.s}[0], [x9]                                   // out_2_1
   add x9, x12, #16
-  st1 {v7.s}[0], [x9]                                    // out_1_1
+  st1 {v6.s}[0], [x9]                                    // out_1_1
   add x9, x6, #16
   st1 {v0.s}[0], [x9]                                    // out_0_1
 L(if_6_done):
@@ -593,11 +583,11 @@ L(if_6_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
   add x9, x11, #20
-  st1 {v19.s}[1], [x9]                                   // out_3_1
+  st1 {v18.s}[1], [x9]                                   // out_3_1
   add x9, x13, #20
-  st1 {v17.s}[1], [x9]                                   // out_2_1
+  st1 {v16.s}[1], [x9]                                   // out_2_1
   add x9, x12, #20
-  st1 {v7.s}[1], [x9]                                    // out_1_1
+  st1 {v6.s}[1], [x9]                                    // out_1_1
   add x9, x6, #20
   st1 {v0.s}[1], [x9]                                    // out_0_1
 L(if_7_done):
@@ -605,11 +595,11 @@ L(if_7_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
   add x9, x11, #24
-  st1 {v19.s}[2], [x9]                                   // out_3_1
+  st1 {v18.s}[2], [x9]                                   // out_3_1
   add x9, x13, #24
-  st1 {v17.s}[2], [x9]                                   // out_2_1
+  st1 {v16.s}[2], [x9]                                   // out_2_1
   add x9, x12, #24
-  st1 {v7.s}[2], [x9]                                    // out_1_1
+  st1 {v6.s}[2], [x9]                                    // out_1_1
   add x9, x6, #24
   st1 {v0.s}[2], [x9]                                    // out_0_1
 L(if_8_done):
@@ -642,7 +632,9 @@ L(n_done):
   ldr d11, [sp, #24]
   ldr d12, [sp, #32]
   ldr d13, [sp, #40]
-  add sp, sp, #48
+  ldr d14, [sp, #48]
+  ldr d15, [sp, #56]
+  add sp, sp, #64
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -660,8 +652,12 @@ L(n_done):
   .seh_save_freg d12, 32
   ldr d13, [sp, #40]
   .seh_save_freg d13, 40
-  add sp, sp, #48
-  .seh_stackalloc 48
+  ldr d14, [sp, #48]
+  .seh_save_freg d14, 48
+  ldr d15, [sp, #56]
+  .seh_save_freg d15, 56
+  add sp, sp, #64
+  .seh_stackalloc 64
   .seh_endepilogue
   ret
   .seh_endproc

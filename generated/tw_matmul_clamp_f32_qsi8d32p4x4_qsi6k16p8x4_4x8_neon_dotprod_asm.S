@@ -6,19 +6,19 @@
 //     | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // rhs i4 n8 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32] (021482e569596a93)
 //     | 8 f16 x scale_steps | 32 x k bits of codes | 8 i2 x tops a block | 8 i8 x scales a block | 8 f32 x bias |
-// tile 4 x 8: needs 32 vector registers on neon_dotprod (8 accumulators + 20 operands + 4 masks), 32 exist
+// tile 4 x 8: needs 31 vector registers on neon_dotprod (8 accumulators + 20 operands + 3 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (59ceca0f8b0a18f4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (4f3a09a6e0d226c8)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left  v0 mask
-//  v1 top_mask  v2 places  v3 places  v4 f_0  v5 f_1  v6 f_2  v7 f_3  v8 tops ...  v9 tops ...
-//  v10 raw_1 ...  v11 tops ...  v12 a_0 ...  v13 tops ...  v14 scale_row_3  v15 scale_row_3
+//  x7 lhs_panel  x8 m_left  x9 block_left  x10 k_padded  x11 lhs_panel  x12 -  x13 k_left
+//  v0 acc_3_0 ...  v1 top_mask  v2 places  v3 places  v4 f_0  v5 f_1  v6 f_2  v7 f_3  v8 tops ...
+//  v9 lo_1 ...  v10 a_0 ...  v11 a_0 ...  v12 raw_0 ...  v13 raw_1 ...  v14 raw_0 ...  v15 raw_1
 //  v16 f_4  v17 f_5  v18 f_6  v19 f_7  v20 zero_0  v21 zero_1  v22 acc_0_0 ...  v23 acc_0_1 ...
-//  v24 acc_1_0 ...  v25 acc_1_1 ...  v26 acc_2_0 ...  v27 acc_2_1 ...  v28 acc_3_0 ...
-//  v29 acc_3_1 ...  v30 raw_0 ...  v31 tops ...
+//  v24 acc_1_0 ...  v25 acc_1_1 ...  v26 acc_2_0 ...  v27 acc_2_1 ...  v28 tops ...
+//  v29 acc_3_1 ...  v30 tops ...  v31 lo_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -107,30 +107,29 @@ L(m):
   add x9, x9, #15
   mov x10, #-16                                          // k_padded
   and x10, x10, x9
-  movi v0.16b, #3                                        // mask
-  movi v1.16b, #48                                       // top_mask
+  movi v1.16b, #51                                       // top_mask
   ldr x9, =67108863
-  dup v2.4s, w9                                          // place
+  dup v0.4s, w9                                          // place
   ldr x9, =33554431
-  dup v3.4s, w9                                          // place
-  zip1 v2.4s, v3.4s, v2.4s                               // places
+  dup v2.4s, w9                                          // place
+  zip1 v0.4s, v2.4s, v0.4s                               // places
   ldr x9, =50331647
-  dup v3.4s, w9                                          // place
+  dup v2.4s, w9                                          // place
   ldr x9, =16777215
-  dup v4.4s, w9                                          // place
-  zip1 v3.4s, v4.4s, v3.4s                               // places
-  zip1 v2.4s, v3.4s, v2.4s                               // places
-  ldr x9, =134217727
   dup v3.4s, w9                                          // place
+  zip1 v2.4s, v3.4s, v2.4s                               // places
+  zip1 v2.4s, v2.4s, v0.4s                               // places
+  ldr x9, =134217727
+  dup v0.4s, w9                                          // place
   ldr x9, =100663295
-  dup v4.4s, w9                                          // place
-  zip1 v3.4s, v4.4s, v3.4s                               // places
+  dup v3.4s, w9                                          // place
+  zip1 v0.4s, v3.4s, v0.4s                               // places
   ldr x9, =117440511
-  dup v4.4s, w9                                          // place
+  dup v3.4s, w9                                          // place
   ldr x9, =83886079
-  dup v5.4s, w9                                          // place
-  zip1 v4.4s, v5.4s, v4.4s                               // places
+  dup v4.4s, w9                                          // place
   zip1 v3.4s, v4.4s, v3.4s                               // places
+  zip1 v3.4s, v3.4s, v0.4s                               // places
   movi v4.2d, #0                                         // f_0
   movi v5.2d, #0                                         // f_1
   movi v6.2d, #0                                         // f_2
@@ -147,12 +146,12 @@ L(block):
   add x12, x12, #16
   ldr x13, =-16
   add x13, x13, x12
-  ldr d20, [x13, #0]                                     // scale
-  fcvtl v20.4s, v20.4h                                   // zero_0
+  ldr d0, [x13, #0]                                      // scale
+  fcvtl v20.4s, v0.4h                                    // zero_0
   ldr x13, =-8
   add x13, x13, x12
-  ldr d21, [x13, #0]                                     // scale
-  fcvtl v21.4s, v21.4h                                   // zero_1
+  ldr d0, [x13, #0]                                      // scale
+  fcvtl v21.4s, v0.4h                                    // zero_1
   mov x13, #16
   cbz x13, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
@@ -171,113 +170,111 @@ L(k):
   dup v26.4s, v26.s[0]
   ldr s27, [x11, #72]                                    // acc_2_1
   dup v27.4s, v27.s[0]
-  ldr s28, [x11, #76]                                    // acc_3_0
-  dup v28.4s, v28.s[0]
+  ldr s0, [x11, #76]                                     // acc_3_0
+  dup v0.4s, v0.s[0]
   ldr s29, [x11, #76]                                    // acc_3_1
   dup v29.4s, v29.s[0]
-  ldr q30, [x12, #0]                                     // raw_0
-  ldp q8, q31, [x12, #64]                                // tops, tops
-  and v9.16b, v8.16b, v1.16b                             // tops
-  sri v9.16b, v30.16b, #4                                // code_0
-  and v8.16b, v8.16b, v0.16b                             // tops
-  sli v30.16b, v8.16b, #4                                // code_0
-  ldp q10, q8, [x12, #16]                                // raw_1, raw_0
-  and v11.16b, v31.16b, v1.16b                           // tops
-  sri v11.16b, v10.16b, #4                               // code_1
-  and v31.16b, v31.16b, v0.16b                           // tops
-  sli v10.16b, v31.16b, #4                               // code_1
-  ldp q12, q31, [x11, #0]                                // a_0, a_0
+  ld1 {v12.16b, v13.16b, v14.16b, v15.16b}, [x12]        // raw_0, raw_1, raw_0, raw_1
+  ldr q28, [x12, #64]                                    // tops
+  and v30.16b, v28.16b, v1.16b                           // tops
+  mov v31.16b, v12.16b                                   // raw_0
+  sli v31.16b, v30.16b, #4                               // lo_0
+  sri v30.16b, v12.16b, #4                               // hi_0
+  ldp q28, q8, [x12, #64]                                // tops, tops
+  and v8.16b, v8.16b, v1.16b                             // tops
+  mov v9.16b, v13.16b                                    // raw_1
+  sli v9.16b, v8.16b, #4                                 // lo_1
+  sri v8.16b, v13.16b, #4                                // hi_1
+  ld1 {v10.16b, v11.16b, v12.16b, v13.16b}, [x11]        // a_0, a_0, a_0, a_0
+  sdot v22.4s, v31.16b, v10.4b[0]                        // acc_0_0
+  sdot v23.4s, v9.16b, v10.4b[0]                         // acc_0_1
+  sdot v24.4s, v31.16b, v10.4b[1]                        // acc_1_0
+  sdot v25.4s, v9.16b, v10.4b[1]                         // acc_1_1
+  sdot v26.4s, v31.16b, v10.4b[2]                        // acc_2_0
+  sdot v27.4s, v9.16b, v10.4b[2]                         // acc_2_1
+  sdot v0.4s, v31.16b, v10.4b[3]                         // acc_3_0
+  sdot v29.4s, v9.16b, v10.4b[3]                         // acc_3_1
   sdot v22.4s, v30.16b, v12.4b[0]                        // acc_0_0
-  sdot v23.4s, v10.16b, v12.4b[0]                        // acc_0_1
+  sdot v23.4s, v8.16b, v12.4b[0]                         // acc_0_1
   sdot v24.4s, v30.16b, v12.4b[1]                        // acc_1_0
-  sdot v25.4s, v10.16b, v12.4b[1]                        // acc_1_1
+  sdot v25.4s, v8.16b, v12.4b[1]                         // acc_1_1
   sdot v26.4s, v30.16b, v12.4b[2]                        // acc_2_0
-  sdot v27.4s, v10.16b, v12.4b[2]                        // acc_2_1
-  sdot v28.4s, v30.16b, v12.4b[3]                        // acc_3_0
-  sdot v29.4s, v10.16b, v12.4b[3]                        // acc_3_1
-  ldp q10, q30, [x11, #32]                               // a_0, a_0
-  sdot v22.4s, v9.16b, v10.4b[0]                         // acc_0_0
-  sdot v23.4s, v11.16b, v10.4b[0]                        // acc_0_1
-  sdot v24.4s, v9.16b, v10.4b[1]                         // acc_1_0
-  sdot v25.4s, v11.16b, v10.4b[1]                        // acc_1_1
-  sdot v26.4s, v9.16b, v10.4b[2]                         // acc_2_0
-  sdot v27.4s, v11.16b, v10.4b[2]                        // acc_2_1
-  sdot v28.4s, v9.16b, v10.4b[3]                         // acc_3_0
-  sdot v29.4s, v11.16b, v10.4b[3]                        // acc_3_1
-  ldp q9, q10, [x12, #48]                                // raw_1, tops
-  ushr v11.16b, v10.16b, #2                              // tops
-  sri v11.16b, v8.16b, #4                                // code_0
-  ushr v10.16b, v10.16b, #2                              // tops
-  and v10.16b, v10.16b, v0.16b                           // tops
-  sli v8.16b, v10.16b, #4                                // code_0
-  ldp q12, q10, [x12, #80]                               // tops, numbers
-  ushr v13.16b, v12.16b, #2                              // tops
-  sri v13.16b, v9.16b, #4                                // code_1
-  ushr v12.16b, v12.16b, #2                              // tops
-  and v12.16b, v12.16b, v0.16b                           // tops
-  sli v9.16b, v12.16b, #4                                // code_1
-  sdot v22.4s, v8.16b, v31.4b[0]                         // acc_0_0
-  sdot v23.4s, v9.16b, v31.4b[0]                         // acc_0_1
-  sdot v24.4s, v8.16b, v31.4b[1]                         // acc_1_0
-  sdot v25.4s, v9.16b, v31.4b[1]                         // acc_1_1
-  sdot v26.4s, v8.16b, v31.4b[2]                         // acc_2_0
-  sdot v27.4s, v9.16b, v31.4b[2]                         // acc_2_1
-  sdot v28.4s, v8.16b, v31.4b[3]                         // acc_3_0
-  sdot v29.4s, v9.16b, v31.4b[3]                         // acc_3_1
-  sdot v22.4s, v11.16b, v30.4b[0]                        // acc_0_0
-  sdot v23.4s, v13.16b, v30.4b[0]                        // acc_0_1
-  sdot v24.4s, v11.16b, v30.4b[1]                        // acc_1_0
-  sdot v25.4s, v13.16b, v30.4b[1]                        // acc_1_1
-  sdot v26.4s, v11.16b, v30.4b[2]                        // acc_2_0
-  sdot v27.4s, v13.16b, v30.4b[2]                        // acc_2_1
-  sdot v28.4s, v11.16b, v30.4b[3]                        // acc_3_0
-  sdot v29.4s, v13.16b, v30.4b[3]                        // acc_3_1
-  tbl v30.16b, {v10.16b}, v2.16b                         // number
+  sdot v27.4s, v8.16b, v12.4b[2]                         // acc_2_1
+  sdot v0.4s, v30.16b, v12.4b[3]                         // acc_3_0
+  sdot v29.4s, v8.16b, v12.4b[3]                         // acc_3_1
+  ushr v28.16b, v28.16b, #2                              // tops
+  and v28.16b, v28.16b, v1.16b                           // tops
+  mov v30.16b, v14.16b                                   // raw_0
+  sli v30.16b, v28.16b, #4                               // lo_0
+  sri v28.16b, v14.16b, #4                               // hi_0
+  ldp q8, q31, [x12, #80]                                // tops, numbers
+  ushr v8.16b, v8.16b, #2                                // tops
+  and v8.16b, v8.16b, v1.16b                             // tops
+  mov v9.16b, v15.16b                                    // raw_1
+  sli v9.16b, v8.16b, #4                                 // lo_1
+  sri v8.16b, v15.16b, #4                                // hi_1
+  sdot v22.4s, v30.16b, v11.4b[0]                        // acc_0_0
+  sdot v23.4s, v9.16b, v11.4b[0]                         // acc_0_1
+  sdot v24.4s, v30.16b, v11.4b[1]                        // acc_1_0
+  sdot v25.4s, v9.16b, v11.4b[1]                         // acc_1_1
+  sdot v26.4s, v30.16b, v11.4b[2]                        // acc_2_0
+  sdot v27.4s, v9.16b, v11.4b[2]                         // acc_2_1
+  sdot v0.4s, v30.16b, v11.4b[3]                         // acc_3_0
+  sdot v29.4s, v9.16b, v11.4b[3]                         // acc_3_1
+  sdot v22.4s, v28.16b, v13.4b[0]                        // acc_0_0
+  sdot v23.4s, v8.16b, v13.4b[0]                         // acc_0_1
+  sdot v24.4s, v28.16b, v13.4b[1]                        // acc_1_0
+  sdot v25.4s, v8.16b, v13.4b[1]                         // acc_1_1
+  sdot v26.4s, v28.16b, v13.4b[2]                        // acc_2_0
+  sdot v27.4s, v8.16b, v13.4b[2]                         // acc_2_1
+  sdot v0.4s, v28.16b, v13.4b[3]                         // acc_3_0
+  sdot v29.4s, v8.16b, v13.4b[3]                         // acc_3_1
+  tbl v28.16b, {v31.16b}, v2.16b                         // number
+  scvtf v28.4s, v28.4s, #24                              // number
+  tbl v30.16b, {v31.16b}, v3.16b                         // number
   scvtf v30.4s, v30.4s, #24                              // number
-  tbl v31.16b, {v10.16b}, v3.16b                         // number
-  scvtf v31.4s, v31.4s, #24                              // number
-  fmul v30.4s, v30.4s, v20.4s                            // scale_0
-  fmul v31.4s, v31.4s, v21.4s                            // scale_1
+  fmul v28.4s, v28.4s, v20.4s                            // scale_0
+  fmul v30.4s, v30.4s, v21.4s                            // scale_1
   scvtf v22.4s, v22.4s                                   // real
   scvtf v23.4s, v23.4s                                   // real
   scvtf v24.4s, v24.4s                                   // real
   scvtf v25.4s, v25.4s                                   // real
   scvtf v26.4s, v26.4s                                   // real
   scvtf v27.4s, v27.4s                                   // real
-  scvtf v28.4s, v28.4s                                   // real
+  scvtf v0.4s, v0.4s                                     // real
   scvtf v29.4s, v29.4s                                   // real
+  ldr s31, [x11, #80]                                    // scale_row_0
+  dup v31.4s, v31.s[0]
   ldr s8, [x11, #80]                                     // scale_row_0
   dup v8.4s, v8.s[0]
-  ldr s9, [x11, #80]                                     // scale_row_0
+  ldr s9, [x11, #84]                                     // scale_row_1
   dup v9.4s, v9.s[0]
   ldr s10, [x11, #84]                                    // scale_row_1
   dup v10.4s, v10.s[0]
-  ldr s11, [x11, #84]                                    // scale_row_1
+  ldr s11, [x11, #88]                                    // scale_row_2
   dup v11.4s, v11.s[0]
   ldr s12, [x11, #88]                                    // scale_row_2
   dup v12.4s, v12.s[0]
-  ldr s13, [x11, #88]                                    // scale_row_2
+  ldr s13, [x11, #92]                                    // scale_row_3
   dup v13.4s, v13.s[0]
   ldr s14, [x11, #92]                                    // scale_row_3
   dup v14.4s, v14.s[0]
-  ldr s15, [x11, #92]                                    // scale_row_3
-  dup v15.4s, v15.s[0]
-  fmul v22.4s, v22.4s, v8.4s                             // real
-  fmul v23.4s, v23.4s, v9.4s                             // real
-  fmul v24.4s, v24.4s, v10.4s                            // real
-  fmul v25.4s, v25.4s, v11.4s                            // real
-  fmul v26.4s, v26.4s, v12.4s                            // real
-  fmul v27.4s, v27.4s, v13.4s                            // real
-  fmul v28.4s, v28.4s, v14.4s                            // real
-  fmul v29.4s, v29.4s, v15.4s                            // real
-  fmla v4.4s, v22.4s, v30.4s                             // f_0
-  fmla v5.4s, v23.4s, v31.4s                             // f_1
-  fmla v6.4s, v24.4s, v30.4s                             // f_2
-  fmla v7.4s, v25.4s, v31.4s                             // f_3
-  fmla v16.4s, v26.4s, v30.4s                            // f_4
-  fmla v17.4s, v27.4s, v31.4s                            // f_5
-  fmla v18.4s, v28.4s, v30.4s                            // f_6
-  fmla v19.4s, v29.4s, v31.4s                            // f_7
+  fmul v22.4s, v22.4s, v31.4s                            // real
+  fmul v23.4s, v23.4s, v8.4s                             // real
+  fmul v24.4s, v24.4s, v9.4s                             // real
+  fmul v25.4s, v25.4s, v10.4s                            // real
+  fmul v26.4s, v26.4s, v11.4s                            // real
+  fmul v27.4s, v27.4s, v12.4s                            // real
+  fmul v0.4s, v0.4s, v13.4s                              // real
+  fmul v29.4s, v29.4s, v14.4s                            // real
+  fmla v4.4s, v22.4s, v28.4s                             // f_0
+  fmla v5.4s, v23.4s, v30.4s                             // f_1
+  fmla v6.4s, v24.4s, v28.4s                             // f_2
+  fmla v7.4s, v25.4s, v30.4s                             // f_3
+  fmla v16.4s, v26.4s, v28.4s                            // f_4
+  fmla v17.4s, v27.4s, v30.4s                            // f_5
+  fmla v18.4s, v0.4s, v28.4s                             // f_6
+  fmla v19.4s, v29.4s, v30.4s                            // f_7
   add x11, x11, #96
   add x12, x12, #104
   subs x13, x13, #1                                      // next k

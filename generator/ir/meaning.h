@@ -20,7 +20,9 @@ struct Machine {
   std::vector<bool> frame_written = {};
   bool active[last_mode + 1] = {};  ///< by Mode
   uint8_t table[4] = {};            ///< what table_load() read
-  enum class Table { nibbles, given, halves, raised } held = Table::nibbles;
+  uint8_t entries[16] = {};         ///< low bytes of what table_put() put ...
+  unsigned pairs_put = 0;           ///< ... of which pairs so far, by bit
+  enum class Table { nibbles, given, halves, raised, put } held = Table::nibbles;
 
   void require(Mode mode) const;  ///< throws Fault
 };

@@ -54,6 +54,16 @@ void table_load(const Step& s, Machine& m) {
   m.held = Machine::Table::given;
 }
 
+void table_put(const Step& s, Machine& m) {
+  m.require(Mode::nibble_table);
+  if (m.held != Machine::Table::put) m.pairs_put = 0;
+  m.held = Machine::Table::put;
+  const uint64_t both = scalar(s.arg[0]);
+  m.entries[2 * s.imm] = static_cast<uint8_t>(both);
+  m.entries[2 * s.imm + 1] = static_cast<uint8_t>(both >> 32);
+  m.pairs_put |= 1U << s.imm;
+}
+
 void table_halves(const Step&, Machine& m) {
   m.require(Mode::nibble_table);
   m.held = Machine::Table::halves;

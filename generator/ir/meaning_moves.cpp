@@ -79,6 +79,16 @@ void raised_nibbles(const Step& s, Machine& m) {
   std::memcpy(s.to.at, to, s.to.bytes);
 }
 
+void table_nibbles(const Step& s, Machine& m) {
+  if (m.held != Machine::Table::put || m.pairs_put != 0xff) throw Fault("no table was put");
+  uint8_t to[longest_vector];
+  for (size_t i = 0; i < s.to.bytes; ++i) {
+    const size_t nibble = static_cast<size_t>(s.imm) * s.to.bytes + i;
+    to[i] = m.entries[s.arg[0].at[nibble / 2] >> (nibble % 2 * 4) & 15];
+  }
+  std::memcpy(s.to.at, to, s.to.bytes);
+}
+
 void table_values(const Step& s, Machine& m) {
   if (m.held != Machine::Table::given) throw Fault("no table was loaded");
   uint8_t to[longest_vector];

@@ -49,6 +49,18 @@ void add_outer_product(const Step& s, Machine& m) {
   });
 }
 
+void add_outer_pair_product(const Step& s, Machine& m) {
+  add_outer<uint32_t>(s, m, [&](uint32_t sum, size_t row, size_t column) {
+    for (size_t j = 0; j < 2; ++j) {
+      if (s.arg[3].at[2 * row + j] == 0 || s.arg[4].at[2 * column + j] == 0) continue;
+      const int x = lane<int16_t>(s, 1, 2 * row + j);
+      const int y = lane<int16_t>(s, 2, 2 * column + j);
+      sum += static_cast<uint32_t>(x * y);
+    }
+    return sum;
+  });
+}
+
 void add_outer_product_f32(const Step& s, Machine& m) {
   add_outer<float>(s, m, [&](float sum, size_t row, size_t column) {
     if (s.arg[3].at[row] == 0 || s.arg[4].at[column] == 0) return sum;
@@ -156,6 +168,23 @@ void add_dots(const Step& s, Machine& m) {
     uint8_t* row = tile + i * (s.to.bytes / 4);
     dot4_lanes<int8_t>(row_bytes(s.to), row, s.arg[1 + i].at, s.arg[5].at, row,
                        lane_of_segment(s.imm));
+  }
+}
+
+void add_pair_dots(const Step& s, Machine& m) {
+  uint8_t* tile = start_tile(s, m);
+  check_vector(s.arg[1].bytes, row_bytes(s.to));
+  for (size_t i = 0; i < 4; ++i) {
+    uint8_t* row = tile + i * (s.to.bytes / 4);
+    for (size_t lane = 0; lane < row_bytes(s.to) / 4; ++lane) {
+      auto sum = get<uint32_t>(row, lane);
+      for (size_t j = 0; j < 2; ++j) {
+        const int x = get<int16_t>(s.arg[1 + i].at, 2 * lane + j);
+        const size_t of_segment = lane / 4 * 4 + static_cast<size_t>(s.imm);
+        sum += static_cast<uint32_t>(x * get<int16_t>(s.arg[5].at, 2 * of_segment + j));
+      }
+      put(row, lane, sum);
+    }
   }
 }
 

@@ -32,6 +32,7 @@ Decoder::Decoder(const Variant& v)
     : bits_(8 / static_cast<int>(depth_codes(v.rhs))),
       signed_(!v.rhs.order.low_unsigned),
       top_bits_(top_bits(v.rhs)),
+      inserts_both_(inserts_both(v)),
       table_(v.rhs.table),
       offset_(table_ != nullptr ? -start_factor(contract_of(v), *v.family.rhs, v.rhs.order.kr)
                                 : 0) {}
@@ -40,6 +41,10 @@ void Decoder::prepare(const Tile1& t) {
   if (bits_ == 8) return;
   if (table_ != nullptr) prepare_table(t);
   const uint32_t tops = 0x01010101U * ((1U << top_bits_) - 1);
+  if (inserts_both_) {
+    top_mask_ = splat32(t.b, tops | tops << 4, "top_mask", Role::mask);
+    return;
+  }
   if (inserts(t)) {
     mask_ = splat32(t.b, tops, "mask", Role::mask);
     top_mask_ = splat32(t.b, tops << bits_, "top_mask", Role::mask);
@@ -88,6 +93,7 @@ Value Decoder::look_up(const Tile1& t, Value code, int64_t vector) const {
 std::vector<Value> Decoder::load(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
                                  int64_t k, int64_t vectors_in_panel) const {
   Packed packed = load_packed(t, rhs, vector, k, vectors_in_panel);
+  if (inserts_both_) return with_tops(t, packed);
   if (inserts(t)) {
     std::vector<Value> all(static_cast<size_t>(operands()));
     // The first one takes the place of what it is loaded from.
@@ -198,26 +204,6 @@ Value Decoder::low_code(const Tile1& t, Value raw, int64_t vector, int i) const 
       t.b.op(OpCode::shr, {raw}, {.bits = lane, .imm = i * bits_}, name, Role::operand);
   const bool is_alone = by_bytes && is_last;
   return is_alone ? code : t.b.op(OpCode::and_, {code, mask_}, {}, name, Role::operand);
-}
-
-bool looks_up_raised(const Variant& v) {
-  const bool halves = multiplies_as_halves(*v.family.lhs, *v.family.rhs);
-  return v.rhs.order.pair == NibblePair::next && v.rhs.order.low_unsigned &&
-         byte_codes(v.rhs) == 2 && !halves;
-}
-
-TableDecoder::TableDecoder(const Variant& v)
-    : count_(byte_codes(v.rhs)),
-      code_(count_ != 2          ? OpCode::table_values
-            : looks_up_raised(v) ? OpCode::raised_nibbles
-                                 : OpCode::nibbles) {}
-
-std::vector<Value> TableDecoder::operator()(const Tile1& t, Value raw, int64_t vector) const {
-  std::vector<Value> all;
-  for (int64_t i = 0; i < count_; ++i) {
-    all.push_back(t.b.op(code_, {raw}, {.imm = i}, fmt::format("b_{}", vector + i), Role::operand));
-  }
-  return all;
 }
 
 Value load_activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row, int64_t k,

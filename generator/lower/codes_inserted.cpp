@@ -38,4 +38,33 @@ Value Decoder::inserted(const Tile1& t, Packed& packed, int64_t i) const {
   return t.b.op(OpCode::shl_insert, {code, tops}, {.bits = 8, .imm = bits_}, name, Role::operand);
 }
 
+/// Whether tops of a byte's two nibbles are as far apart as these are, so that both are moved at
+/// once, to where nibbles can be inserted below.
+bool Decoder::inserts_both(const Variant& v) {
+  const Isa& isa = *v.isa;
+  if (v.rhs.order.pair != NibblePair::depth || depth_codes(v.rhs) != 2 || top_bits(v.rhs) == 0 ||
+      !isa.has(OpCode::shl_insert, 8) || !isa.has(OpCode::shr_insert, 8)) {
+    return false;
+  }
+  const int64_t groups = v.rhs.order.distance / v.rhs.order.kr;  // of lower nibbles
+  return groups * top_bits(v.rhs) == 4 && top_order(v.rhs).groups == 2 * groups;
+}
+
+/// Both nibbles: the lower one below tops that are moved above it, the upper one, moved down, below
+/// those that are there.
+std::vector<Value> Decoder::with_tops(const Tile1& t, Packed& packed) const {
+  const TopsAt low = tops_at(t, packed.vector, packed.k, packed.vectors_in_panel);
+  Value tops = load_tops(t, low, packed.cursor, packed.tops);
+  if (low.bit != 0) {
+    tops = t.b.op(OpCode::shr, {tops}, {.bits = 8, .imm = low.bit}, "tops", Role::operand);
+  }
+  tops = t.b.op(OpCode::and_, {tops, top_mask_}, {}, "tops", Role::operand);
+  const std::string name = std::to_string(packed.vector);
+  const auto insert = [&](OpCode code, Value into, Value what, const char* which) {
+    return t.b.op(code, {into, what}, {.bits = 8, .imm = bits_}, which + name, Role::operand);
+  };
+  return {insert(OpCode::shl_insert, packed.raw, tops, "lo_"),
+          insert(OpCode::shr_insert, tops, packed.raw, "hi_")};
+}
+
 }  // namespace tw

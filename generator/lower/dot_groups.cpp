@@ -1,12 +1,17 @@
 // Technique `dot` with sums in accumulator tiles, for one row of the output: four rows of a tile
 // take the products of four vectors of columns, each with one lane of the activations. The columns
 // are packed as for outer products (outer.cpp). Rows may be their user's own, which end with k.
+// Codes that count from their middle start with minus its product with the sum of a block's
+// activations, which is one of pairs: (sum, its sign) times (middle, 0).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
 #include "lower/output.h"
+#include "lower/splat.h"
+#include "model/operand_contract.h"
 
 namespace tw {
 namespace {
@@ -17,17 +22,37 @@ constexpr int64_t lane_k = 4;         ///< values of k in a lane of activations
 class GroupDot : public Accumulation {
  public:
   explicit GroupDot(const Variant& v)
-      : groups_(ratio(v.tile.n, v.isa->vector_bytes)), columns_(byte_codes(v.rhs)), decoder_(v) {}
+      : groups_(ratio(v.tile.n, v.isa->vector_bytes)),
+        deep_(v.rhs.order.pair == NibblePair::depth),
+        columns_(deep_ ? 1 : byte_codes(v.rhs)),
+        table_decoder_(v),
+        decoder_(v),
+        distance_(v.rhs.order.distance),
+        middle_(-start_factor(contract_of(v), *v.family.rhs, v.rhs.order.kr)) {}
 
-  [[nodiscard]] int64_t group() const override { return segment_lanes * lane_k; }
+  [[nodiscard]] int64_t group() const override {
+    return deep_ ? depth_k() : segment_lanes * lane_k;
+  }
 
-  void prepare(const Tile1&) override {}
+  void prepare(const Tile1& t) override {
+    if (deep_) decoder_.prepare(t);
+    for (size_t i = 0; middle_ != 0 && i < middles_.size(); ++i) {
+      middles_[i] = splat32(t.b, static_cast<uint32_t>(middle_), "middle", Role::operand);
+    }
+  }
 
-  std::vector<Value> start(const Tile1& t, const std::vector<Start>&) override {
+  std::vector<Value> start(const Tile1& t, const std::vector<Start>& starts) override {
     std::vector<Value> tiles;
     for (int64_t i = 0; i < groups_; ++i) {
       tiles.push_back(
           t.b.op(OpCode::tile_zero, {}, {}, fmt::format("tile_{}", i), Role::accumulator));
+    }
+    if (middle_ == 0) return tiles;
+    const Value sums = load_dup32(t, starts.front().place, "sums");
+    for (Value& tile : tiles) {
+      tile = t.b.op(OpCode::tile_dot2_s16s16_lane,
+                    {tile, middles_[0], middles_[1], middles_[2], middles_[3], sums}, {.imm = 0},
+                    "tile", Role::accumulator);
     }
     return tiles;
   }
@@ -35,6 +60,7 @@ class GroupDot : public Accumulation {
   void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
             std::vector<Value>& tiles) override {
     const int64_t k = g * group();
+    if (deep_) return multiply_depths(t, lhs, rhs, k, tiles);
     const Value a =
         load_segment(t, {lhs.front(), code_offset(*t.lhs.layout, 0, k)}, "a", Role::operand);
     multiply_lanes(t, rhs, a, k, segment_lanes, tiles);
@@ -50,6 +76,42 @@ class GroupDot : public Accumulation {
   }
 
  private:
+  /// Values of k of whole segments of activations, and of all codes of a byte.
+  [[nodiscard]] int64_t depth_k() const {
+    return std::max(segment_lanes * lane_k, decoder_.operands() * distance_);
+  }
+
+  /// Those values, of which a byte holds some that are far apart.
+  void multiply_depths(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
+                       int64_t first, std::vector<Value>& tiles) {
+    constexpr int64_t segment_k = segment_lanes * lane_k;
+    std::vector<Value> segments;
+    for (int64_t k = first; k < first + group(); k += segment_k) {
+      segments.push_back(
+          load_segment(t, {lhs.front(), code_offset(*t.lhs.layout, 0, k)}, "a", Role::operand));
+    }
+    const int64_t in_panel = group_vectors * groups_ / static_cast<int64_t>(rhs.size());
+    for (int64_t k = 0; k < group(); k += lane_k) {
+      if (k % (decoder_.operands() * distance_) >= distance_) continue;  // in the bytes of others
+      for (int64_t i = 0; i < groups_; ++i) {
+        std::array<std::vector<Value>, group_vectors> codes;  // [vector][operand]
+        for (int64_t j = 0; j < group_vectors; ++j) {
+          codes[static_cast<size_t>(j)] =
+              decoder_.load(t, rhs, group_vectors * i + j, first + k, in_panel);
+        }
+        for (int64_t of = 0; of < decoder_.operands(); ++of) {
+          const int64_t at = k + of * distance_;
+          const auto operand = static_cast<size_t>(of);
+          Value& tile = tiles[static_cast<size_t>(i)];
+          tile = t.b.op(OpCode::tile_dot4_s8s8_lane,
+                        {tile, codes[0][operand], codes[1][operand], codes[2][operand],
+                         codes[3][operand], segments[static_cast<size_t>(at / segment_k)]},
+                        {.imm = at % segment_k / lane_k}, "tile", Role::accumulator);
+        }
+      }
+    }
+  }
+
   /// A vector of packed codes, for one lane of activations after the other.
   using Raw = std::array<Value, segment_lanes>;
 
@@ -87,7 +149,7 @@ class GroupDot : public Accumulation {
         b.push_back(codes);
         continue;
       }
-      for (const Value operand : decoder_(t, codes, columns_ * static_cast<int64_t>(j))) {
+      for (const Value operand : table_decoder_(t, codes, columns_ * static_cast<int64_t>(j))) {
         b.push_back(operand);
       }
     }
@@ -96,8 +158,13 @@ class GroupDot : public Accumulation {
   }
 
   int64_t groups_;
+  bool deep_;        ///< a byte holds codes of one column
   int64_t columns_;  ///< vectors of them in a vector of codes
-  TableDecoder decoder_;
+  TableDecoder table_decoder_;
+  Decoder decoder_;
+  int64_t distance_;  ///< of the codes of a byte, in k
+  int middle_;        ///< code, which is worth 0
+  std::array<Value, group_vectors> middles_{};
 };
 
 /// The same for blocks, whose sums leave the tiles for vectors, four of a tile at a time.
@@ -237,14 +304,6 @@ std::vector<Value> multiply_row(const Tile1& t, GroupDot& how) {
 }
 
 }  // namespace
-
-// ISAs that add to four rows of tiles read four, too.
-bool has_group_sums(const Variant& v) {
-  const Isa& isa = *v.isa;
-  return v.rhs.block != 0 && v.rhs.order.pair == NibblePair::next && v.tile.m == Length{1} &&
-         isa.has(OpCode::tile_dot4_s8s8_lane) && isa.has(OpCode::tile_fma4) &&
-         ratio(v.tile.n, isa.vector_bytes) >= 1;
-}
 
 std::unique_ptr<Multiplier> make_group_sums(const Variant& v) {
   return std::make_unique<GroupSums>(v);

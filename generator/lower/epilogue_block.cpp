@@ -17,8 +17,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "lower/block_scales.h"
 #include "lower/splat.h"
-#include "lower/tile.h"
 #include "lower/widen.h"
 #include "model/operand_contract.h"
 
@@ -135,11 +135,6 @@ Value count_super_blocks(const Tile1& t) {
 
 namespace {
 
-/// What scales and minimums of a super-block's blocks are multiplied by, for all columns; none.
-struct Steps {
-  std::vector<Value> scales, minimums;
-};
-
 /// Zero points, or what minimums are multiples of, times what the multiplier wants.
 std::vector<Value> times_factors(const Tile1& t, Multiplier& multiplier,
                                  std::vector<Value> vectors) {
@@ -155,10 +150,9 @@ std::vector<Value> times_factors(const Tile1& t, Multiplier& multiplier,
 /// From cursors at a super-block's first block, before which they stand. Those of minimums times
 /// what the multiplier wants.
 Steps load_steps(const Tile1& t, Multiplier& multiplier, const std::vector<Value>& rhs) {
-  Steps steps{block_columns(t, rhs, FieldKind::scale_steps), {}};
-  if (field_index(*t.rhs.layout, FieldKind::minimum_steps) < 0) return steps;
-  steps.minimums = block_columns(t, rhs, FieldKind::minimum_steps);
-  if (has_raw_blocks(t.v)) steps.minimums = times_factors(t, multiplier, steps.minimums);
+  Steps steps = load_steps(t, rhs);
+  const bool raw = !steps.minimums.empty() && has_raw_blocks(t.v);
+  if (raw) steps.minimums = times_factors(t, multiplier, steps.minimums);
   return steps;
 }
 
@@ -191,30 +185,15 @@ std::vector<Value> start_block(const Tile1& t, Multiplier& multiplier,
   return multiplier.start(t, starts);
 }
 
-/// The block's scales.
-std::vector<Value> scales_of_block(const Tile1& t, const std::vector<Value>& rhs,
-                                   const Steps& steps) {
-  std::vector<Value> scales = block_columns(t, rhs, FieldKind::scales);
-  for (size_t j = 0; j < steps.scales.size(); ++j) {
-    const std::string name = fmt::format("scale_{}", j);
-    scales[j] = t.b.op(OpCode::fmul, {scales[j], steps.scales[j]}, {}, name, Role::operand);
-  }
-  const CodeTable* table = t.v.rhs.table;
-  if (table == nullptr || table->unit == 1) return scales;
-  const Value unit = splat32(t.b, std::bit_cast<uint32_t>(table->unit), "unit");
-  for (Value& scale : scales) {
-    scale = t.b.op(OpCode::fmul, {scale, unit}, {}, "scale", Role::operand);
-  }
-  return scales;
-}
-
-/// Minus what the middle code is worth, of all the tile's columns, times what the multiplier wants.
+/// Minus what is worth a code that is multiplied as 0, of all the tile's columns, times what the
+/// multiplier wants.
 std::vector<Value> negated_middles(const Tile1& t, Multiplier& multiplier,
                                    const std::vector<Value>& rhs, const std::vector<Value>& scales,
                                    const Steps& steps) {
-  const auto half_codes = static_cast<float>(middle_code(*t.v.family.rhs));
+  const int code = code_of_zero(contract_of(t.v), *t.v.family.rhs);
+  if (code == 0) return negated_minimums(t, rhs, steps, all_columns(t));
   const bool are_plain = steps.minimums.empty() && !has_raw_blocks(t.v);
-  const std::vector<Value> codes = multiplier.zero_factors(t, -half_codes);
+  const std::vector<Value> codes = multiplier.zero_factors(t, -static_cast<float>(code));
   const std::vector<Value> units = are_plain                ? std::vector<Value>{}
                                    : steps.minimums.empty() ? multiplier.zero_factors(t, -1)
                                                             : steps.minimums;
@@ -233,7 +212,8 @@ std::vector<Value> negated_middles(const Tile1& t, Multiplier& multiplier,
 std::vector<Value> add_block_above_minimums(const Tile1& t, Multiplier& multiplier,
                                             const KState& at, const std::vector<Value>& sums,
                                             const std::vector<Value>& acc, const Steps& steps) {
-  const std::vector<Value> scales = scales_of_block(t, at.rhs, steps);
+  const Columns all = all_columns(t);
+  const std::vector<Value> scales = scales_of_block(t, at.rhs, steps, all);
   const std::vector<Value> columns = multiplier.column_scales(t, scales);
   const std::vector<Value> middles =
       multiplier.column_scales(t, negated_middles(t, multiplier, at.rhs, scales, steps));
@@ -319,7 +299,8 @@ std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const KStat
   if (field_index(*t.rhs.layout, FieldKind::offsets) >= 0) {
     return add_block_and_offsets(t, multiplier, at, sums, acc);
   }
-  const std::vector<Value> columns = multiplier.column_scales(t, scales_of_block(t, at.rhs, steps));
+  const std::vector<Value> columns =
+      multiplier.column_scales(t, scales_of_block(t, at.rhs, steps, all_columns(t)));
   std::vector<Value> reals = multiplier.reals(t, acc);
   std::vector<Value> totals = at.carried;
   if (field_index(*t.rhs.layout, FieldKind::zero_points) >= 0) {

@@ -3,14 +3,19 @@
 // where an ISA only moves rows. Where both sides have scales per block, they are multiplied before
 // the sums, of four rows by an outer product:
 //   f += float(sum a q) * (scale_a * scale_w)
-// Before them offsets are added, what code 0 of a column is worth times what a row's codes are:
-//   f += sum_a * offset
+// Before them is added what code 0 of a column is worth times what a row's codes are: offsets, of
+// rows that keep what their codes are worth together, or of minimums:
+//   f += sum_a * offset                  f += (float(-sum of a) * scale_a) * middle
+// Sums of codes that count from their middle begin with minus its product with the rows' sums.
 #include <fmt/format.h>
 
 #include <array>
 #include <functional>
 
+#include "lower/block_scales.h"
 #include "lower/output.h"
+#include "lower/splat.h"
+#include "model/operand_contract.h"
 
 namespace tw {
 namespace {
@@ -27,15 +32,23 @@ class BlockTiles {
         b_(t.b),
         how_(make_outer(t.v)),
         beyond_(beyond_codes(t, t.rhs, FieldKind::scales)),
+        steps_beyond_(t.v.rhs.super_block != 0 ? beyond_codes(t, t.rhs, FieldKind::scale_steps)
+                                               : no_value),
         scaled_rows_(field_of(*t.lhs.layout, FieldKind::scales).per_block),
-        has_offsets_(field_index(*t.rhs.layout, FieldKind::offsets) >= 0) {}
+        has_offsets_(field_index(*t.rhs.layout, FieldKind::offsets) >= 0),
+        has_minimums_(field_index(*t.rhs.layout, FieldKind::minimums) >= 0),
+        middle_(-start_factor(contract_of(t.v), *t.v.family.rhs, t.v.rhs.order.kr)) {}
 
   /// The blocks' totals, a tile for each vector of columns. A loop for each number of groups, of
   /// which one runs.
   std::vector<Value> multiply() {
     how_->prepare(t_);
     const bool by_fours = b_.isa().has(OpCode::tile_fma4);
-    if (has_offsets_ || (scaled_rows_ && by_fours)) {
+    if (middle_ != 0) {
+      all_pairs_ = b_.op(OpCode::pred_all, {}, {.bits = 16}, "all_pairs", Role::mask);
+      middles_ = splat32(b_, static_cast<uint32_t>(middle_), "middle", Role::mask);
+    }
+    if (has_offsets_ || has_minimums_ || (scaled_rows_ && by_fours)) {
       all_ = b_.op(OpCode::pred_all, {}, {.bits = 32}, "all_rows", Role::mask);
     }
     for (int64_t i = 0; by_fours && i < held_rows; ++i) {
@@ -43,7 +56,7 @@ class BlockTiles {
     }
     KState state{block_cursors(t_, t_.lhs), block_cursors(t_, t_.rhs), {}};
     for (int64_t j = 0; j < t_.vectors(); ++j) state.carried.push_back(zero("f", j));
-    const Value blocks = count_blocks(t_);
+    const Value blocks = t_.v.rhs.super_block != 0 ? count_super_blocks(t_) : count_blocks(t_);
     const Value rows = b_.op(OpCode::length, {}, {.offset = b_.isa().tile_rows()});
     if (!by_fours) {
       existing_ = b_.op(OpCode::imin, {t_.m_left, rows}, {}, "rows");
@@ -63,12 +76,27 @@ class BlockTiles {
   static constexpr int64_t held_rows = 2;     ///< row numbers that have registers of their own
 
   KState add_blocks(Value count, const KState& state, const std::function<void(KState&)>& add_one) {
+    const Layout& layout = t_.v.rhs;
+    if (layout.super_block != 0) {
+      const Value blocks = b_.constant(layout.super_block / layout.block);
+      return block_loop(t_, count, state, [&](KState& block) {
+        for (Value& cursor : block.rhs) cursor = b_.add(cursor, steps_bytes(layout));
+        steps_ = load_steps(t_, moved_beyond(t_, block.rhs, steps_beyond_));
+        block = add_short_blocks(blocks, block, add_one);
+        return block.carried;
+      });
+    }
     if (has_long_blocks(t_.v.rhs)) {
       return block_loop(t_, count, state, [&](KState& block) {
         add_one(block);
         return block.carried;
       });
     }
+    return add_short_blocks(count, state, add_one);
+  }
+
+  KState add_short_blocks(Value count, const KState& state,
+                          const std::function<void(KState&)>& add_one) {
     return k_loop(t_, {count, t_.v.rhs.block, 1, true}, state,
                   [&](const auto& lhs, const auto& rhs, std::vector<Value> totals, int64_t) {
                     KState block{lhs, rhs, std::move(totals)};
@@ -116,7 +144,7 @@ class BlockTiles {
   Value sum_of(KState& block, int64_t vector) {
     std::vector<Value> all(static_cast<size_t>(t_.vectors()), no_value);
     const auto at = static_cast<size_t>(vector);
-    return sums(block, {zero("sum", vector)},
+    return sums(block, started(block, {zero("sum", vector)}),
                 [&](const auto& lhs, const auto& rhs, std::vector<Value> one, int64_t g) {
                   all[at] = one[0];
                   how_->step_vector(t_, code_cursors(t_.v.lhs, lhs), code_cursors(t_.v.rhs, rhs), g,
@@ -128,11 +156,28 @@ class BlockTiles {
 
   /// ... or of all.
   std::vector<Value> all_sums(KState& block) {
-    return sums(block, how_->start(t_, {}),
+    return sums(block, started(block, how_->start(t_, {})),
                 [&](const auto& lhs, const auto& rhs, std::vector<Value> all, int64_t g) {
                   how_->step(t_, code_cursors(t_.v.lhs, lhs), code_cursors(t_.v.rhs, rhs), g, all);
                   return all;
                 });
+  }
+
+  /// Sums, with what the middle code takes back.
+  std::vector<Value> started(const KState& block, std::vector<Value> tiles) {
+    if (middle_ == 0) return tiles;
+    const Value of_rows = sums_of_codes(block);
+    for (Value& tile : tiles) {
+      tile = b_.op(OpCode::outer_s16s16, {tile, of_rows, middles_, all_pairs_, all_pairs_}, {},
+                   "tile", Role::accumulator);
+    }
+    return tiles;
+  }
+
+  /// Minus those of the rows.
+  Value sums_of_codes(const KState& block) {
+    const Place at = first_of_rows(block.lhs, FieldKind::sums);
+    return b_.op(OpCode::load, {at.pointer}, {.offset = at.offset}, "sums_of_codes", Role::operand);
   }
 
   /// Moves the cursors of a long block to its end.
@@ -172,17 +217,29 @@ class BlockTiles {
     return rows_together(t_, first_of_rows(lhs, FieldKind::scales));
   }
 
-  /// To a block's totals, where its sums have been multiplied.
-  void add_offsets(KState& block) {
-    if (!has_offsets_) return;
-    const Value sums = rows_together(t_, first_of_rows(block.lhs, FieldKind::sums));
+  Value scale_of(const KState& block, int64_t vector) {
     const std::vector<Value> rhs = moved_beyond(t_, block.rhs, beyond_);
-    for (int64_t j = 0; j < t_.vectors(); ++j) {
-      Value& total = block.carried[static_cast<size_t>(j)];
-      const Value offset = column_scale(t_, rhs, j, FieldKind::offsets);
-      total =
-          b_.op(OpCode::outer_f32, {total, sums, offset, all_, all_}, {}, "f", Role::accumulator);
-    }
+    return scales_of_block(t_, rhs, steps_, {vector, 1}).front();
+  }
+
+  /// What a row's codes are worth, if columns have something to add to all of them.
+  Value worth_of_rows(const KState& block, Value row_scale) {
+    if (has_offsets_) return rows_together(t_, first_of_rows(block.lhs, FieldKind::sums));
+    if (!has_minimums_) return no_value;
+    const Value codes = sums_of_codes(block);
+    const Value real = b_.op(OpCode::cvt_i32_f32, {codes}, {}, "sums", Role::operand);
+    return b_.op(OpCode::fmul, {real, row_scale}, {}, "sums", Role::operand);
+  }
+
+  /// To a block's totals of a vector of columns, where its sums have been multiplied.
+  void add_worth(KState& block, int64_t vector, Value worth) {
+    if (worth == no_value) return;
+    const std::vector<Value> rhs = moved_beyond(t_, block.rhs, beyond_);
+    Value& total = block.carried[static_cast<size_t>(vector)];
+    const Value offset = has_offsets_ ? column_scale(t_, rhs, vector, FieldKind::offsets)
+                                      : negated_minimums(t_, rhs, steps_, {vector, 1}).front();
+    total =
+        b_.op(OpCode::outer_f32, {total, worth, offset, all_, all_}, {}, "f", Role::accumulator);
   }
 
   /// One block into the totals, which it carries.
@@ -195,6 +252,7 @@ class BlockTiles {
     if (at_once) sums = all_sums(block);
     const bool at_end = !at_once && has_long_blocks(t_.v.rhs);  // which the sums lead to
     Value row_scale = at_end ? no_value : row_scales(block.lhs);
+    Value worth = no_value;
     for (int64_t j = 0; j < t_.vectors(); ++j) {
       Value& total = block.carried[static_cast<size_t>(j)];
       if (at_end) {
@@ -204,9 +262,10 @@ class BlockTiles {
       const Value sum = at_once ? sums[static_cast<size_t>(j)] : sum_of(block, j);
       if (j == 0) {
         if (at_end) row_scale = row_scales(block.lhs);
-        add_offsets(block);
+        worth = worth_of_rows(block, row_scale);
       }
-      const Value scale = column_scale(t_, moved_beyond(t_, block.rhs, beyond_), j);
+      const Value scale = scale_of(block, j);
+      add_worth(block, j, worth);
       scaled_rows_ ? add_both(sum, row_scale, scale, at_once, total)
                    : add_columns(sum, scale, total);
     }
@@ -215,10 +274,11 @@ class BlockTiles {
   /// The same, row by row of those that exist.
   void add_block_by_rows(KState& block) {
     const std::vector<Value> sums = all_sums(block);
-    add_offsets(block);
+    const Value worth = worth_of_rows(block, has_minimums_ ? row_scales(block.lhs) : no_value);
     std::vector<Value> scales;
     for (int64_t j = 0; j < t_.vectors(); ++j) {
-      scales.push_back(column_scale(t_, moved_beyond(t_, block.rhs, beyond_), j));
+      scales.push_back(scale_of(block, j));
+      add_worth(block, j, worth);
     }
     std::vector<Value> inits = {b_.op(OpCode::constant, {}, {.imm = 0}, "row")};
     if (scaled_rows_) {
@@ -258,12 +318,15 @@ class BlockTiles {
   const Tile1& t_;
   Builder& b_;
   std::unique_ptr<TileMultiplier> how_;
-  Value beyond_;
+  Value beyond_, steps_beyond_;
   bool scaled_rows_;  ///< of every block
-  bool has_offsets_;
+  bool has_offsets_, has_minimums_;
+  int middle_;   ///< code, which is worth 0; 0: codes have signs, or minimums
+  Steps steps_;  ///< of the super-block at hand
   int64_t groups_ = 0;
   Value existing_ = no_value;  ///< rows
   Value all_ = no_value;
+  Value middles_ = no_value, all_pairs_ = no_value;
   std::vector<Value> rows_;
 };
 

@@ -180,7 +180,7 @@ Walk pop(const std::vector<Value>& values, size_t& at, Span s) {
 std::unique_ptr<Multiplier> make_multiplier(const Variant& v, Contraction contraction) {
   switch (contraction) {
     case Contraction::dot_depth:
-      return has_group_sums(v) ? make_group_sums(v) : make_depth_dot(v);
+      return make_depth_dot(v);
     case Contraction::dot_column:
       return make_column_dot(v);
     case Contraction::dot_narrow:
@@ -196,6 +196,7 @@ std::unique_ptr<Multiplier> make_multiplier(const Variant& v, Contraction contra
     case Contraction::fma_pairs:
       return make_fma_pairs(v, 2);
     case Contraction::dot_groups:
+      return v.rhs.block != 0 ? make_group_sums(v) : nullptr;
     case Contraction::outer:
     case Contraction::tile_dot:
       break;
@@ -228,6 +229,7 @@ class KernelWriter {
     }
     if (multiplies_as_halves(*v_.family.lhs, *v_.family.rhs)) b_.op(OpCode::table_halves, {});
     if (looks_up_raised(v_)) b_.op(OpCode::table_raised, {});
+    if (looks_up_values(v_)) put_table(v_, b_);
     choose_prefetch_step();
     std::vector<Value> inits = {named(n, "n_left"), first_column};
     push(inits, start(ArgField::rhs, rhs_span_));
@@ -352,14 +354,14 @@ class KernelWriter {
     if (v_.knobs.prefetch == Prefetch::beside) t.beside = &beside_;
     prefetch_outputs(t);
     const Contraction contraction = contract_of(v_).contraction;
-    if (contraction == Contraction::dot_groups) {
+    if (multiplier_ != nullptr) {
+      store_sums(t, sums(t));
+    } else if (contraction == Contraction::dot_groups) {
       lower_channel_groups(t);
     } else if (contraction == Contraction::tile_dot) {
       lower_tile_products(t);
-    } else if (multiplier_ == nullptr) {
-      has_scaled_sums(v_) ? lower_block_tiles(t) : lower_tiles(t);
     } else {
-      store_sums(t, sums(t));
+      has_scaled_sums(v_) ? lower_block_tiles(t) : lower_tiles(t);
     }
     const Value stride = b_.arg(ArgField::dst_stride);
     const Value rows_done = v_.tile.m.is_fixed() ? b_.constant(v_.tile.m.fixed)

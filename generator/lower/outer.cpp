@@ -1,8 +1,9 @@
 // Technique `outer`: an accumulator tile takes the products of a vector of rows with a vector of
 // columns, as many values of k at a time as 32 bits hold. Floats and bytes are what they are;
-// nibbles come signed out of a table, or as high nibbles of bytes, or are multiplied as raw bytes
-// like in ColumnDot (dot.cpp), one tile with the raw byte and one with the low nibble. With f16
-// they come as such out of a table, and are multiplied by their scales first.
+// nibbles come signed out of a table, or as high nibbles of bytes, or one after the other of codes
+// of a column that share bytes, with their tops, or are multiplied as raw bytes like in ColumnDot
+// (dot.cpp), one tile with the raw byte and one with the low nibble. With f16 they come as such out
+// of a table, and are multiplied by their scales first.
 #include <fmt/format.h>
 
 #include "lower/output.h"

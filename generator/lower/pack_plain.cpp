@@ -96,18 +96,20 @@ class PlainPacker {
   [[nodiscard]] bool is_super() const { return layout_.super_block != 0; }
 
   void clear_super_block(Value at) const {
-    b_.op(OpCode::fill_bytes, {at, b_.constant(0), b_.constant(super_block_bytes(layout_).fixed)});
-    const Value codes = b_.constant(data_bytes(layout_, layout_.block).fixed);
+    b_.op(OpCode::fill_bytes, {at, b_.constant(0), given_.length(super_block_bytes(layout_))});
+    const Value codes = given_.length(data_bytes(layout_, layout_.block));
     for (int64_t block = 0; block < layout_.super_block / layout_.block; ++block) {
-      const int64_t offset = steps_bytes(layout_).fixed + block * block_bytes(layout_).fixed;
-      b_.op(OpCode::fill_bytes, {b_.add(at, offset), b_.constant(empty_byte(layout_)), codes});
+      const Length offset = steps_bytes(layout_) + block_bytes(layout_) * block;
+      const Value to =
+          offset.is_fixed() ? b_.add(at, offset) : plus(b_, {at, given_.length(offset)});
+      b_.op(OpCode::fill_bytes, {to, b_.constant(empty_byte(layout_)), codes});
     }
   }
 
   /// Where a field of a block is, or a super-block.
   [[nodiscard]] Value block(const PanelPlaces& places, Value first_k, FieldKind kind) const {
     if (is_super()) {
-      const Value bytes = b_.constant(super_block_bytes(layout_).fixed);
+      const Value bytes = given_.length(super_block_bytes(layout_));
       return plus(b_, {places.codes, product(b_, {blocks_in(first_k), bytes})});
     }
     if (has_fields_apart(layout_) && kind != FieldKind::data) {

@@ -52,16 +52,25 @@ Value load_numbers(Builder& b, const Source& source, Value from, FieldKind kind,
 
 void put_super_block_numbers(Builder& b, const Layout& layout, const Source& source, Value from,
                              Value to, Value row) {
-  const Part panel = axes(layout);
-  const auto packed = [&](FieldKind kind, int64_t k) {
-    return place(panel, kind, {0, k, 0}, {layout.super_block, {}, 0}) / 8;
+  // `row_at`: the super-block, and behind it as many bytes as the values of rows before have.
+  const auto put = [&](Value row_at, FieldKind kind, int64_t k, Value number) {
+    const auto index = static_cast<size_t>(field_index(layout, kind));
+    Length offset = field_offset(layout, index, 0);
+    if (!is_step(kind)) offset = offset + block_bytes(layout) * (k / layout.block);
+    const int width = is_step(kind) ? 16 : 8;
+    if (offset.is_fixed()) {
+      b.op(OpCode::store_scalar, {row_at, number}, {.bits = width, .offset = offset});
+    } else {
+      const Value at = plus(b, {row_at, length(b, offset)});
+      b.op(OpCode::store_scalar, {at, number}, {.bits = width});
+    }
   };
   const Value at_steps = plus(b, {to, times(b, row, 2)}, "steps");
   for (const FieldKind kind : {FieldKind::scale_steps, FieldKind::minimum_steps}) {
     if (field_index(layout, kind) < 0) continue;
     const int64_t offset = source_bit(source, kind, 0) / 8;
     const Value step = b.op(OpCode::load_scalar, {from}, {.bits = 16, .offset = offset}, "step");
-    b.op(OpCode::store_scalar, {at_steps, step}, {.bits = 16, .offset = packed(kind, 0)});
+    put(at_steps, kind, 0, step);
   }
   const Value at_numbers = plus(b, {to, row}, "numbers");
   for (int64_t first = 0; first < layout.super_block; first += at_once * layout.block) {
@@ -79,7 +88,7 @@ void put_super_block_numbers(Builder& b, const Layout& layout, const Source& sou
         Value number = numbers;
         if (i % count != 0) number = b.op(OpCode::ishr, {numbers}, {.imm = 8 * (i % count)});
         if (offset != 0) number = b.add(number, -offset);
-        b.op(OpCode::store_scalar, {at_numbers, number}, {.bits = 8, .offset = packed(kind, k)});
+        put(at_numbers, kind, k, number);
       }
     }
   }

@@ -159,6 +159,8 @@ class Decoder {
   [[nodiscard]] Value load_tops(const Tile1& t, const TopsAt& at, Value cursor,
                                 TopsAt& loaded) const;
   [[nodiscard]] Value top_of(const Tile1& t, const TopsAt& at, Value cursor, TopsAt& loaded) const;
+  [[nodiscard]] static bool inserts_both(const Variant& v);
+  [[nodiscard]] std::vector<Value> with_tops(const Tile1& t, Packed& packed) const;
   [[nodiscard]] std::vector<Value> high_nibbles(const Tile1& t, Value raw, int64_t vector) const;
   [[nodiscard]] Value finished(const Tile1& t, Packed& packed, int64_t i, Value code) const;
   [[nodiscard]] Value low_code(const Tile1& t, Value raw, int64_t vector, int i) const;
@@ -168,13 +170,20 @@ class Decoder {
   int bits_;  ///< of a code, without its tops
   bool signed_;
   int top_bits_;
+  bool inserts_both_;  ///< nibbles into bytes that have the tops of both at once
   const CodeTable* table_;
   int offset_;  ///< of a table's values, where they are multiplied as unsigned bytes
   Value mask_ = no_value, top_mask_ = no_value;
   std::vector<Value> values_;  ///< the table: a vector, or its bytes four at a time
 };
-/// Whether nibbles that are unsigned are looked up in a table of their own.
+
+// code_tables.cpp
+/// Whether nibbles that are unsigned are looked up in a table of their own ...
 bool looks_up_raised(const Variant& v);
+/// ... or in that of the values that they stand for, or of themselves, which the kernel puts there
+/// first.
+bool looks_up_values(const Variant& v);
+void put_table(const Variant& v, Builder& b);
 /// Vectors of bytes of one of codes that are neighbors in k, NibblePair::next: two of nibbles, four
 /// of codes of 2 bits, for as many columns each.
 class TableDecoder {
@@ -188,6 +197,8 @@ class TableDecoder {
   int64_t count_;
   OpCode code_;
 };
+
+// codes.cpp
 /// `bits` bits of an lhs row, from k on after the cursors, repeated over a vector.
 Value load_activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row, int64_t k,
                       int bits);
@@ -281,10 +292,8 @@ bool keeps_factor(const Tile1& t);
 std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals, size_t every = 2);
 std::unique_ptr<Multiplier> make_depth_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_column_dot(const Variant& v);
-/// With blocks, for one row whose sums are in accumulator tiles until a block ends; whether an ISA
-/// and a tile have such.
+/// With blocks, for one row whose sums are in accumulator tiles until a block ends.
 std::unique_ptr<Multiplier> make_group_sums(const Variant& v);
-bool has_group_sums(const Variant& v);
 std::unique_ptr<Multiplier> make_narrow_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_pair_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_mmla(const Variant& v);

@@ -88,7 +88,8 @@ Field sums_field(const Isa& isa, const Format& rhs, const OperandContract& wants
                  const Panels& panels, int block) {
   Field sums{FieldKind::sums, ElementType::i32, 1, 1, block != 0};
   if (block != 0 || loads_starts(wants)) sums.factor = start_factor(wants, rhs, panels.kr);
-  if (!wants.low_unsigned) sums.factor = -1;  // of zero points only
+  // Of zero points only, or in products of pairs.
+  if (!wants.low_unsigned || (block != 0 && sums_in_tiles(wants))) sums.factor = -1;
   if (block == 0) return sums;
   const bool pairs = wants.code() == OpCode::mmla_s8s8;  // a 2x2 accumulator
   sums.repeat = pairs ? 2 : 1;
@@ -377,12 +378,11 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
                     "adds products to rows of tiles: dot and mmla are",
                     rhs.name, isa.name));
   }
-  const bool takes_sums = rhs.has_zero_point || rhs.has_minimums;
-  if (own && block != 0 && takes_sums && technique == Technique::outer) {
+  if (own && block != 0 && rhs.has_zero_point && technique == Technique::outer) {
     throw std::invalid_argument(
-        fmt::format("{} in blocks are not possible with technique {} on {}: its "
+        fmt::format("zero points in blocks are not possible with technique {} on {}: its "
                     "activations keep no sums of blocks that it could take them with",
-                    rhs.has_minimums ? "minimums" : "zero points", name(technique), isa.name));
+                    name(technique), isa.name));
   }
   Panels panels = wanted;
   if (panels.kr == 0) panels.kr = preferred_kr(contract, rhs, block);
@@ -396,11 +396,9 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
     throw std::invalid_argument(fmt::format("lhs panel {} does not fit fma of {}: 1 does",
                                             to_string(panels.lhs), lhs.name));
   }
-  const bool in_tiles =
-      contract.contraction == Contraction::outer || contract.contraction == Contraction::dot_groups;
   const bool halves = multiplies_as_halves(lhs, rhs);
-  const bool as_ours =
-      contract.pair == NibblePair::next || (in_tiles && contract.pair == NibblePair::none);
+  const bool as_ours = contract.pair == NibblePair::next ||
+                       (sums_in_tiles(contract) && contract.pair == NibblePair::none);
   if (!own && !halves && (!as_ours || !lhs.quantized_on_the_fly)) {
     LayoutPair layouts = kleidiai_layouts(lhs, rhs, panels, block);
     // Groups of k are the weights' only: rows are as their user keeps them.

@@ -37,11 +37,14 @@ enum class Contraction {
   tile_dot  ///< tiles on either side, too
 };
 
+/// Weights that a contract is for: with scales for columns, for their blocks, or either.
+enum class OfScales { any, columns, blocks };
+
 struct OperandContract {
   Technique technique;
   LayoutStyle style;
   ElementType weights;
-  bool any_scales;          ///< else only weights with one scale a column
+  OfScales scales;
   std::vector<Need> needs;  ///< first the operation that multiplies
   std::vector<int> kr;      ///< legal depths, the preferred one first
   Extent lhs_rows;          ///< that one lhs operand holds
@@ -56,8 +59,12 @@ struct OperandContract {
 /// What an accumulator starts from is so many times the sum of its row's codes: they are multiplied
 /// by (code + 8) for unsigned nibbles, (code + 128) for bytes and so on, which that takes back;
 /// by halves where two lanes add up to one output. Minus a power of two; 0: weights have their
-/// signs.
+/// signs, or minimums, and are in tiles: those count from the lowest code there.
 int start_factor(const OperandContract& contract, const Format& rhs, int kr);
+/// Whether sums are in accumulator tiles that vectors are multiplied into.
+bool sums_in_tiles(const OperandContract& contract);
+/// Of weights with minimums, the code that is multiplied as 0, counted from the lowest one.
+int code_of_zero(const OperandContract& contract, const Format& rhs);
 /// Whether values of a table are multiplied as unsigned bytes.
 bool holds_unsigned(const OperandContract& contract);
 /// Values of k whose products a lane of 16 bits holds, that of every other one (Contraction::

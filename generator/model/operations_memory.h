@@ -14,6 +14,9 @@ OP(load_pred_dup, "p n -> v", "bo", load_pred_dup, .whole = Whole::segment,
    .memory = MemoryUse::reads)
 /* the low bytes of four i32: the table of table_values, in the place of that of `nibbles` */
 OP(table_load, "n", "", table_load, .memory = MemoryUse::reads)
+/* entries 2 #i and 2 #i + 1, of 16, from the halves of a 64-bit number: the table of table_nibbles,
+   likewise; all eight are put */
+OP(table_put, "n", "i", table_put, .immediate = {"the pair", Last::number, 7})
 /* -8 to 7 as f16: the table of nibble_halves, in the same place */
 OP(table_halves, "", "", table_halves)
 /* -8 to 7 as bytes: the table of raised_nibbles, likewise */

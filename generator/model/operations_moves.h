@@ -30,6 +30,9 @@ OP(blend, "v v -> v", "bi", VECTOR(blend(s, to)), .min_bits = 32, .max_bits = 64
 OP(nibbles, "v -> v", "i", VECTOR(nibbles(s, to)), .immediate = {"the half", Last::number, 1})
 /* the same of unsigned ones that are 8 above, from a table */
 OP(raised_nibbles, "v -> v", "i", raised_nibbles, .immediate = {"the half", Last::number, 1})
+/* the low bytes of the entries of the table that was put which nibbles are the numbers of, low
+   nibbles first: of half #i of a */
+OP(table_nibbles, "v -> v", "i", table_nibbles, .immediate = {"the half", Last::number, 1})
 /* signed bytes that codes of 2 bits stand for in the table that was loaded, low codes first: of
    quarter #i of a */
 OP(table_values, "v -> v", "i", table_values, .immediate = {"the quarter", Last::number, 3})

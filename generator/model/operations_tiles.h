@@ -12,6 +12,9 @@ OP(tile_dot4_s8u8, "tile tile_s8 tile_u8 -> tile", "", (add_tile_product<int8_t,
    .lengths = Lengths::tile_product, .work = Work::products)
 /* tile + 4-deep outer product of b (rows) and c (columns), for the lanes that are active */
 OP(outer_s8s8, "tile s8 s8 p p -> tile", "", add_outer_product, .work = Work::outer_products)
+/* the same of numbers of 16 bits, two deep */
+OP(outer_s16s16, "tile s16 s16 p p -> tile", "", add_outer_pair_product,
+   .work = Work::outer_products)
 /* the same of floats, one deep, each by one fma */
 OP(outer_f32, "tile_f32 f32 f32 p p -> tile_f32", "", add_outer_product_f32,
    .work = Work::outer_products)
@@ -29,6 +32,9 @@ OP(tile_put, "tile_f32 row f32 -> tile_f32", "", put_row)
    others stay */
 OP(tile_dot4_s8s8_lane, "tile s8 s8 s8 s8 s8 -> tile", "i", add_dots, .whole = Whole::segment,
    .immediate = {"the lane", Last::number, 3}, .work = Work::products)
+/* the same of pairs of 16 bits, those of f being its lane #i's */
+OP(tile_dot2_s16s16_lane, "tile s16 s16 s16 s16 s16 -> tile", "i", add_pair_dots,
+   .whole = Whole::segment, .immediate = {"the lane", Last::number, 3}, .work = Work::products)
 /* row (b / 4 + #i / 4) mod (R / 4) + #i mod 4 * R / 4 of a tile of R rows; b: a multiple of 4 */
 OP(tile_quarter, "tile four_rows -> v", "i", tile_quarter,
    .immediate = {"the row", Last::number, 7})

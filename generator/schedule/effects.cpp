@@ -72,7 +72,7 @@ void add_node(const Program& program, const Op& op, const MeansNode& node, Effec
 /// Or the table that others look codes up in.
 bool changes_mode(OpCode code) {
   return code == OpCode::mode_enter || code == OpCode::mode_leave || code == OpCode::table_load ||
-         code == OpCode::table_halves || code == OpCode::table_raised;
+         code == OpCode::table_halves || code == OpCode::table_raised || code == OpCode::table_put;
 }
 
 bool overlap(const Access& a, const Access& b) {

@@ -182,9 +182,11 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
     variant.rhs = layouts(ground, panels)->rhs;
   }
   // One row, whose sums are in tiles: two raw vectors each.
-  if (ground.technique == Technique::dot && chosen->rhs.order.pair == NibblePair::next) {
+  const bool in_tiles = chosen->rhs.order.pair == NibblePair::next || rhs_unit.svl > 4;
+  if (ground.technique == Technique::dot && in_tiles) {
     variant.tile = {variant.lhs.panel, rhs_unit * random.of<int64_t>({2, 4, 4, 6, 8, 8})};
     if (takes_table(weights)) variant.tile.n = panels.rhs;
+    if (whole) variant.tile.n = panels.rhs * random.of<int64_t>({2, 4});
   }
   variant.knobs.unroll_k =
       ground.blocks() ? std::min(variant.rhs.block, random.of({32, 64})) : random.of({32, 64, 128});
@@ -212,6 +214,7 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
   codes.row_blocks = variant.family.lhs->scales == Granularity::block;
   codes.offsets = field_index(variant.rhs, FieldKind::offsets) >= 0;
   codes.scales_first = codes.offsets || variant.technique == Technique::outer;
+  codes.from_lowest = variant.isa->has(OpCode::tile_dot4_s8s8_lane);
   // What given tables have no code for is nowhere: k fills whole groups.
   const int group = takes_table(*variant.family.rhs) ? variant.rhs.k_multiple : 0;
   const auto whole =

@@ -42,6 +42,7 @@ struct Codes {
                    ///< with offsets)
   std::vector<bool> sixteenfold;  ///< [n] or none: with blocks, sums are taken 16 times at first
   bool scales_first = false;      ///< with row_blocks: a block's two scales are multiplied first
+  bool from_lowest = false;       ///< with minimums: codes are multiplied as they count from those
   bool offsets = false;           ///< zero points are kept times their scale
   int32_t dst_zero_point = 0;     ///< where outputs are codes
 
@@ -77,11 +78,26 @@ inline float sum_of_block(const Codes& in, size_t row, size_t block) {
   return static_cast<float>(sum);
 }
 
-/// A block's sum in units of the row's scale: products of codes, and of what code 0 is worth.
-inline float add_minimum(const Codes& in, size_t column, size_t block, float sum, float row_sum) {
+/// A block's sum of a column with minimums, added to a total: products of codes, and of what code
+/// 0 is worth, in units of the row's scale. Where scales are multiplied first one after the other.
+/// `times`: what is summed up is taken so often.
+inline float add_minimum(const Codes& in, size_t row, size_t column, size_t block, int32_t products,
+                         int times, float total) {
   const size_t at = column * in.blocks() + block;
-  const float steps = in.rhs_scales[at] * static_cast<float>(-in.half);
-  return fused(-row_sum, steps - in.rhs_minimums[at], sum * in.rhs_scales[at]);
+  const float row_scale = in.lhs_scales[row * in.blocks() + block];
+  const float row_sum = sum_of_block(in, row, block) * static_cast<float>(times);
+  auto sum = static_cast<float>(times * products);
+  float middle = in.rhs_scales[at] * static_cast<float>(-in.half) - in.rhs_minimums[at];
+  if (in.from_lowest) {
+    sum += static_cast<float>(in.half) * row_sum;  // exact
+    middle = 0 - in.rhs_minimums[at];
+  }
+  if (in.scales_first) {
+    total = fused(-row_sum * row_scale, middle, total);
+    return fused(sum, row_scale * in.rhs_scales[at], total);
+  }
+  const float real = fused(-row_sum, middle, sum * in.rhs_scales[at]);
+  return fused(real, row_scale, total);
 }
 
 /// Sums of the blocks' products, scaled one after the other. Zero points are left out, as if they
@@ -96,13 +112,12 @@ inline float multiply_blocks(const Codes& in, size_t row, size_t column) {
     for (size_t i = b * in.block; i < (b + 1) * in.block; ++i) codes += in.rhs[column * in.k + i];
     const int32_t products =
         dot(in, row, column, b * in.block, (b + 1) * in.block) + in.zero_points[row] * codes;
-    auto sum = static_cast<float>(high ? 16 * products : products);
-    const float taken = sum_of_block(in, row, b) * (high ? 16 : 1);
     if (!in.rhs_minimums.empty()) {
-      sum = add_minimum(in, column, b, sum, taken);
-      total = fused(sum, in.lhs_scales[row * in.blocks() + b], total);
+      total = add_minimum(in, row, column, b, products, high ? 16 : 1, total);
       continue;
     }
+    auto sum = static_cast<float>(high ? 16 * products : products);
+    const float taken = sum_of_block(in, row, b) * (high ? 16 : 1);
     float scale = scales[b];
     if (in.offsets) {
       sum *= static_cast<float>(in.factor);
@@ -176,6 +191,7 @@ struct Matmul {
   int factor = 1;                 ///< likewise
   std::vector<bool> sixteenfold;  ///< likewise
   bool scales_first = false;      ///< likewise
+  bool from_lowest = false;       ///< likewise
   bool offsets = false;           ///< likewise
 };
 
@@ -212,6 +228,7 @@ inline std::vector<float> multiply(const Matmul& in) {
   codes.factor = in.factor;
   codes.sixteenfold = in.sixteenfold;
   codes.scales_first = in.scales_first;
+  codes.from_lowest = in.from_lowest;
   codes.offsets = in.offsets;
   return multiply(codes);
 }

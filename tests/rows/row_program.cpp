@@ -139,6 +139,10 @@ class RowWriter {
     if (has(OpCode::table_values)) emit(OpCode::table_load, {inputs_});
     if (has(OpCode::nibble_halves)) emit(OpCode::table_halves, {});
     if (has(OpCode::raised_nibbles)) emit(OpCode::table_raised, {});
+    for (int64_t pair = 0; has(OpCode::table_nibbles) && pair < 8; ++pair) {
+      const Value entries = emit(OpCode::constant, {}, {.imm = (200 - 7 * pair) << 32 | 11 * pair});
+      emit(OpCode::table_put, {entries}, {.imm = pair});
+    }
   }
 
   Value make_vector(const Operand& operand, Length bytes) {

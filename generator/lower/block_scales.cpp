@@ -1,0 +1,65 @@
+#include "lower/block_scales.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "lower/splat.h"
+
+namespace tw {
+namespace {
+
+std::vector<Value> vectors_of(const Tile1& t, const std::vector<Value>& rhs, FieldKind kind,
+                              Columns columns) {
+  if (columns.count == t.vectors()) return block_columns(t, rhs, kind);
+  std::vector<Value> vectors;
+  for (int64_t i = 0; i < columns.count; ++i) {
+    vectors.push_back(column_scale(t, rhs, columns.first + i, kind));
+  }
+  return vectors;
+}
+
+}  // namespace
+
+Steps load_steps(const Tile1& t, const std::vector<Value>& rhs) {
+  Steps steps{block_columns(t, rhs, FieldKind::scale_steps), {}};
+  if (field_index(*t.rhs.layout, FieldKind::minimum_steps) >= 0) {
+    steps.minimums = block_columns(t, rhs, FieldKind::minimum_steps);
+  }
+  return steps;
+}
+
+std::vector<Value> scales_of_block(const Tile1& t, const std::vector<Value>& rhs,
+                                   const Steps& steps, Columns columns) {
+  std::vector<Value> scales = vectors_of(t, rhs, FieldKind::scales, columns);
+  const auto first = static_cast<size_t>(columns.first);
+  for (size_t j = 0; j < scales.size() && !steps.scales.empty(); ++j) {
+    const std::string name = fmt::format("scale_{}", first + j);
+    scales[j] = t.b.op(OpCode::fmul, {scales[j], steps.scales[first + j]}, {}, name, Role::operand);
+  }
+  const CodeTable* table = t.v.rhs.table;
+  if (table == nullptr || table->unit == 1) return scales;
+  const Value unit = splat32(t.b, std::bit_cast<uint32_t>(table->unit), "unit");
+  for (Value& scale : scales) {
+    scale = t.b.op(OpCode::fmul, {scale, unit}, {}, "scale", Role::operand);
+  }
+  return scales;
+}
+
+std::vector<Value> negated_minimums(const Tile1& t, const std::vector<Value>& rhs,
+                                    const Steps& steps, Columns columns) {
+  std::vector<Value> all = vectors_of(t, rhs, FieldKind::minimums, columns);
+  const bool are_floats = steps.minimums.empty();
+  const Value zero = are_floats ? t.b.op(OpCode::zero, {}, {}, "zero", Role::operand) : no_value;
+  for (size_t j = 0; j < all.size(); ++j) {
+    if (are_floats) {
+      all[j] = t.b.op(OpCode::fsub, {zero, all[j]}, {}, "minimum", Role::operand);
+    } else {
+      const Value step = steps.minimums[static_cast<size_t>(columns.first) + j];
+      all[j] = t.b.op(OpCode::fmul, {all[j], step}, {}, "minimum", Role::operand);
+    }
+  }
+  return all;
+}
+
+}  // namespace tw

@@ -1,0 +1,31 @@
+// What the columns of a block are scaled by, and what their minimums come to: of sums in vector
+// registers and in accumulator tiles alike.
+#pragma once
+
+#include "lower/tile.h"
+
+namespace tw {
+
+/// What scales and minimums of a super-block's blocks are multiplied by, for all columns; none.
+struct Steps {
+  std::vector<Value> scales, minimums;
+};
+
+/// Vectors of columns.
+struct Columns {
+  int64_t first, count;
+};
+inline Columns all_columns(const Tile1& t) {
+  return {0, t.vectors()};
+}
+
+/// From cursors at a super-block's first block, before which they stand.
+Steps load_steps(const Tile1& t, const std::vector<Value>& rhs);
+/// The block's scales; `rhs`: as for column_scale().
+std::vector<Value> scales_of_block(const Tile1& t, const std::vector<Value>& rhs,
+                                   const Steps& steps, Columns columns);
+/// Minus the block's minimums, which those of super-blocks are kept as.
+std::vector<Value> negated_minimums(const Tile1& t, const std::vector<Value>& rhs,
+                                    const Steps& steps, Columns columns);
+
+}  // namespace tw
