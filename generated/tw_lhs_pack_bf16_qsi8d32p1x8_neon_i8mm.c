@@ -20,8 +20,8 @@
 //          | 8 x k bits of codes | 1 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (2ddf422c3f91a519)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (b6a0291958735d92)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (9637c37cda209973)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (3c2aa87ccbdc7817)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml (8e8284efef385d16)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (c8fe82986dd2e56e)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (5a46dffa46733383)

@@ -16,9 +16,9 @@
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6ac87e42c8de77c2)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (63208880012d1627)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (c6a374e7930de013)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (6155e336f8cf0218)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (3249708d7fc61da0)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (9818584d5047a74d)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (8932cba136476b08)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -15,8 +15,8 @@
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6ac87e42c8de77c2)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (1a9c2cf0648d2396)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (d11061491cc1ee57)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (6cf66f95d6989ac5)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (2e08c79efc580894)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (265e5b8a1bb010f3)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (4f3a09a6e0d226c8)
 // again  tilewright generate

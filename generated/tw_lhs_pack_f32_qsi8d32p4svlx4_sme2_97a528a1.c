@@ -13,15 +13,15 @@
 // into lhs i8 m4svl kr4 k%32 b256 [data/b|scales:f32/b] (152c845d0c814c5a)
 //          | 32svl x k bits of codes | 4svl f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (2ddf422c3f91a519)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (b6a0291958735d92)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (63208880012d1627)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (c6a374e7930de013)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (9637c37cda209973)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (3c2aa87ccbdc7817)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (3249708d7fc61da0)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (9818584d5047a74d)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml (8e8284efef385d16)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (c8fe82986dd2e56e)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (5a46dffa46733383)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (265e5b8a1bb010f3)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (6155e336f8cf0218)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (8932cba136476b08)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // again  tilewright generate
 

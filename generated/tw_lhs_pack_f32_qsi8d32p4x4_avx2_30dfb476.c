@@ -5,7 +5,7 @@
 // into lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b] (30dfb4766a374297)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (b6a0291958735d92)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (3c2aa87ccbdc7817)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
