@@ -103,7 +103,9 @@ double allowed_for(const std::string& kernel, const McaCore& core) {
 /// Prints a line of the table and returns whether the two agree.
 bool report(const Case& ours, const McaLoop& mca, const McaCore& core) {
   const double off = ours.cycles / mca.cycles - 1;
-  const bool agree = std::abs(off) <= allowed_for(ours.kernel, core);
+  // Of cycles, which are exact where their ratio is not.
+  const bool agree =
+      std::abs(ours.cycles - mca.cycles) <= allowed_for(ours.kernel, core) * mca.cycles;
   fmt::print("{:76} {:11} {:11} {:7.1f} {:7.1f}{} {:+6.1f} %{}\n", ours.kernel, ours.scheduled_for,
              core.core, ours.cycles, mca.cycles, mca.excepted ? '*' : ' ', 100 * off,
              agree ? "" : "  <<<");
