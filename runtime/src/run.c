@@ -244,11 +244,28 @@ static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_co
   }
 }
 
-void tw_run_part(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
-                 const tw_corner* corner, const tw_part* part) {
+static void run_rows(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
+                     const tw_corner* corner, const tw_part* part) {
   const size_t prefetch = tw_rhs_prefetch(plan, rows);
   for (size_t i = 0; i < rows->count; ++i) {
     run_segment(plan, args, corner, &rows->segments[i], part, prefetch);
+  }
+}
+
+/* Slices for decoding have more rows than stay in a cache; where nothing is decoded they go by in
+ * blocks. */
+void tw_run_part(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
+                 const tw_corner* corner, const tw_part* part) {
+  if (!tw_decodes(plan, rows->m)) {
+    run_rows(plan, rows, args, corner, part);
+    return;
+  }
+  const size_t most = tw_cached_rows(plan, rows);
+  tw_part block = *part;
+  for (; block.row_begin < part->row_end; block.row_begin = block.row_end) {
+    const bool rest = part->row_end - block.row_begin <= most;
+    block.row_end = rest ? part->row_end : tw_cut(plan, rows, block.row_begin + most);
+    run_rows(plan, rows, args, corner, &block);
   }
 }
 
@@ -279,18 +296,6 @@ static bool decodes(const tw_plan* plan, const tw_rows* rows, const tw_run_args*
   return bytes != 0 && args->scratch_bytes >= bytes;
 }
 
-/* Slices for decoding have more rows than stay in a cache; without scratch they go by in blocks. */
-static void run_in_blocks(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
-                          const tw_corner* corner, const tw_part* part) {
-  const size_t most = tw_cached_rows(plan, rows);
-  tw_part block = *part;
-  for (; block.row_begin < part->row_end; block.row_begin = block.row_end) {
-    const bool rest = part->row_end - block.row_begin <= most;
-    block.row_end = rest ? part->row_end : tw_cut(plan, rows, block.row_begin + most);
-    tw_run_part(plan, rows, args, corner, &block);
-  }
-}
-
 tw_status tw_run_slice(const char* who, const tw_plan* plan, const tw_rows* rows,
                        const tw_run_args* args, size_t offset, size_t slice) {
   tw_run_args own = *args;
@@ -301,8 +306,6 @@ tw_status tw_run_slice(const char* who, const tw_plan* plan, const tw_rows* rows
   const tw_corner corner = {tw_gathers(plan) ? part.row_begin : 0, 0, 0};
   if (decodes(plan, rows, args)) {
     tw_run_decoded(plan, rows, &own, &corner, &part);
-  } else if (tw_decodes(plan, rows->m)) {
-    run_in_blocks(plan, rows, &own, &corner, &part);
   } else {
     tw_run_part(plan, rows, &own, &corner, &part);
   }
