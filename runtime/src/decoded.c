@@ -117,7 +117,7 @@ typedef struct panel_run {
   const tw_part* part;
   size_t column, count;
   const char* packed; /* their panels */
-  const float* bias;
+  float bias[TW_BIAS_COLUMNS];
   float* values;
 } panel_run;
 
@@ -170,15 +170,14 @@ static void multiply(const panel_run* panel, const tw_segment* segment, size_t f
 static void run_panel(panel_run* panel, const tw_segment* segments, size_t count, size_t first_k,
                       size_t k) {
   const tw_plan* plan = panel->plan;
-  float packed_bias[TW_BIAS_COLUMNS];
   const size_t left = panel->part->column_end - panel->column;
   panel->count = left < columns_of(plan) ? left : columns_of(plan);
   panel->packed = (const char*)panel->run->rhs + panel->column / plan->rhs_panel * plan->rhs_stride;
-  panel->bias = packed_bias;
-  if (panel->run->bias != NULL) {
-    panel->bias = (const float*)panel->run->bias + panel->column;
+  if (first_k == 0 && panel->run->bias != NULL) {
+    memcpy(panel->bias, (const float*)panel->run->bias + panel->column,
+           panel->count * sizeof *panel->bias);
   } else if (first_k == 0) {
-    tw_copy_bias(plan, panel->packed, panel->count, packed_bias);
+    tw_copy_bias(plan, panel->packed, panel->count, panel->bias);
   }
   decode(panel, first_k, k);
   for (size_t i = 0; i < count; ++i) multiply(panel, &segments[i], first_k, k);

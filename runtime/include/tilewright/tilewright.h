@@ -228,8 +228,8 @@ typedef struct tw_segment {
 /* How the plan splits m rows: at most TW_MAX_SEGMENTS, written to `segments`; returns how many. */
 TW_API tw_status tw_plan_segments(const tw_plan* plan, size_t m, tw_segment* segments,
                                   size_t* count);
-/* Which decoder makes floats of m rows' weights, given scratch for it (tw_scratch_bytes); null: none.
- * The kernels that multiply by those are not among tw_plan_segments. */
+/* Which decoder makes floats of m rows' weights, given scratch (tw_scratch_bytes); null: none. The
+ * kernels that multiply by those are not among tw_plan_segments. */
 TW_API tw_status tw_plan_decoder(const tw_plan* plan, size_t m, const tw_kernel** decoder);
 /* The cost model's estimate for m rows on one core. */
 TW_API double tw_plan_cycles(const tw_plan* plan, size_t m);
