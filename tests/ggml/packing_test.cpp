@@ -81,7 +81,10 @@ TEST_P(Packed, TakesLittleMoreThanTheFile) {
   const std::map<int32_t, size_t> added = {
       {type_q4_k, 4}, {type_q5_k, 4}, {type_iq4_xs, 2}, {type_q3_k, 4}, {type_q2_k, 16}};
   const auto its = added.find(GetParam());
-  const size_t more = its != added.end() ? its->second : 0;
+  size_t more = its != added.end() ? its->second : 0;
+  // Plans may also take codes of 6 bits as bytes, where unpacking takes longer than reading those.
+  const bool bytes = tw_plan_rhs_layout(packing.plan.get())->data_bits == 8;
+  if (GetParam() == type_q6_k && bytes) more += 256 / 4;
   const size_t wider = more * (2048 * 2048 / 256);
   EXPECT_LE(packing.bytes, tensor.bytes.size() + wider + 8 * 2048 + kAlignment);
 }
