@@ -307,7 +307,7 @@ const OperandContract* find_contract(const Format& lhs, const Format& rhs, Techn
   for (const OperandContract& contract : contracts()) {
     if (contract.technique != technique || contract.style != style ||
         !fits(contract, lhs, rhs, sums) ||
-        contract.scales == (rhs.scales == Granularity::block ? columns : blocks)) {
+        contract.scales == (rhs.scales == Granularity::block ? column_scales : block_scales)) {
       continue;
     }
     const auto has = [&](const Need& need) { return isa.has(need.code, need.bits); };
