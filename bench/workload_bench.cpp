@@ -122,9 +122,14 @@ void run_layer(benchmark::State& state, const Session& session, const Layer& lay
 
   const double best = loaded.rate = race.samples(0).best_rate();
   const double limit = race.limit(static_cast<double>(m), bytes_per_weight(*segments[0].kernel));
-  const std::string kernels = matmul.decodes(m) ? "decoded to f32" : short_names(segments);
+  const tw_kernel* decoder = matmul.decoder(m);
+  const std::string kernels = decoder != nullptr ? "decoded to f32" : short_names(segments);
   std::string label = fmt::format("{}|{}|{}|{}|{}", layer.names, layer.n, layer.k, m, kernels);
-  for (const tw_segment& segment : segments) label += fmt::format("|{}", segment.kernel->name);
+  if (decoder != nullptr) {
+    label += fmt::format("|{}", decoder->name);
+  } else {
+    for (const tw_segment& segment : segments) label += fmt::format("|{}", segment.kernel->name);
+  }
   state.SetLabel(label);
   state.counters["best"] = best;
   state.counters["median"] = race.samples(0).median_rate();

@@ -224,10 +224,10 @@ std::vector<tw_segment> PlannedMatmul::segments(size_t m) const {
   return segments;
 }
 
-bool PlannedMatmul::decodes(size_t m) const {
+const tw_kernel* PlannedMatmul::decoder(size_t m) const {
   const tw_kernel* decoder = nullptr;
   require(tw_plan_decoder(plan_.get(), m, &decoder), "decoder of the plan");
-  return scratch_ && decoder != nullptr;
+  return scratch_ ? decoder : nullptr;
 }
 
 tw_tuning PlannedMatmul::tuning(size_t m) const {

@@ -76,8 +76,8 @@ class PlannedMatmul {
     return static_cast<double>(m_) * static_cast<double>(weights_.n) *
            static_cast<double>(weights_.k);
   }
-  /// Whether m rows, given scratch, are multiplied by weights that are decoded first.
-  [[nodiscard]] bool decodes(size_t m) const;
+  /// What decodes the weights of m rows first; null: nothing does.
+  [[nodiscard]] const tw_kernel* decoder(size_t m) const;
   [[nodiscard]] double planned_cycles(size_t m) const { return tw_plan_cycles(plan_.get(), m); }
   [[nodiscard]] tw_tuning tuning(size_t m) const;
   [[nodiscard]] const std::shared_ptr<PackedWeights>& packed() const { return rhs_; }

@@ -57,6 +57,15 @@ void check_panels(const Variant& v) {
         fmt::format("panels of {} are not decoded: codes in blocks, in panels of fixed size, are",
                     v.family.rhs->name));
   }
+  const Family& family = v.family;
+  if (family.lhs->element != ElementType::f32 || v.technique != Technique::fma ||
+      family.dst != ElementType::f32 || family.accumulate) {
+    throw std::invalid_argument(
+        "decoders are of lhs f32, technique fma and dst f32, which is not added to");
+  }
+  if (v.knobs.prefetch == Prefetch::far) {
+    throw std::invalid_argument("prefetch 'far' is for several tiles of rows; near is legal");
+  }
   if (v.tile.m == Length{1} && ratio(v.tile.n, v.rhs.panel) >= 1) return;
   throw std::invalid_argument(
       fmt::format("tile {}x{} does not fit decode: 1 by whole panels, 1x{}, does",

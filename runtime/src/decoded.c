@@ -60,8 +60,9 @@ static size_t k_block_of(const tw_plan* plan) {
 void tw_choose_decoding(tw_plan* plan, const tw_matmul* matmul, double segment_cycles) {
   tw_decoding* decoding = &plan->decoding;
   memset(decoding, 0, sizeof *decoding);
-  if (matmul->kernel != NULL || plan->taps != 0 || !plan->lhs_unpacked ||
-      plan->dst_type != TW_F32 || plan->rhs->block == 0 || plan->rhs->scales_apart) {
+  const tw_layout* rhs = plan->rhs;
+  if (matmul->kernel != NULL || matmul->accumulate || plan->taps != 0 || !plan->lhs_unpacked ||
+      plan->dst_type != TW_F32 || rhs->block == 0 || rhs->scales_apart || !tw_keeps_bias(rhs)) {
     return;
   }
   for (size_t i = 0; i < plan->registry.decoder_count && decoding->decoder == NULL; ++i) {
@@ -140,28 +141,21 @@ static void decode(const panel_run* panel, size_t first_k, size_t k) {
 
 static void multiply(const panel_run* panel, const tw_segment* segment, size_t first_k, size_t k) {
   static const float zeros[TW_BIAS_COLUMNS];
-  const tw_run_args* run = panel->run;
-  const tw_part* part = panel->part;
-  const size_t end = segment->row_begin + segment->rows;
-  const size_t first = part->row_begin > segment->row_begin ? part->row_begin : segment->row_begin;
-  const size_t last = part->row_end < end ? part->row_end : end;
-  if (first >= last) return;
-  const bool ends = first_k + k == panel->plan->k;
-  tw_args args = {.size = sizeof args};
-  args.m = last - first;
-  args.n = panel->count;
+  tw_part part = *panel->part;
+  part.column_begin = panel->column;
+  part.column_end = panel->column + panel->count;
+  tw_args args;
+  if (!tw_segment_args(panel->plan, panel->run, panel->corner, segment, &part, &args)) return;
   args.k = k;
-  args.lhs = (const char*)run->lhs + (first - panel->corner->lhs_row) * run->lhs_stride +
-             first_k * sizeof(float);
-  args.lhs_stride = run->lhs_stride;
+  args.block = 0;
+  args.lhs = (const float*)args.lhs + first_k;
   args.rhs = panel->values;
   args.rhs_stride = k * value_bytes(panel->plan);
-  args.dst = (char*)run->dst + (first - panel->corner->dst_row) * run->dst_stride +
-             (panel->column - panel->corner->dst_column) * sizeof(float);
-  args.dst_stride = run->dst_stride;
   args.bias = first_k == 0 ? panel->bias : zeros;
-  args.min = ends && run->clamp ? run->min : -INFINITY;
-  args.max = ends && run->clamp ? run->max : INFINITY;
+  if (first_k + k != panel->plan->k) {
+    args.min = -INFINITY;
+    args.max = INFINITY;
+  }
   const tw_choice* choice = tw_choice_of(&panel->plan->decoding.split, segment->kernel);
   (first_k == 0 ? choice->kernel : choice->adding)->run(&args);
 }

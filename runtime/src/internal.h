@@ -355,7 +355,7 @@ tw_status tw_take_depth(const char* who, const tw_plan* plan, size_t* k);
 /* Takes the caller's args, n and k become those in effect. */
 tw_status tw_take_run(const char* who, const tw_plan* plan, const tw_run_args* theirs,
                       tw_run_args* own);
-/* The packed bias of so many columns from where their panels begin; zeros where none is kept. */
+/* The packed bias of so many columns from where their panels begin; the layout keeps one. */
 void tw_copy_bias(const tw_plan* plan, const char* panels, size_t columns, float* bias);
 /* `who` begins messages: "tw_run: args". */
 tw_status tw_check_run(const char* who, const tw_plan* plan, const tw_run_args* args,
@@ -368,6 +368,10 @@ tw_status tw_check_outputs(const char* who, const tw_plan* plan, const tw_run_ar
 typedef struct tw_corner {
   size_t lhs_row, dst_row, dst_column;
 } tw_corner;
+/* What the segment's kernel is told of its rows in that part of the outputs, but for prefetches;
+ * false: there are none. */
+bool tw_segment_args(const tw_plan* plan, const tw_run_args* run, const tw_corner* corner,
+                     const tw_segment* segment, const tw_part* part, tw_args* segment_args);
 void tw_run_part(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
                  const tw_corner* corner, const tw_part* part);
 /* The slice's part of the outputs that are asked for. */

@@ -203,12 +203,12 @@ static void run_by_columns(const tw_plan* plan, const tw_segment* segment, tw_ar
   }
 }
 
-static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_corner* corner,
-                        const tw_segment* segment, const tw_part* part, size_t prefetch) {
+bool tw_segment_args(const tw_plan* plan, const tw_run_args* run, const tw_corner* corner,
+                     const tw_segment* segment, const tw_part* part, tw_args* segment_args) {
   const size_t end = segment->row_begin + segment->rows;
   const size_t first = part->row_begin > segment->row_begin ? part->row_begin : segment->row_begin;
   const size_t last = part->row_end < end ? part->row_end : end;
-  if (first >= last) return;
+  if (first >= last) return false;
   const size_t rhs_at = part->column_begin / plan->rhs_panel * plan->rhs_stride;
 
   tw_args args = {.size = sizeof args};
@@ -235,6 +235,14 @@ static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_co
   args.min = run->clamp ? run->min : codes ? INT8_MIN : -INFINITY;
   args.max = run->clamp ? run->max : codes ? INT8_MAX : INFINITY;
   args.dst_zero_point = run->dst_zero_point;
+  *segment_args = args;
+  return true;
+}
+
+static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_corner* corner,
+                        const tw_segment* segment, const tw_part* part, size_t prefetch) {
+  tw_args args;
+  if (!tw_segment_args(plan, run, corner, segment, part, &args)) return;
   args.rhs_prefetch = prefetch;
   const size_t k_block = tw_k_block(plan, segment, run->k);
   if (k_block < run->k || (run->k != plan->k && run->bias == NULL)) {

@@ -131,7 +131,8 @@ TEST(DecodersRefuse, WhatIsNotAPanelOfBlocks) {
   IsaLibrary isas(templates);
   const Isa& isa = isas.get("avx2");
   const CoreModel core = read_core(templates, isa.default_core);
-  const auto refusal = [&](const char* rhs, Tile tile) -> std::string {
+  const auto refusal = [&](const char* rhs, Tile tile, ElementType dst = ElementType::f32,
+                           Prefetch prefetch = Prefetch::near) -> std::string {
     Variant variant;
     variant.family.operation = Operation::decode;
     variant.family.lhs = find_format("f32");
@@ -143,6 +144,8 @@ TEST(DecodersRefuse, WhatIsNotAPanelOfBlocks) {
     variant.technique = Technique::fma;
     variant.isa = &isa;
     variant.tile = tile;
+    variant.family.dst = dst;
+    variant.knobs.prefetch = prefetch;
     try {
       compile(variant, core);
     } catch (const SpecError& error) {
@@ -153,6 +156,9 @@ TEST(DecodersRefuse, WhatIsNotAPanelOfBlocks) {
   EXPECT_EQ(refusal("qai4c32", {1, 16}), "");
   EXPECT_NE(refusal("qai4c32", {1, 8}).find("1 by whole panels, 1x16, does"), std::string::npos);
   EXPECT_NE(refusal("qai4c32", {2, 16}).find("1 by whole panels, 1x16, does"), std::string::npos);
+  EXPECT_NE(refusal("qai4c32", {1, 16}, ElementType::f16).find("dst f32"), std::string::npos);
+  EXPECT_NE(refusal("qai4c32", {1, 16}, ElementType::f32, Prefetch::far).find("near is legal"),
+            std::string::npos);
   EXPECT_NE(refusal("qsi4cx", {1, 16}).find("codes in blocks, in panels of fixed size, are"),
             std::string::npos);
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "internal.h"
 #include "kernels/rhs_source.h"
 #include "kernels/rows.h"
 #include "support/call_checked.h"
@@ -248,6 +249,36 @@ TEST(DecodingPlans, DecodeManyRowsOnly) {
   EXPECT_EQ(tw_plan_decoder(weights.plan.get(), 1, nullptr), TW_INVALID);
   EXPECT_STREQ(tw_error_message(), "tw_plan_decoder: decoder is null");
   EXPECT_EQ(tw_plan_decoder(nullptr, 1, &found), TW_INVALID);
+}
+
+/// An own spec may have kernels that add to what dst holds: they are not replaced by such that do
+/// not.
+TEST(DecodingPlans, SumsAreAddedTo) {
+  const std::vector<const tw_kernel*> rows = running_decoders();
+  if (rows.empty()) GTEST_SKIP() << "no decoder runs here";
+  const std::string family = family_of(*rows.front());
+  tw_registry registry = tw_generated_registry();
+  std::vector<tw_kernel> kernels(registry.kernels, registry.kernels + registry.kernel_count);
+  registry.kernels = kernels.data();
+  registry.core_count = 0;
+  const tw_device here = tilewright::detect();
+  auto matmul = tilewright::sized<tw_matmul>();
+  matmul.family = family.c_str();
+  matmul.n = 64;
+  matmul.k = 1024;
+  matmul.block = rows.front()->rhs->block;
+  matmul.scales = rows.front()->rhs->block_scales;
+  matmul.rhs_layout = rows.front()->rhs->id;
+  for (const int accumulate : {0, 1}) {
+    matmul.accumulate = accumulate;
+    for (tw_kernel& kernel : kernels) {
+      if (kernel.family == family) kernel.accumulate = accumulate;
+    }
+    tw_plan* plan = nullptr;
+    ASSERT_EQ(tw_plan_create_from(&registry, &here, &matmul, &plan), TW_OK) << tw_error_message();
+    EXPECT_EQ(tw_decodes(plan, kManyRows), accumulate == 0);
+    tw_plan_destroy(plan);
+  }
 }
 
 /// Who names a kernel gets it.
