@@ -55,8 +55,7 @@ void Decoder::prepare(const Tile1& t) {
   if (top_bits_ != 0) top_mask_ = splat32(t.b, tops << bits_, "top_mask", Role::mask);
 }
 
-/// Put together from constants: so a kernel needs no memory but its operands. Given ones are i32,
-/// of whose bytes every fourth is one.
+/// Given ones are i32, of whose bytes every fourth is one.
 void Decoder::prepare_table(const Tile1& t) {
   if (table_->given) {
     const Value lookup = t.b.arg(ArgField::lookup);
@@ -65,20 +64,12 @@ void Decoder::prepare_table(const Tile1& t) {
     values_ = {t.b.op(OpCode::look_up, {words, fourths}, {}, "values", Role::mask)};
     return;
   }
-  for (size_t i = 0; i < 16; i += 4) {
-    uint32_t four = 0;
-    for (size_t j = 0; j < 4; ++j) {
-      const auto byte = static_cast<uint8_t>(table_->values[i + j] + offset_);
-      four |= static_cast<uint32_t>(byte) << (8 * j);
-    }
-    values_.push_back(splat32(t.b, four, "values", Role::mask));
+  std::array<uint8_t, 16> bytes{};
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<uint8_t>(table_->values[i] + offset_);
   }
-  if (!t.b.isa().has(OpCode::look_up)) return;
-  const auto join = [&](Value a, Value b, int bits) {
-    return t.b.op(OpCode::zip_lo, {a, b}, {.bits = bits}, "values", Role::mask);
-  };
-  const Value high = join(values_[2], values_[3], 32), low = join(values_[0], values_[1], 32);
-  values_ = {join(low, high, 64)};
+  values_ = splat_table(t.b, bytes, "values");
+  if (t.b.isa().has(OpCode::look_up)) values_ = {join_table(t.b, values_, "values")};
 }
 
 Value Decoder::look_up(const Tile1& t, Value code, int64_t vector) const {

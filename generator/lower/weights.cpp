@@ -17,23 +17,14 @@ void Weights::prepare(const Tile1& t) {
   if (signs != 0) signs_ = splat32(t.b, signs * 0x01010101U, "signs", Role::mask);
 }
 
-/// Put together from constants, as Decoder's: so a kernel needs no memory but its operands.
 void Weights::prepare_table(const Tile1& t) {
-  const auto join = [&](Value a, Value b, int bits) {
-    return t.b.op(OpCode::zip_lo, {a, b}, {.bits = bits}, "worth", Role::mask);
-  };
   const int sign = 1 << (bits(rhs_.element) - 1);
   const int lowest = offset_bits(rhs_) != 0 ? 0 : sign;  // the code that is worth -sign
-  std::vector<Value> fours;
-  for (int i = 0; i < 16; i += 4) {
-    uint32_t four = 0;
-    for (int j = 0; j < 4; ++j) {
-      const auto byte = static_cast<uint8_t>(((i + j) ^ lowest) - sign);
-      four |= static_cast<uint32_t>(byte) << (8 * j);
-    }
-    fours.push_back(splat32(t.b, four, "worth", Role::mask));
+  std::array<uint8_t, 16> worth{};
+  for (int i = 0; i < 16; ++i) {
+    worth[static_cast<size_t>(i)] = static_cast<uint8_t>((i ^ lowest) - sign);
   }
-  const Value bytes = join(join(fours[0], fours[1], 32), join(fours[2], fours[3], 32), 64);
+  const Value bytes = join_table(t.b, splat_table(t.b, worth, "worth"), "worth");
   const Value first =
       t.b.op(OpCode::segment, {bytes}, {.imm = 0, .bytes = 16}, "worth", Role::mask);
   const Value wide = t.b.op(OpCode::widen_8_32, {first}, {}, "worth", Role::mask);
