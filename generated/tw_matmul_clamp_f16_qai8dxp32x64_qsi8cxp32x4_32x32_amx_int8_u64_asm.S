@@ -12,9 +12,9 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx column_bytes  rdx m_left  rsi dst_tile  rdi args  r8 k_padded  r9 m_left
-//  r10 scratch  r11 padded  rbx -  rbp -  r12 k_left  r13 lhs_panel  r14 rhs_panel  tmm0 tile_0_0
-//  tmm1 tile_0_1  tmm2 tile_1_0  tmm3 tile_1_1  tmm4 a_0  tmm5 a_1  tmm6 b_0 ...
+//  rax n_left  rcx m_left  rdx rhs_panel  rsi k_padded  rdi args  r8 lhs_panel  r9 scratch
+//  r10 padded  r11 -  rbx -  rbp k_left  r12 lhs_panel  r13 rhs_panel  tmm0 tile_0_0  tmm1 tile_0_1
+//  tmm2 tile_1_0  tmm3 tile_1_1  tmm4 a_0  tmm5 a_1  tmm6 b_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -110,210 +110,237 @@ tw_matmul_clamp_f16_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_asm:
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 16], rdx                          // rhs_panel, kept in the frame
-  mov qword ptr [rsp + 8], rsi                           // n_left, kept in the frame
-  mov rdx, qword ptr [rdi + 8*1]                         // m_left
+  mov qword ptr [rsp + 24], rsi                          // n_left, kept in the frame
+  mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
+  mov rcx, qword ptr [rdi + 8*1]                         // m_left
   mov rsi, qword ptr [rdi + 8*12]                        // dst
-  mov r8, rcx                                            // column_bytes
+  mov r8, qword ptr [rsp + 16]                           // column_bytes
   shr r8, 1                                              // dst_bytes
   lea rsi, [rsi + r8]                                    // dst_tile
   mov r8, qword ptr [rdi + 8*5]                          // lhs_panel
-  mov r9, rdx                                            // m_left
-  test rdx, rdx
+  mov r9, rcx                                            // m_left
+  test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 0], r8                            // lhs_panel, kept in the frame
-  mov r8, qword ptr [rdi + 8*3]                          // k
-  lea r8, [r8 + 63]
-  and r8, -64                                            // k_padded
-  lea r10, [rsp + 32]                                    // scratch
-  mov r11, qword ptr [rdi + 8*3]                         // k
-  lea r11, [r11 + 31]
-  and r11, -32                                           // padded
-  mov rbx, 64
-  mov rbp, 128
+  mov qword ptr [rsp + 8], r9                            // m_left, kept in the frame
+  mov qword ptr [rsp + 0], rsi                           // dst_tile, kept in the frame
+  mov rsi, qword ptr [rdi + 8*3]                         // k
+  lea rsi, [rsi + 63]
+  and rsi, -64                                           // k_padded
+  lea r9, [rsp + 32]                                     // scratch
+  mov r10, qword ptr [rdi + 8*3]                         // k
+  lea r10, [r10 + 31]
+  and r10, -32                                           // padded
+  mov r11, 64
+  mov rbx, 128
   tilezero tmm0                                          // tile_0_0
   tilezero tmm1                                          // tile_0_1
   tilezero tmm2                                          // tile_1_0
   tilezero tmm3                                          // tile_1_1
-  mov r12, r11                                           // padded
-  shr r12, 6                                             // k_steps
-  mov r13, qword ptr [rsp + 0]                           // lhs_panel
-  mov r14, qword ptr [rsp + 16]                          // rhs_panel
-  test r12, r12
+  mov rbp, r10                                           // padded
+  shr rbp, 6                                             // k_steps
+  mov r12, r8                                            // lhs_panel
+  mov r13, rdx                                           // rhs_panel
+  test rbp, rbp
   jz L(k_done)
   .balign 64
 L(k):
-  tileloadd tmm4, [r13 + rbx + 0]                        // a_0
-  tileloadd tmm5, [r13 + rbx + 1024]                     // a_1
-  tileloadd tmm6, [r14 + rbp + 0]                        // b_0
+  tileloadd tmm4, [r12 + r11 + 0]                        // a_0
+  tileloadd tmm5, [r12 + r11 + 1024]                     // a_1
+  tileloadd tmm6, [r13 + rbx + 0]                        // b_0
   tdpbsud tmm0, tmm4, tmm6                               // tile_0_0
   tdpbsud tmm2, tmm5, tmm6                               // tile_1_0
-  tileloadd tmm6, [r14 + rbp + 64]                       // b_1
+  tileloadd tmm6, [r13 + rbx + 64]                       // b_1
   tdpbsud tmm1, tmm4, tmm6                               // tile_0_1
   tdpbsud tmm3, tmm5, tmm6                               // tile_1_1
+  lea r12, [r12 + 2048]
   lea r13, [r13 + 2048]
-  lea r14, [r14 + 2048]
-  sub r12, 1                                             // next k
+  sub rbp, 1                                             // next k
   ja L(k)
 L(k_done):
-  and r11, 32
-  shr r11, 5
-  test r11, r11
-  jz L(k_half_done)
-L(k_half):
+  and r10, 63
+  shr r10, 5
+  mov rbx, 1
+  mov rbp, r10
+  cmp rbp, rbx
+  cmova rbp, rbx
+  test rbp, rbp
+  jz L(k_part_done)
+L(k_part):
+  vpxord zmm0, zmm0, zmm0                                // zero
+  vmovdqu64 zmmword ptr [r9 + 0], zmm0                   // zero
+  vmovdqu64 zmmword ptr [r9 + 64], zmm0                  // zero
+  vmovdqu64 zmmword ptr [r9 + 128], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 192], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 256], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 320], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 384], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 448], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 512], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 576], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 640], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 704], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 768], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 832], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 896], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 960], zmm0                 // zero
+  vpxord zmm0, zmm0, zmm0                                // zero
+  vmovdqu64 zmmword ptr [r9 + 1024], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1088], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1152], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1216], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1280], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1344], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1408], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1472], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1536], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1600], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1664], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1728], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1792], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1856], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1920], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1984], zmm0                // zero
+  mov rbx, r10
+  mov r14, r13                                           // rhs_panel
+  mov r15, r9                                            // scratch
+  test rbx, rbx
+  jz L(k_rest_done)
+L(k_rest):
   vmovdqu64 zmm0, zmmword ptr [r14 + 0]                  // codes
-  vmovdqu64 zmmword ptr [r10 + 0], zmm0                  // codes
+  vmovdqu64 zmmword ptr [r15 + 0], zmm0                  // codes
   vmovdqu64 zmm0, zmmword ptr [r14 + 128]                // codes
-  vmovdqu64 zmmword ptr [r10 + 64], zmm0                 // codes
+  vmovdqu64 zmmword ptr [r15 + 64], zmm0                 // codes
   vmovdqu64 zmm0, zmmword ptr [r14 + 256]                // codes
-  vmovdqu64 zmmword ptr [r10 + 128], zmm0                // codes
+  vmovdqu64 zmmword ptr [r15 + 128], zmm0                // codes
   vmovdqu64 zmm0, zmmword ptr [r14 + 384]                // codes
-  vmovdqu64 zmmword ptr [r10 + 192], zmm0                // codes
+  vmovdqu64 zmmword ptr [r15 + 192], zmm0                // codes
   vmovdqu64 zmm0, zmmword ptr [r14 + 512]                // codes
-  vmovdqu64 zmmword ptr [r10 + 256], zmm0                // codes
+  vmovdqu64 zmmword ptr [r15 + 256], zmm0                // codes
   vmovdqu64 zmm0, zmmword ptr [r14 + 640]                // codes
-  vmovdqu64 zmmword ptr [r10 + 320], zmm0                // codes
+  vmovdqu64 zmmword ptr [r15 + 320], zmm0                // codes
   vmovdqu64 zmm0, zmmword ptr [r14 + 768]                // codes
-  vmovdqu64 zmmword ptr [r10 + 384], zmm0                // codes
+  vmovdqu64 zmmword ptr [r15 + 384], zmm0                // codes
   vmovdqu64 zmm0, zmmword ptr [r14 + 896]                // codes
-  vmovdqu64 zmmword ptr [r10 + 448], zmm0                // codes
-  vpxord zmm0, zmm0, zmm0                                // zero
-  vmovdqu64 zmmword ptr [r10 + 512], zmm0                // zero
-  vmovdqu64 zmmword ptr [r10 + 576], zmm0                // zero
-  vmovdqu64 zmmword ptr [r10 + 640], zmm0                // zero
-  vmovdqu64 zmmword ptr [r10 + 704], zmm0                // zero
-  vmovdqu64 zmmword ptr [r10 + 768], zmm0                // zero
-  vmovdqu64 zmmword ptr [r10 + 832], zmm0                // zero
-  vmovdqu64 zmmword ptr [r10 + 896], zmm0                // zero
-  vmovdqu64 zmmword ptr [r10 + 960], zmm0                // zero
+  vmovdqu64 zmmword ptr [r15 + 448], zmm0                // codes
   vmovdqu64 zmm0, zmmword ptr [r14 + 64]                 // codes
-  vmovdqu64 zmmword ptr [r10 + 1024], zmm0               // codes
+  vmovdqu64 zmmword ptr [r15 + 1024], zmm0               // codes
   vmovdqu64 zmm0, zmmword ptr [r14 + 192]                // codes
-  vmovdqu64 zmmword ptr [r10 + 1088], zmm0               // codes
+  vmovdqu64 zmmword ptr [r15 + 1088], zmm0               // codes
   vmovdqu64 zmm0, zmmword ptr [r14 + 320]                // codes
-  vmovdqu64 zmmword ptr [r10 + 1152], zmm0               // codes
+  vmovdqu64 zmmword ptr [r15 + 1152], zmm0               // codes
   vmovdqu64 zmm0, zmmword ptr [r14 + 448]                // codes
-  vmovdqu64 zmmword ptr [r10 + 1216], zmm0               // codes
+  vmovdqu64 zmmword ptr [r15 + 1216], zmm0               // codes
   vmovdqu64 zmm0, zmmword ptr [r14 + 576]                // codes
-  vmovdqu64 zmmword ptr [r10 + 1280], zmm0               // codes
+  vmovdqu64 zmmword ptr [r15 + 1280], zmm0               // codes
   vmovdqu64 zmm0, zmmword ptr [r14 + 704]                // codes
-  vmovdqu64 zmmword ptr [r10 + 1344], zmm0               // codes
+  vmovdqu64 zmmword ptr [r15 + 1344], zmm0               // codes
   vmovdqu64 zmm0, zmmword ptr [r14 + 832]                // codes
-  vmovdqu64 zmmword ptr [r10 + 1408], zmm0               // codes
+  vmovdqu64 zmmword ptr [r15 + 1408], zmm0               // codes
   vmovdqu64 zmm0, zmmword ptr [r14 + 960]                // codes
-  vmovdqu64 zmmword ptr [r10 + 1472], zmm0               // codes
-  vpxord zmm0, zmm0, zmm0                                // zero
-  vmovdqu64 zmmword ptr [r10 + 1536], zmm0               // zero
-  vmovdqu64 zmmword ptr [r10 + 1600], zmm0               // zero
-  vmovdqu64 zmmword ptr [r10 + 1664], zmm0               // zero
-  vmovdqu64 zmmword ptr [r10 + 1728], zmm0               // zero
-  vmovdqu64 zmmword ptr [r10 + 1792], zmm0               // zero
-  vmovdqu64 zmmword ptr [r10 + 1856], zmm0               // zero
-  vmovdqu64 zmmword ptr [r10 + 1920], zmm0               // zero
-  vmovdqu64 zmmword ptr [r10 + 1984], zmm0               // zero
-  tileloadd tmm4, [r13 + rbx + 0]                        // a_0
-  tileloadd tmm5, [r13 + rbx + 1024]                     // a_1
-  tileloadd tmm6, [r10 + rbx + 0]                        // b_0
+  vmovdqu64 zmmword ptr [r15 + 1472], zmm0               // codes
+  lea r14, [r14 + 1024]                                  // rhs
+  lea r15, [r15 + 512]                                   // copy
+  sub rbx, 1                                             // next k_rest
+  ja L(k_rest)
+L(k_rest_done):
+  tileloadd tmm4, [r12 + r11 + 0]                        // a_0
+  tileloadd tmm5, [r12 + r11 + 1024]                     // a_1
+  tileloadd tmm6, [r9 + r11 + 0]                         // b_0
   tdpbsud tmm0, tmm4, tmm6                               // tile_0_0
   tdpbsud tmm2, tmm5, tmm6                               // tile_1_0
-  tileloadd tmm6, [r10 + rbx + 1024]                     // b_1
+  tileloadd tmm6, [r9 + r11 + 1024]                      // b_1
   tdpbsud tmm1, tmm4, tmm6                               // tile_0_1
   tdpbsud tmm3, tmm5, tmm6                               // tile_1_1
-  sub r11, 1                                             // next k_half
-  ja L(k_half)
-L(k_half_done):
-  mov r11, 128
-  mov rbx, qword ptr [rdi + 8*3]                         // k
-  lea rbx, [rbx + 31]
-  and rbx, -32                                           // padded
-  mov rbp, 32
-  imul rbx, rbp
-  mov rbp, qword ptr [rsp + 16]                          // rhs_panel
-  lea rbx, [rbp + rbx]                                   // field
-  vmovdqu64 zmm0, zmmword ptr [rbx + 0]                  // colsum_0
-  vmovdqu64 zmm1, zmmword ptr [rbx + 64]                 // colsum_1
-  mov rbx, qword ptr [rdi + 8*3]                         // k
-  lea rbx, [rbx + 31]
-  and rbx, -32                                           // padded
-  mov rbp, 32
-  imul rbx, rbp
-  lea rbx, [rbx + 128]
-  mov rbp, qword ptr [rsp + 16]                          // rhs_panel
-  lea rbx, [rbp + rbx]                                   // field
-  vmovdqu64 zmm2, zmmword ptr [rbx + 0]                  // scale_0
-  vmovdqu64 zmm3, zmmword ptr [rbx + 64]                 // scale_1
-  lea rbx, [rdi + 8*15]                                  // clamp
-  vpbroadcastd zmm4, dword ptr [rbx + 0]                 // min
-  vpbroadcastd zmm5, dword ptr [rbx + 4]                 // max
+  sub rbp, 1                                             // next k_part
+  ja L(k_part)
+L(k_part_done):
+  mov r10, 128
+  mov r11, qword ptr [rdi + 8*3]                         // k
+  lea r11, [r11 + 31]
+  and r11, -32                                           // padded
   mov rbx, 32
-  mov rbp, r8                                            // k_padded
+  imul r11, rbx
+  lea r11, [rdx + r11]                                   // field
+  vmovdqu64 zmm0, zmmword ptr [r11 + 0]                  // colsum_0
+  vmovdqu64 zmm1, zmmword ptr [r11 + 64]                 // colsum_1
+  mov r11, qword ptr [rdi + 8*3]                         // k
+  lea r11, [r11 + 31]
+  and r11, -32                                           // padded
+  mov rbx, 32
+  imul r11, rbx
+  lea r11, [r11 + 128]
+  lea r11, [rdx + r11]                                   // field
+  vmovdqu64 zmm2, zmmword ptr [r11 + 0]                  // scale_0
+  vmovdqu64 zmm3, zmmword ptr [r11 + 64]                 // scale_1
+  lea r11, [rdi + 8*15]                                  // clamp
+  vpbroadcastd zmm4, dword ptr [r11 + 0]                 // min
+  vpbroadcastd zmm5, dword ptr [r11 + 4]                 // max
+  mov r11, 32
+  mov rbx, rsi                                           // k_padded
+  imul rbx, r11
+  lea r11, [rbx + 128]
+  lea r11, [r8 + r11]                                    // field
+  mov rbx, 32
+  mov rbp, rsi                                           // k_padded
   imul rbp, rbx
-  lea rbx, [rbp + 128]
-  mov rbp, qword ptr [rsp + 0]                           // lhs_panel
-  lea rbx, [rbp + rbx]                                   // field
+  lea rbx, [rbp + 256]
+  lea rbx, [r8 + rbx]                                    // field
   mov rbp, 32
-  mov r12, r8                                            // k_padded
-  imul r12, rbp
-  lea rbp, [r12 + 256]
-  mov r12, qword ptr [rsp + 0]                           // lhs_panel
-  lea rbp, [r12 + rbp]                                   // field
+  imul rsi, rbp
+  lea rsi, [r8 + rsi]                                    // field
+  mov rbp, 16
+  mov r12, qword ptr [rsp + 24]                          // n_left
+  cmp r12, rbp
+  cmova r12, rbp
+  mov rbp, -1
+  bzhi rbp, rbp, r12
+  kmovw k1, ebp                                          // columns
+  mov rbp, 16
+  mov r12, qword ptr [rsp + 24]                          // n_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  mov rbp, 16
+  cmp r12, rbp
+  cmova r12, rbp
+  mov rbp, -1
+  bzhi rbp, rbp, r12
+  kmovw k2, ebp                                          // columns
+  mov rbp, qword ptr [rdi + 8*3]                         // k
+  lea rbp, [rbp + 31]
+  and rbp, -32                                           // padded
   mov r12, 32
-  imul r8, r12
-  mov r12, qword ptr [rsp + 0]                           // lhs_panel
-  lea r8, [r12 + r8]                                     // field
-  mov r12, 16
-  mov r13, qword ptr [rsp + 8]                           // n_left
-  cmp r13, r12
-  cmova r13, r12
-  mov r12, -1
-  bzhi r12, r12, r13
-  kmovw k1, r12d                                         // columns
-  mov r12, 16
-  mov r13, qword ptr [rsp + 8]                           // n_left
-  cmp r13, r12
-  cmovb r13, r12
-  sub r13, r12
-  mov r12, 16
-  cmp r13, r12
-  cmova r13, r12
-  mov r12, -1
-  bzhi r12, r12, r13
-  kmovw k2, r12d                                         // columns
-  mov r12, qword ptr [rdi + 8*3]                         // k
-  lea r12, [r12 + 31]
-  and r12, -32                                           // padded
-  mov r13, 32
-  imul r12, r13
-  lea r12, [r12 + 256]
-  mov r13, qword ptr [rsp + 16]                          // rhs_panel
-  lea r12, [r13 + r12]                                   // field
-  mov r13, qword ptr [rdi + 8*14]                        // bias
-  lea r14, [r13 + rcx]
-  test r13, r13                                          // bias
-  cmovz r14, r12
-  vmovdqu32 zmm6{k1}{z}, zmmword ptr [r14 + 0]           // bias
-  vmovdqu32 zmm7{k2}{z}, zmmword ptr [r14 + 64]          // bias
-  mov r12, 128
-  tilestored [r10 + r12 + 0], tmm0                       // tile_0_0
-  tilestored [r10 + r12 + 64], tmm1                      // tile_0_1
-  mov r12, 16
-  mov r13, r9                                            // m_left
-  cmp r13, r12                                           // rows
-  cmova r13, r12
-  mov r12, 0                                             // row
-  mov r14, rsi                                           // dst_tile
-  test r13, r13
+  imul rbp, r12
+  lea rbp, [rbp + 256]
+  lea rbp, [rdx + rbp]                                   // field
+  mov r12, qword ptr [rdi + 8*14]                        // bias
+  mov r13, qword ptr [rsp + 16]                          // column_bytes
+  lea r13, [r12 + r13]
+  test r12, r12                                          // bias
+  cmovz r13, rbp
+  vmovdqu32 zmm6{k1}{z}, zmmword ptr [r13 + 0]           // bias
+  vmovdqu32 zmm7{k2}{z}, zmmword ptr [r13 + 64]          // bias
+  mov rbp, 128
+  tilestored [r9 + rbp + 0], tmm0                        // tile_0_0
+  tilestored [r9 + rbp + 64], tmm1                       // tile_0_1
+  mov rbp, 16
+  mov r12, qword ptr [rsp + 8]                           // m_left
+  cmp r12, rbp                                           // rows
+  cmova r12, rbp
+  mov rbp, 0                                             // row
+  mov r13, qword ptr [rsp + 0]                           // dst_tile
+  test r12, r12
   jz L(row_done)
 L(row):
-  vpbroadcastd zmm8, dword ptr [rbx + 0]                 // zero
-  vpbroadcastd zmm9, dword ptr [rbp + 0]                 // scale_row
-  vpbroadcastd zmm10, dword ptr [r8 + 0]                 // sum_of_codes
+  vpbroadcastd zmm8, dword ptr [r11 + 0]                 // zero
+  vpbroadcastd zmm9, dword ptr [rbx + 0]                 // scale_row
+  vpbroadcastd zmm10, dword ptr [rsi + 0]                // sum_of_codes
   vpslld zmm10, zmm10, 7                                 // sum_of_codes
-  mov r15, r12                                           // row
-  imul r15, r11
-  lea r15, [r10 + r15]                                   // row_sums
-  vmovdqu64 zmm11, zmmword ptr [r15 + 0]                 // sum_0
+  mov r14, rbp                                           // row
+  imul r14, r10
+  lea r14, [r9 + r14]                                    // row_sums
+  vmovdqu64 zmm11, zmmword ptr [r14 + 0]                 // sum_0
   vpsubd zmm11, zmm11, zmm10                             // sum
   vpmulld zmm12, zmm0, zmm8                              // product
   vpaddd zmm11, zmm11, zmm12                             // sum
@@ -324,8 +351,8 @@ L(row):
   vmaxps zmm11, zmm4, zmm13                              // out
   vminps zmm11, zmm5, zmm11                              // out
   vcvtps2ph ymm11, zmm11, 0                              // out_0
-  vmovdqu16 ymmword ptr [r14 + 0]{k1}, ymm11             // out_0
-  vmovdqu64 zmm11, zmmword ptr [r15 + 64]                // sum_1
+  vmovdqu16 ymmword ptr [r13 + 0]{k1}, ymm11             // out_0
+  vmovdqu64 zmm11, zmmword ptr [r14 + 64]                // sum_1
   vpsubd zmm10, zmm11, zmm10                             // sum
   vpmulld zmm8, zmm1, zmm8                               // product
   vpaddd zmm8, zmm10, zmm8                               // sum
@@ -336,39 +363,39 @@ L(row):
   vmaxps zmm8, zmm4, zmm10                               // out
   vminps zmm8, zmm5, zmm8                                // out
   vcvtps2ph ymm8, zmm8, 0                                // out_1
-  vmovdqu16 ymmword ptr [r14 + 32]{k2}, ymm8             // out_1
-  lea r12, [r12 + 1]                                     // row
-  mov r15, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r14, [r14 + r15]                                   // dst
+  vmovdqu16 ymmword ptr [r13 + 32]{k2}, ymm8             // out_1
+  lea rbp, [rbp + 1]                                     // row
+  mov r14, qword ptr [rdi + 8*13]                        // dst_stride
+  lea r13, [r13 + r14]                                   // dst
+  lea r11, [r11 + 4]
   lea rbx, [rbx + 4]
-  lea rbp, [rbp + 4]
-  lea r8, [r8 + 4]
-  sub r13, 1                                             // next row
+  lea rsi, [rsi + 4]
+  sub r12, 1                                             // next row
   ja L(row)
 L(row_done):
-  mov r12, 128
-  tilestored [r10 + r12 + 0], tmm2                       // tile_1_0
-  tilestored [r10 + r12 + 64], tmm3                      // tile_1_1
-  mov r12, 16
-  mov r13, r9                                            // m_left
-  cmp r13, r12
-  cmovb r13, r12
-  sub r13, r12
-  mov r12, 16
-  cmp r13, r12                                           // rows
-  cmova r13, r12
-  mov r12, 0                                             // row
-  test r13, r13
+  mov rbp, 128
+  tilestored [r9 + rbp + 0], tmm2                        // tile_1_0
+  tilestored [r9 + rbp + 64], tmm3                       // tile_1_1
+  mov rbp, 16
+  mov r12, qword ptr [rsp + 8]                           // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  mov rbp, 16
+  cmp r12, rbp                                           // rows
+  cmova r12, rbp
+  mov rbp, 0                                             // row
+  test r12, r12
   jz L(row_2_done)
 L(row_2):
-  vpbroadcastd zmm8, dword ptr [rbx + 0]                 // zero
-  vpbroadcastd zmm9, dword ptr [rbp + 0]                 // scale_row
-  vpbroadcastd zmm10, dword ptr [r8 + 0]                 // sum_of_codes
+  vpbroadcastd zmm8, dword ptr [r11 + 0]                 // zero
+  vpbroadcastd zmm9, dword ptr [rbx + 0]                 // scale_row
+  vpbroadcastd zmm10, dword ptr [rsi + 0]                // sum_of_codes
   vpslld zmm10, zmm10, 7                                 // sum_of_codes
-  mov r15, r12                                           // row
-  imul r15, r11
-  lea r15, [r10 + r15]                                   // row_sums
-  vmovdqu64 zmm11, zmmword ptr [r15 + 0]                 // sum_0
+  mov r14, rbp                                           // row
+  imul r14, r10
+  lea r14, [r9 + r14]                                    // row_sums
+  vmovdqu64 zmm11, zmmword ptr [r14 + 0]                 // sum_0
   vpsubd zmm11, zmm11, zmm10                             // sum
   vpmulld zmm12, zmm0, zmm8                              // product
   vpaddd zmm11, zmm11, zmm12                             // sum
@@ -379,8 +406,8 @@ L(row_2):
   vmaxps zmm11, zmm4, zmm13                              // out
   vminps zmm11, zmm5, zmm11                              // out
   vcvtps2ph ymm11, zmm11, 0                              // out_0
-  vmovdqu16 ymmword ptr [r14 + 0]{k1}, ymm11             // out_0
-  vmovdqu64 zmm11, zmmword ptr [r15 + 64]                // sum_1
+  vmovdqu16 ymmword ptr [r13 + 0]{k1}, ymm11             // out_0
+  vmovdqu64 zmm11, zmmword ptr [r14 + 64]                // sum_1
   vpsubd zmm10, zmm11, zmm10                             // sum
   vpmulld zmm8, zmm1, zmm8                               // product
   vpaddd zmm8, zmm10, zmm8                               // sum
@@ -391,39 +418,40 @@ L(row_2):
   vmaxps zmm8, zmm4, zmm10                               // out
   vminps zmm8, zmm5, zmm8                                // out
   vcvtps2ph ymm8, zmm8, 0                                // out_1
-  vmovdqu16 ymmword ptr [r14 + 32]{k2}, ymm8             // out_1
-  lea r12, [r12 + 1]                                     // row
-  mov r15, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r14, [r14 + r15]                                   // dst
+  vmovdqu16 ymmword ptr [r13 + 32]{k2}, ymm8             // out_1
+  lea rbp, [rbp + 1]                                     // row
+  mov r14, qword ptr [rdi + 8*13]                        // dst_stride
+  lea r13, [r13 + r14]                                   // dst
+  lea r11, [r11 + 4]
   lea rbx, [rbx + 4]
-  lea rbp, [rbp + 4]
-  lea r8, [r8 + 4]
-  sub r13, 1                                             // next row
+  lea rsi, [rsi + 4]
+  sub r12, 1                                             // next row
   ja L(row_2)
 L(row_2_done):
-  mov r8, qword ptr [rdi + 8*13]                         // dst_stride
+  mov rsi, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r9, 32
+  imul rsi, r9
   mov r10, 32
-  imul r8, r10
-  mov r10, 32
+  mov r9, qword ptr [rsp + 8]                            // m_left
   cmp r9, r10
   cmovb r9, r10
   sub r9, r10
-  lea rsi, [rsi + r8]
-  mov r8, qword ptr [rdi + 8*6]                          // lhs_stride
-  mov r10, qword ptr [rsp + 0]                           // lhs_panel
-  lea r8, [r10 + r8]
-  sub rdx, 32                                            // next m
+  mov r10, qword ptr [rsp + 0]                           // dst_tile
+  lea rsi, [r10 + rsi]
+  mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
+  lea r8, [r8 + r10]
+  sub rcx, 32                                            // next m
   ja L(m)
 L(m_done):
-  mov rdx, 32
-  mov rsi, qword ptr [rsp + 8]                           // n_left
-  cmp rsi, rdx
-  cmovb rsi, rdx
-  sub rsi, rdx
+  mov rcx, 32
+  mov rsi, qword ptr [rsp + 24]                          // n_left
+  cmp rsi, rcx
+  cmovb rsi, rcx
+  sub rsi, rcx
+  mov rcx, qword ptr [rsp + 16]                          // column_bytes
   lea rcx, [rcx + 128]
-  mov rdx, qword ptr [rdi + 8*11]                        // rhs_stride
-  mov r8, qword ptr [rsp + 16]                           // rhs_panel
-  lea rdx, [r8 + rdx]
+  mov r8, qword ptr [rdi + 8*11]                         // rhs_stride
+  lea rdx, [rdx + r8]
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):

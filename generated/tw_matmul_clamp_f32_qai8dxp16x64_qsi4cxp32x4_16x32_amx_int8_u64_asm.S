@@ -12,9 +12,9 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx column_bytes  rdx m_left  rsi dst_tile  rdi args  r8 k_padded  r9 m_left
-//  r10 scratch  r11 padded  rbx -  rbp k_left  r12 lhs_panel  r13 rhs_panel  zmm0 mask
-//  zmm1 codes ...  zmm2 lo_0 ...  tmm0 tile_0_0  tmm1 tile_0_1  tmm2 a_0  tmm3 b_0 ...
+//  rax n_left  rcx m_left  rdx rhs_panel  rsi k_padded  rdi args  r8 lhs_panel  r9 scratch
+//  r10 padded  r11 -  rbx k_left  rbp lhs_panel  r12 rhs_panel  zmm0 mask  zmm1 codes ...
+//  zmm2 lo_0 ...  tmm0 tile_0_0  tmm1 tile_0_1  tmm2 a_0  tmm3 b_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -110,313 +110,341 @@ tw_matmul_clamp_f32_qai8dxp16x64_qsi4cxp32x4_16x32_amx_int8_u64_asm:
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 16], rdx                          // rhs_panel, kept in the frame
-  mov qword ptr [rsp + 8], rsi                           // n_left, kept in the frame
-  mov rdx, qword ptr [rdi + 8*1]                         // m_left
+  mov qword ptr [rsp + 24], rsi                          // n_left, kept in the frame
+  mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
+  mov rcx, qword ptr [rdi + 8*1]                         // m_left
   mov rsi, qword ptr [rdi + 8*12]                        // dst
-  lea rsi, [rsi + rcx]                                   // dst_tile
+  mov r8, qword ptr [rsp + 16]                           // column_bytes
+  lea rsi, [rsi + r8]                                    // dst_tile
   mov r8, qword ptr [rdi + 8*5]                          // lhs_panel
-  mov r9, rdx                                            // m_left
-  test rdx, rdx
+  mov r9, rcx                                            // m_left
+  test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 0], r8                            // lhs_panel, kept in the frame
-  mov r8, qword ptr [rdi + 8*3]                          // k
-  lea r8, [r8 + 63]
-  and r8, -64                                            // k_padded
-  lea r10, [rsp + 32]                                    // scratch
-  mov r11, qword ptr [rdi + 8*3]                         // k
-  lea r11, [r11 + 31]
-  and r11, -32                                           // padded
-  mov rbx, 64
-  mov rbp, 252645135
-  vpbroadcastd zmm0, ebp                                 // mask
+  mov qword ptr [rsp + 8], r9                            // m_left, kept in the frame
+  mov qword ptr [rsp + 0], rsi                           // dst_tile, kept in the frame
+  mov rsi, qword ptr [rdi + 8*3]                         // k
+  lea rsi, [rsi + 63]
+  and rsi, -64                                           // k_padded
+  lea r9, [rsp + 32]                                     // scratch
+  mov r10, qword ptr [rdi + 8*3]                         // k
+  lea r10, [r10 + 31]
+  and r10, -32                                           // padded
+  mov r11, 64
+  mov rbx, 252645135
+  vpbroadcastd zmm0, ebx                                 // mask
   tilezero tmm0                                          // tile_0_0
   tilezero tmm1                                          // tile_0_1
-  mov rbp, r11                                           // padded
-  shr rbp, 6                                             // k_steps
-  mov r12, qword ptr [rsp + 0]                           // lhs_panel
-  mov r13, qword ptr [rsp + 16]                          // rhs_panel
-  test rbp, rbp
+  mov rbx, r10                                           // padded
+  shr rbx, 6                                             // k_steps
+  mov rbp, r8                                            // lhs_panel
+  mov r12, rdx                                           // rhs_panel
+  test rbx, rbx
   jz L(k_done)
   .balign 64
 L(k):
-  vmovdqu64 zmm1, zmmword ptr [r13 + 0]                  // codes
+  vmovdqu64 zmm1, zmmword ptr [r12 + 0]                  // codes
   vpandd zmm2, zmm1, zmm0                                // lo_0
   vpsrlw zmm1, zmm1, 4                                   // hi_0
   vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r10 + 0], zmm2                  // lo_0
-  vmovdqu64 zmmword ptr [r10 + 64], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 128]                // codes
+  vmovdqu64 zmmword ptr [r9 + 0], zmm2                   // lo_0
+  vmovdqu64 zmmword ptr [r9 + 64], zmm1                  // hi_0
+  vmovdqu64 zmm1, zmmword ptr [r12 + 128]                // codes
   vpandd zmm2, zmm1, zmm0                                // lo_0
   vpsrlw zmm1, zmm1, 4                                   // hi_0
   vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r10 + 128], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r10 + 192], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 256]                // codes
+  vmovdqu64 zmmword ptr [r9 + 128], zmm2                 // lo_0
+  vmovdqu64 zmmword ptr [r9 + 192], zmm1                 // hi_0
+  vmovdqu64 zmm1, zmmword ptr [r12 + 256]                // codes
   vpandd zmm2, zmm1, zmm0                                // lo_0
   vpsrlw zmm1, zmm1, 4                                   // hi_0
   vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r10 + 256], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r10 + 320], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 384]                // codes
+  vmovdqu64 zmmword ptr [r9 + 256], zmm2                 // lo_0
+  vmovdqu64 zmmword ptr [r9 + 320], zmm1                 // hi_0
+  vmovdqu64 zmm1, zmmword ptr [r12 + 384]                // codes
   vpandd zmm2, zmm1, zmm0                                // lo_0
   vpsrlw zmm1, zmm1, 4                                   // hi_0
   vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r10 + 384], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r10 + 448], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 512]                // codes
+  vmovdqu64 zmmword ptr [r9 + 384], zmm2                 // lo_0
+  vmovdqu64 zmmword ptr [r9 + 448], zmm1                 // hi_0
+  vmovdqu64 zmm1, zmmword ptr [r12 + 512]                // codes
   vpandd zmm2, zmm1, zmm0                                // lo_0
   vpsrlw zmm1, zmm1, 4                                   // hi_0
   vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r10 + 512], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r10 + 576], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 640]                // codes
+  vmovdqu64 zmmword ptr [r9 + 512], zmm2                 // lo_0
+  vmovdqu64 zmmword ptr [r9 + 576], zmm1                 // hi_0
+  vmovdqu64 zmm1, zmmword ptr [r12 + 640]                // codes
   vpandd zmm2, zmm1, zmm0                                // lo_0
   vpsrlw zmm1, zmm1, 4                                   // hi_0
   vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r10 + 640], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r10 + 704], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 768]                // codes
+  vmovdqu64 zmmword ptr [r9 + 640], zmm2                 // lo_0
+  vmovdqu64 zmmword ptr [r9 + 704], zmm1                 // hi_0
+  vmovdqu64 zmm1, zmmword ptr [r12 + 768]                // codes
   vpandd zmm2, zmm1, zmm0                                // lo_0
   vpsrlw zmm1, zmm1, 4                                   // hi_0
   vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r10 + 768], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r10 + 832], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 896]                // codes
+  vmovdqu64 zmmword ptr [r9 + 768], zmm2                 // lo_0
+  vmovdqu64 zmmword ptr [r9 + 832], zmm1                 // hi_0
+  vmovdqu64 zmm1, zmmword ptr [r12 + 896]                // codes
   vpandd zmm2, zmm1, zmm0                                // lo_0
   vpsrlw zmm1, zmm1, 4                                   // hi_0
   vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r10 + 896], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r10 + 960], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 64]                 // codes
+  vmovdqu64 zmmword ptr [r9 + 896], zmm2                 // lo_0
+  vmovdqu64 zmmword ptr [r9 + 960], zmm1                 // hi_0
+  vmovdqu64 zmm1, zmmword ptr [r12 + 64]                 // codes
   vpandd zmm2, zmm1, zmm0                                // lo_1
   vpsrlw zmm1, zmm1, 4                                   // hi_1
   vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r10 + 1024], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r10 + 1088], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r13 + 192]                // codes
+  vmovdqu64 zmmword ptr [r9 + 1024], zmm2                // lo_1
+  vmovdqu64 zmmword ptr [r9 + 1088], zmm1                // hi_1
+  vmovdqu64 zmm1, zmmword ptr [r12 + 192]                // codes
   vpandd zmm2, zmm1, zmm0                                // lo_1
   vpsrlw zmm1, zmm1, 4                                   // hi_1
   vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r10 + 1152], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r10 + 1216], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r13 + 320]                // codes
+  vmovdqu64 zmmword ptr [r9 + 1152], zmm2                // lo_1
+  vmovdqu64 zmmword ptr [r9 + 1216], zmm1                // hi_1
+  vmovdqu64 zmm1, zmmword ptr [r12 + 320]                // codes
   vpandd zmm2, zmm1, zmm0                                // lo_1
   vpsrlw zmm1, zmm1, 4                                   // hi_1
   vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r10 + 1280], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r10 + 1344], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r13 + 448]                // codes
+  vmovdqu64 zmmword ptr [r9 + 1280], zmm2                // lo_1
+  vmovdqu64 zmmword ptr [r9 + 1344], zmm1                // hi_1
+  vmovdqu64 zmm1, zmmword ptr [r12 + 448]                // codes
   vpandd zmm2, zmm1, zmm0                                // lo_1
   vpsrlw zmm1, zmm1, 4                                   // hi_1
   vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r10 + 1408], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r10 + 1472], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r13 + 576]                // codes
+  vmovdqu64 zmmword ptr [r9 + 1408], zmm2                // lo_1
+  vmovdqu64 zmmword ptr [r9 + 1472], zmm1                // hi_1
+  vmovdqu64 zmm1, zmmword ptr [r12 + 576]                // codes
   vpandd zmm2, zmm1, zmm0                                // lo_1
   vpsrlw zmm1, zmm1, 4                                   // hi_1
   vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r10 + 1536], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r10 + 1600], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r13 + 704]                // codes
+  vmovdqu64 zmmword ptr [r9 + 1536], zmm2                // lo_1
+  vmovdqu64 zmmword ptr [r9 + 1600], zmm1                // hi_1
+  vmovdqu64 zmm1, zmmword ptr [r12 + 704]                // codes
   vpandd zmm2, zmm1, zmm0                                // lo_1
   vpsrlw zmm1, zmm1, 4                                   // hi_1
   vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r10 + 1664], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r10 + 1728], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r13 + 832]                // codes
+  vmovdqu64 zmmword ptr [r9 + 1664], zmm2                // lo_1
+  vmovdqu64 zmmword ptr [r9 + 1728], zmm1                // hi_1
+  vmovdqu64 zmm1, zmmword ptr [r12 + 832]                // codes
   vpandd zmm2, zmm1, zmm0                                // lo_1
   vpsrlw zmm1, zmm1, 4                                   // hi_1
   vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r10 + 1792], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r10 + 1856], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r13 + 960]                // codes
+  vmovdqu64 zmmword ptr [r9 + 1792], zmm2                // lo_1
+  vmovdqu64 zmmword ptr [r9 + 1856], zmm1                // hi_1
+  vmovdqu64 zmm1, zmmword ptr [r12 + 960]                // codes
   vpandd zmm2, zmm1, zmm0                                // lo_1
   vpsrlw zmm1, zmm1, 4                                   // hi_1
   vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r10 + 1920], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r10 + 1984], zmm1               // hi_1
-  tileloadd tmm2, [r12 + rbx + 0]                        // a_0
-  tileloadd tmm3, [r10 + rbx + 0]                        // b_0
+  vmovdqu64 zmmword ptr [r9 + 1920], zmm2                // lo_1
+  vmovdqu64 zmmword ptr [r9 + 1984], zmm1                // hi_1
+  tileloadd tmm2, [rbp + r11 + 0]                        // a_0
+  tileloadd tmm3, [r9 + r11 + 0]                         // b_0
   tdpbsud tmm0, tmm2, tmm3                               // tile_0_0
-  tileloadd tmm3, [r10 + rbx + 1024]                     // b_1
+  tileloadd tmm3, [r9 + r11 + 1024]                      // b_1
   tdpbsud tmm1, tmm2, tmm3                               // tile_0_1
+  lea rbp, [rbp + 1024]
   lea r12, [r12 + 1024]
-  lea r13, [r13 + 1024]
-  sub rbp, 1                                             // next k
+  sub rbx, 1                                             // next k
   ja L(k)
 L(k_done):
-  and r11, 32
-  shr r11, 5
-  test r11, r11
-  jz L(k_half_done)
-L(k_half):
-  vmovdqu64 zmm1, zmmword ptr [r13 + 0]                  // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r10 + 0], zmm2                  // lo_0
-  vmovdqu64 zmmword ptr [r10 + 64], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 128]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r10 + 128], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r10 + 192], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 256]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r10 + 256], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r10 + 320], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 384]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r10 + 384], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r10 + 448], zmm1                // hi_0
-  vpxord zmm1, zmm1, zmm1                                // zero
-  vmovdqu64 zmmword ptr [r10 + 512], zmm1                // zero
-  vmovdqu64 zmmword ptr [r10 + 576], zmm1                // zero
-  vmovdqu64 zmmword ptr [r10 + 640], zmm1                // zero
-  vmovdqu64 zmmword ptr [r10 + 704], zmm1                // zero
-  vmovdqu64 zmmword ptr [r10 + 768], zmm1                // zero
-  vmovdqu64 zmmword ptr [r10 + 832], zmm1                // zero
-  vmovdqu64 zmmword ptr [r10 + 896], zmm1                // zero
-  vmovdqu64 zmmword ptr [r10 + 960], zmm1                // zero
-  vmovdqu64 zmm1, zmmword ptr [r13 + 64]                 // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r10 + 1024], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r10 + 1088], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r13 + 192]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r10 + 1152], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r10 + 1216], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r13 + 320]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r10 + 1280], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r10 + 1344], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r13 + 448]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r10 + 1408], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r10 + 1472], zmm1               // hi_1
-  vpxord zmm1, zmm1, zmm1                                // zero
-  vmovdqu64 zmmword ptr [r10 + 1536], zmm1               // zero
-  vmovdqu64 zmmword ptr [r10 + 1600], zmm1               // zero
-  vmovdqu64 zmmword ptr [r10 + 1664], zmm1               // zero
-  vmovdqu64 zmmword ptr [r10 + 1728], zmm1               // zero
-  vmovdqu64 zmmword ptr [r10 + 1792], zmm1               // zero
-  vmovdqu64 zmmword ptr [r10 + 1856], zmm1               // zero
-  vmovdqu64 zmmword ptr [r10 + 1920], zmm1               // zero
-  vmovdqu64 zmmword ptr [r10 + 1984], zmm1               // zero
-  tileloadd tmm2, [r12 + rbx + 0]                        // a_0
-  tileloadd tmm3, [r10 + rbx + 0]                        // b_0
-  tdpbsud tmm0, tmm2, tmm3                               // tile_0_0
-  tileloadd tmm3, [r10 + rbx + 1024]                     // b_1
-  tdpbsud tmm1, tmm2, tmm3                               // tile_0_1
-  sub r11, 1                                             // next k_half
-  ja L(k_half)
-L(k_half_done):
-  mov r11, 128
-  mov rbx, qword ptr [rdi + 8*3]                         // k
-  lea rbx, [rbx + 31]
-  and rbx, -32                                           // padded
-  mov rbp, 16
-  imul rbx, rbp
-  mov rbp, qword ptr [rsp + 16]                          // rhs_panel
-  lea rbx, [rbp + rbx]                                   // field
-  vmovdqu64 zmm0, zmmword ptr [rbx + 0]                  // colsum_0
-  vmovdqu64 zmm1, zmmword ptr [rbx + 64]                 // colsum_1
-  mov rbx, qword ptr [rdi + 8*3]                         // k
-  lea rbx, [rbx + 31]
-  and rbx, -32                                           // padded
-  mov rbp, 16
-  imul rbx, rbp
-  lea rbx, [rbx + 128]
-  mov rbp, qword ptr [rsp + 16]                          // rhs_panel
-  lea rbx, [rbp + rbx]                                   // field
-  vmovdqu64 zmm2, zmmword ptr [rbx + 0]                  // scale_0
-  vmovdqu64 zmm3, zmmword ptr [rbx + 64]                 // scale_1
-  lea rbx, [rdi + 8*15]                                  // clamp
-  vpbroadcastd zmm4, dword ptr [rbx + 0]                 // min
-  vpbroadcastd zmm5, dword ptr [rbx + 4]                 // max
-  mov rbx, 16
-  mov rbp, r8                                            // k_padded
-  imul rbp, rbx
-  lea rbx, [rbp + 64]
-  mov rbp, qword ptr [rsp + 0]                           // lhs_panel
-  lea rbx, [rbp + rbx]                                   // field
-  mov rbp, 16
-  mov r12, r8                                            // k_padded
-  imul r12, rbp
-  lea rbp, [r12 + 128]
-  mov r12, qword ptr [rsp + 0]                           // lhs_panel
-  lea rbp, [r12 + rbp]                                   // field
-  mov r12, 16
-  imul r8, r12
-  mov r12, qword ptr [rsp + 0]                           // lhs_panel
-  lea r8, [r12 + r8]                                     // field
-  mov r12, 16
-  mov r13, qword ptr [rsp + 8]                           // n_left
-  cmp r13, r12
-  cmova r13, r12
-  mov r12, -1
-  bzhi r12, r12, r13
-  kmovw k1, r12d                                         // columns
-  mov r12, 16
-  mov r13, qword ptr [rsp + 8]                           // n_left
-  cmp r13, r12
-  cmovb r13, r12
-  sub r13, r12
-  mov r12, 16
-  cmp r13, r12
-  cmova r13, r12
-  mov r12, -1
-  bzhi r12, r12, r13
-  kmovw k2, r12d                                         // columns
-  mov r12, qword ptr [rdi + 8*3]                         // k
-  lea r12, [r12 + 31]
-  and r12, -32                                           // padded
-  mov r13, 16
-  imul r12, r13
-  lea r12, [r12 + 256]
-  mov r13, qword ptr [rsp + 16]                          // rhs_panel
-  lea r12, [r13 + r12]                                   // field
-  mov r13, qword ptr [rdi + 8*14]                        // bias
-  lea r14, [r13 + rcx]
-  test r13, r13                                          // bias
-  cmovz r14, r12
-  vmovdqu32 zmm6{k1}{z}, zmmword ptr [r14 + 0]           // bias
-  vmovdqu32 zmm7{k2}{z}, zmmword ptr [r14 + 64]          // bias
-  mov r12, 128
-  tilestored [r10 + r12 + 0], tmm0                       // tile_0_0
-  tilestored [r10 + r12 + 64], tmm1                      // tile_0_1
-  mov r12, 16
-  mov r13, r9                                            // m_left
-  cmp r13, r12                                           // rows
-  cmova r13, r12
-  mov r12, 0                                             // row
-  mov r14, rsi                                           // dst_tile
+  and r10, 63
+  shr r10, 5
+  mov rbx, 1
+  mov r13, r10
+  cmp r13, rbx
+  cmova r13, rbx
   test r13, r13
+  jz L(k_part_done)
+L(k_part):
+  vpxord zmm1, zmm1, zmm1                                // zero
+  vmovdqu64 zmmword ptr [r9 + 0], zmm1                   // zero
+  vmovdqu64 zmmword ptr [r9 + 64], zmm1                  // zero
+  vmovdqu64 zmmword ptr [r9 + 128], zmm1                 // zero
+  vmovdqu64 zmmword ptr [r9 + 192], zmm1                 // zero
+  vmovdqu64 zmmword ptr [r9 + 256], zmm1                 // zero
+  vmovdqu64 zmmword ptr [r9 + 320], zmm1                 // zero
+  vmovdqu64 zmmword ptr [r9 + 384], zmm1                 // zero
+  vmovdqu64 zmmword ptr [r9 + 448], zmm1                 // zero
+  vmovdqu64 zmmword ptr [r9 + 512], zmm1                 // zero
+  vmovdqu64 zmmword ptr [r9 + 576], zmm1                 // zero
+  vmovdqu64 zmmword ptr [r9 + 640], zmm1                 // zero
+  vmovdqu64 zmmword ptr [r9 + 704], zmm1                 // zero
+  vmovdqu64 zmmword ptr [r9 + 768], zmm1                 // zero
+  vmovdqu64 zmmword ptr [r9 + 832], zmm1                 // zero
+  vmovdqu64 zmmword ptr [r9 + 896], zmm1                 // zero
+  vmovdqu64 zmmword ptr [r9 + 960], zmm1                 // zero
+  vpxord zmm1, zmm1, zmm1                                // zero
+  vmovdqu64 zmmword ptr [r9 + 1024], zmm1                // zero
+  vmovdqu64 zmmword ptr [r9 + 1088], zmm1                // zero
+  vmovdqu64 zmmword ptr [r9 + 1152], zmm1                // zero
+  vmovdqu64 zmmword ptr [r9 + 1216], zmm1                // zero
+  vmovdqu64 zmmword ptr [r9 + 1280], zmm1                // zero
+  vmovdqu64 zmmword ptr [r9 + 1344], zmm1                // zero
+  vmovdqu64 zmmword ptr [r9 + 1408], zmm1                // zero
+  vmovdqu64 zmmword ptr [r9 + 1472], zmm1                // zero
+  vmovdqu64 zmmword ptr [r9 + 1536], zmm1                // zero
+  vmovdqu64 zmmword ptr [r9 + 1600], zmm1                // zero
+  vmovdqu64 zmmword ptr [r9 + 1664], zmm1                // zero
+  vmovdqu64 zmmword ptr [r9 + 1728], zmm1                // zero
+  vmovdqu64 zmmword ptr [r9 + 1792], zmm1                // zero
+  vmovdqu64 zmmword ptr [r9 + 1856], zmm1                // zero
+  vmovdqu64 zmmword ptr [r9 + 1920], zmm1                // zero
+  vmovdqu64 zmmword ptr [r9 + 1984], zmm1                // zero
+  mov rbx, r10
+  mov r14, r12                                           // rhs_panel
+  mov r15, r9                                            // scratch
+  test rbx, rbx
+  jz L(k_rest_done)
+L(k_rest):
+  vmovdqu64 zmm1, zmmword ptr [r14 + 0]                  // codes
+  vpandd zmm2, zmm1, zmm0                                // lo_0
+  vpsrlw zmm1, zmm1, 4                                   // hi_0
+  vpandd zmm1, zmm1, zmm0                                // hi_0
+  vmovdqu64 zmmword ptr [r15 + 0], zmm2                  // lo_0
+  vmovdqu64 zmmword ptr [r15 + 64], zmm1                 // hi_0
+  vmovdqu64 zmm1, zmmword ptr [r14 + 128]                // codes
+  vpandd zmm2, zmm1, zmm0                                // lo_0
+  vpsrlw zmm1, zmm1, 4                                   // hi_0
+  vpandd zmm1, zmm1, zmm0                                // hi_0
+  vmovdqu64 zmmword ptr [r15 + 128], zmm2                // lo_0
+  vmovdqu64 zmmword ptr [r15 + 192], zmm1                // hi_0
+  vmovdqu64 zmm1, zmmword ptr [r14 + 256]                // codes
+  vpandd zmm2, zmm1, zmm0                                // lo_0
+  vpsrlw zmm1, zmm1, 4                                   // hi_0
+  vpandd zmm1, zmm1, zmm0                                // hi_0
+  vmovdqu64 zmmword ptr [r15 + 256], zmm2                // lo_0
+  vmovdqu64 zmmword ptr [r15 + 320], zmm1                // hi_0
+  vmovdqu64 zmm1, zmmword ptr [r14 + 384]                // codes
+  vpandd zmm2, zmm1, zmm0                                // lo_0
+  vpsrlw zmm1, zmm1, 4                                   // hi_0
+  vpandd zmm1, zmm1, zmm0                                // hi_0
+  vmovdqu64 zmmword ptr [r15 + 384], zmm2                // lo_0
+  vmovdqu64 zmmword ptr [r15 + 448], zmm1                // hi_0
+  vmovdqu64 zmm1, zmmword ptr [r14 + 64]                 // codes
+  vpandd zmm2, zmm1, zmm0                                // lo_1
+  vpsrlw zmm1, zmm1, 4                                   // hi_1
+  vpandd zmm1, zmm1, zmm0                                // hi_1
+  vmovdqu64 zmmword ptr [r15 + 1024], zmm2               // lo_1
+  vmovdqu64 zmmword ptr [r15 + 1088], zmm1               // hi_1
+  vmovdqu64 zmm1, zmmword ptr [r14 + 192]                // codes
+  vpandd zmm2, zmm1, zmm0                                // lo_1
+  vpsrlw zmm1, zmm1, 4                                   // hi_1
+  vpandd zmm1, zmm1, zmm0                                // hi_1
+  vmovdqu64 zmmword ptr [r15 + 1152], zmm2               // lo_1
+  vmovdqu64 zmmword ptr [r15 + 1216], zmm1               // hi_1
+  vmovdqu64 zmm1, zmmword ptr [r14 + 320]                // codes
+  vpandd zmm2, zmm1, zmm0                                // lo_1
+  vpsrlw zmm1, zmm1, 4                                   // hi_1
+  vpandd zmm1, zmm1, zmm0                                // hi_1
+  vmovdqu64 zmmword ptr [r15 + 1280], zmm2               // lo_1
+  vmovdqu64 zmmword ptr [r15 + 1344], zmm1               // hi_1
+  vmovdqu64 zmm1, zmmword ptr [r14 + 448]                // codes
+  vpandd zmm2, zmm1, zmm0                                // lo_1
+  vpsrlw zmm1, zmm1, 4                                   // hi_1
+  vpandd zmm1, zmm1, zmm0                                // hi_1
+  vmovdqu64 zmmword ptr [r15 + 1408], zmm2               // lo_1
+  vmovdqu64 zmmword ptr [r15 + 1472], zmm1               // hi_1
+  lea r14, [r14 + 512]                                   // rhs
+  lea r15, [r15 + 512]                                   // copy
+  sub rbx, 1                                             // next k_rest
+  ja L(k_rest)
+L(k_rest_done):
+  tileloadd tmm2, [rbp + r11 + 0]                        // a_0
+  tileloadd tmm3, [r9 + r11 + 0]                         // b_0
+  tdpbsud tmm0, tmm2, tmm3                               // tile_0_0
+  tileloadd tmm3, [r9 + r11 + 1024]                      // b_1
+  tdpbsud tmm1, tmm2, tmm3                               // tile_0_1
+  sub r13, 1                                             // next k_part
+  ja L(k_part)
+L(k_part_done):
+  mov r10, 128
+  mov r11, qword ptr [rdi + 8*3]                         // k
+  lea r11, [r11 + 31]
+  and r11, -32                                           // padded
+  mov rbx, 16
+  imul r11, rbx
+  lea r11, [rdx + r11]                                   // field
+  vmovdqu64 zmm0, zmmword ptr [r11 + 0]                  // colsum_0
+  vmovdqu64 zmm1, zmmword ptr [r11 + 64]                 // colsum_1
+  mov r11, qword ptr [rdi + 8*3]                         // k
+  lea r11, [r11 + 31]
+  and r11, -32                                           // padded
+  mov rbx, 16
+  imul r11, rbx
+  lea r11, [r11 + 128]
+  lea r11, [rdx + r11]                                   // field
+  vmovdqu64 zmm2, zmmword ptr [r11 + 0]                  // scale_0
+  vmovdqu64 zmm3, zmmword ptr [r11 + 64]                 // scale_1
+  lea r11, [rdi + 8*15]                                  // clamp
+  vpbroadcastd zmm4, dword ptr [r11 + 0]                 // min
+  vpbroadcastd zmm5, dword ptr [r11 + 4]                 // max
+  mov r11, 16
+  mov rbx, rsi                                           // k_padded
+  imul rbx, r11
+  lea r11, [rbx + 64]
+  lea r11, [r8 + r11]                                    // field
+  mov rbx, 16
+  mov rbp, rsi                                           // k_padded
+  imul rbp, rbx
+  lea rbx, [rbp + 128]
+  lea rbx, [r8 + rbx]                                    // field
+  mov rbp, 16
+  imul rsi, rbp
+  lea rsi, [r8 + rsi]                                    // field
+  mov rbp, 16
+  mov r12, qword ptr [rsp + 24]                          // n_left
+  cmp r12, rbp
+  cmova r12, rbp
+  mov rbp, -1
+  bzhi rbp, rbp, r12
+  kmovw k1, ebp                                          // columns
+  mov rbp, 16
+  mov r12, qword ptr [rsp + 24]                          // n_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  mov rbp, 16
+  cmp r12, rbp
+  cmova r12, rbp
+  mov rbp, -1
+  bzhi rbp, rbp, r12
+  kmovw k2, ebp                                          // columns
+  mov rbp, qword ptr [rdi + 8*3]                         // k
+  lea rbp, [rbp + 31]
+  and rbp, -32                                           // padded
+  mov r12, 16
+  imul rbp, r12
+  lea rbp, [rbp + 256]
+  lea rbp, [rdx + rbp]                                   // field
+  mov r12, qword ptr [rdi + 8*14]                        // bias
+  mov r13, qword ptr [rsp + 16]                          // column_bytes
+  lea r13, [r12 + r13]
+  test r12, r12                                          // bias
+  cmovz r13, rbp
+  vmovdqu32 zmm6{k1}{z}, zmmword ptr [r13 + 0]           // bias
+  vmovdqu32 zmm7{k2}{z}, zmmword ptr [r13 + 64]          // bias
+  mov rbp, 128
+  tilestored [r9 + rbp + 0], tmm0                        // tile_0_0
+  tilestored [r9 + rbp + 64], tmm1                       // tile_0_1
+  mov rbp, 16
+  mov r12, qword ptr [rsp + 8]                           // m_left
+  cmp r12, rbp                                           // rows
+  cmova r12, rbp
+  mov rbp, 0                                             // row
+  mov r13, qword ptr [rsp + 0]                           // dst_tile
+  test r12, r12
   jz L(row_done)
 L(row):
-  vpbroadcastd zmm8, dword ptr [rbx + 0]                 // zero
-  vpbroadcastd zmm9, dword ptr [rbp + 0]                 // scale_row
-  vpbroadcastd zmm10, dword ptr [r8 + 0]                 // sum_of_codes
+  vpbroadcastd zmm8, dword ptr [r11 + 0]                 // zero
+  vpbroadcastd zmm9, dword ptr [rbx + 0]                 // scale_row
+  vpbroadcastd zmm10, dword ptr [rsi + 0]                // sum_of_codes
   vpslld zmm10, zmm10, 3                                 // sum_of_codes
-  mov r15, r12                                           // row
-  imul r15, r11
-  lea r15, [r10 + r15]                                   // row_sums
-  vmovdqu64 zmm11, zmmword ptr [r15 + 0]                 // sum_0
+  mov r14, rbp                                           // row
+  imul r14, r10
+  lea r14, [r9 + r14]                                    // row_sums
+  vmovdqu64 zmm11, zmmword ptr [r14 + 0]                 // sum_0
   vpsubd zmm11, zmm11, zmm10                             // sum
   vpmulld zmm12, zmm0, zmm8                              // product
   vpaddd zmm11, zmm11, zmm12                             // sum
@@ -426,8 +454,8 @@ L(row):
   vfmadd231ps zmm13, zmm11, zmm12                        // out
   vmaxps zmm11, zmm4, zmm13                              // out
   vminps zmm11, zmm5, zmm11                              // out_0
-  vmovdqu32 zmmword ptr [r14 + 0]{k1}, zmm11             // out_0
-  vmovdqu64 zmm11, zmmword ptr [r15 + 64]                // sum_1
+  vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm11             // out_0
+  vmovdqu64 zmm11, zmmword ptr [r14 + 64]                // sum_1
   vpsubd zmm10, zmm11, zmm10                             // sum
   vpmulld zmm8, zmm1, zmm8                               // product
   vpaddd zmm8, zmm10, zmm8                               // sum
@@ -437,39 +465,40 @@ L(row):
   vfmadd231ps zmm10, zmm8, zmm9                          // out
   vmaxps zmm8, zmm4, zmm10                               // out
   vminps zmm8, zmm5, zmm8                                // out_1
-  vmovdqu32 zmmword ptr [r14 + 64]{k2}, zmm8             // out_1
-  lea r12, [r12 + 1]                                     // row
-  mov r15, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r14, [r14 + r15]                                   // dst
+  vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm8             // out_1
+  lea rbp, [rbp + 1]                                     // row
+  mov r14, qword ptr [rdi + 8*13]                        // dst_stride
+  lea r13, [r13 + r14]                                   // dst
+  lea r11, [r11 + 4]
   lea rbx, [rbx + 4]
-  lea rbp, [rbp + 4]
-  lea r8, [r8 + 4]
-  sub r13, 1                                             // next row
+  lea rsi, [rsi + 4]
+  sub r12, 1                                             // next row
   ja L(row)
 L(row_done):
-  mov r8, qword ptr [rdi + 8*13]                         // dst_stride
+  mov rsi, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r9, 16
+  imul rsi, r9
   mov r10, 16
-  imul r8, r10
-  mov r10, 16
+  mov r9, qword ptr [rsp + 8]                            // m_left
   cmp r9, r10
   cmovb r9, r10
   sub r9, r10
-  lea rsi, [rsi + r8]
-  mov r8, qword ptr [rdi + 8*6]                          // lhs_stride
-  mov r10, qword ptr [rsp + 0]                           // lhs_panel
-  lea r8, [r10 + r8]
-  sub rdx, 16                                            // next m
+  mov r10, qword ptr [rsp + 0]                           // dst_tile
+  lea rsi, [r10 + rsi]
+  mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
+  lea r8, [r8 + r10]
+  sub rcx, 16                                            // next m
   ja L(m)
 L(m_done):
-  mov rdx, 32
-  mov rsi, qword ptr [rsp + 8]                           // n_left
-  cmp rsi, rdx
-  cmovb rsi, rdx
-  sub rsi, rdx
+  mov rcx, 32
+  mov rsi, qword ptr [rsp + 24]                          // n_left
+  cmp rsi, rcx
+  cmovb rsi, rcx
+  sub rsi, rcx
+  mov rcx, qword ptr [rsp + 16]                          // column_bytes
   lea rcx, [rcx + 128]
-  mov rdx, qword ptr [rdi + 8*11]                        // rhs_stride
-  mov r8, qword ptr [rsp + 16]                           // rhs_panel
-  lea rdx, [r8 + rdx]
+  mov r8, qword ptr [rdi + 8*11]                         // rhs_stride
+  lea rdx, [rdx + r8]
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):

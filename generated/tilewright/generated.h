@@ -12,7 +12,7 @@
 // from   specs/dwconv_clamp_qai8_qai8_qsi8cxp.yaml (5fcbf1992df3ae36)
 // from   specs/imatmul_clamp_f32_f32_f32p.yaml (e8021fb91bdc9eb7)
 // from   specs/matmul_clamp_f16_f16_f16p.yaml (b435761e2aef4b6a)
-// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (0179daf5a24ec67e)
+// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (c7d68030cc452bc4)
 // from   specs/matmul_clamp_f32_f16p_f16p.yaml (647834c39849d1d1)
 // from   specs/matmul_clamp_f32_f16p_qsi4c32p.yaml (b75b9b7b5166a8e2)
 // from   specs/matmul_clamp_f32_f32_bf16p.yaml (edb6b738ac2b7a3f)
@@ -239,6 +239,8 @@ void tw_matmul_clamp_f32_bf16p1x2_bf16p48x2_4x48_avx512_bf16_dot_u8_near_asm(con
 void tw_matmul_clamp_f32_bf16p1x2_bf16p48x2_4x48_avx512_bf16_dot_u8_near(const tw_args *args);
 void tw_matmul_clamp_f32_bf16p1x2_bf16p48x2_8x48_avx512_bf16_dot_u8_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_bf16p1x2_bf16p48x2_8x48_avx512_bf16_dot_u8_far(const tw_args *args);
+void tw_matmul_clamp_f32_bf16p16x32_bf16p32x2_16x32_amx_bf16_tile_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_bf16p32x32_bf16p32x2_32x32_amx_bf16_tile_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_bf16p1x4_bf16p12x4_1x12_neon_bf16_dot_u16_a4_asm(const tw_args *args);
 void tw_matmul_clamp_f32_bf16p1x4_bf16p12x4_1x12_neon_bf16_dot_u16_a4(const tw_args *args);
 void tw_matmul_clamp_f32_bf16p4x4_bf16p12x4_4x12_neon_bf16_mmla_u8_asm(const tw_args *args);
@@ -266,6 +268,8 @@ void tw_matmul_clamp_bf16_bf16p1x2_bf16p48x2_1x48_avx512_bf16_dot_u16_a4_near_as
 void tw_matmul_clamp_bf16_bf16p1x2_bf16p48x2_8x48_avx512_bf16_dot_u8_far_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_bf16p1x4_bf16p12x4_1x12_neon_bf16_dot_u16_a4_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_bf16p8x4_bf16p12x4_8x12_neon_bf16_mmla_u8_asm(const tw_args *args);
+void tw_matmul_acc_clamp_f32_bf16p16x32_bf16p32x2_16x32_amx_bf16_tile_near_asm(const tw_args *args);
+void tw_matmul_acc_clamp_f32_bf16p32x32_bf16p32x2_32x32_amx_bf16_tile_near_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_bf16p1x2_bf16p48x2_1x48_avx512_bf16_dot_u16_a4_near_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_bf16p1x2_bf16p48x2_8x48_avx512_bf16_dot_u8_far_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_bf16p1x4_bf16p12x4_1x12_neon_bf16_dot_u16_a4_asm(const tw_args *args);
@@ -1660,6 +1664,10 @@ void tw_lhs_pack_f32_f16p1x1_neon_fp16(const tw_pack_args *args);
 void tw_lhs_pack_bf16_f16p1x1_neon_fp16(const tw_pack_args *args);
 void tw_lhs_pack_f32_bf16p1x2_avx512_bf16(const tw_pack_args *args);
 void tw_lhs_pack_bf16_bf16p1x2_avx512_bf16(const tw_pack_args *args);
+void tw_lhs_pack_f32_bf16p16x32_amx_bf16(const tw_pack_args *args);
+void tw_lhs_pack_bf16_bf16p16x32_amx_bf16(const tw_pack_args *args);
+void tw_lhs_pack_f32_bf16p32x32_amx_bf16(const tw_pack_args *args);
+void tw_lhs_pack_bf16_bf16p32x32_amx_bf16(const tw_pack_args *args);
 void tw_lhs_pack_f32_bf16p1x4_neon_bf16(const tw_pack_args *args);
 void tw_lhs_pack_bf16_bf16p1x4_neon_bf16(const tw_pack_args *args);
 void tw_lhs_pack_f32_bf16p4x4_neon_bf16(const tw_pack_args *args);
@@ -2088,6 +2096,8 @@ void tw_rhs_pack_kxn_f16p32x1_neon_fp16_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_q4_1_f16p32x1_neon_fp16_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_bf16p48x2_avx512_bf16(const tw_pack_args *args);
 void tw_rhs_pack_kxn_bf16p48x2_avx512_bf16(const tw_pack_args *args);
+void tw_rhs_pack_nxk_bf16p32x2_amx_bf16(const tw_pack_args *args);
+void tw_rhs_pack_kxn_bf16p32x2_amx_bf16(const tw_pack_args *args);
 void tw_rhs_pack_nxk_bf16p12x4_neon_bf16(const tw_pack_args *args);
 void tw_rhs_pack_kxn_bf16p12x4_neon_bf16(const tw_pack_args *args);
 void tw_rhs_pack_nxk_bf16p12x4_neon_bf16_kleidiai(const tw_pack_args *args);

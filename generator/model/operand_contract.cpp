@@ -195,6 +195,8 @@ static const std::vector<OperandContract>& contracts() {
        none, false, false, bf16, Contraction::mmla},
       {mmla, kleidiai, bf16, any_scales, {{OpCode::mmla_bf16_odd}}, {4}, two, lanes,
        none, false, false, bf16, Contraction::mmla},
+      {tile, own, bf16, any_scales, {{OpCode::tile_dot2_bf16}, {OpCode::tile_load}, {OpCode::tile_store}},
+       {2}, tile_rows, tile_columns, none, false, false, bf16, Contraction::tile_dot},
       {outer, own, bf16, any_scales, {{OpCode::outer_bf16_odd}}, {2}, tile_rows, two_lanes,
        none, false, false, bf16, Contraction::outer},
       {outer, kleidiai, bf16, any_scales, {{OpCode::outer_bf16_odd}}, {2}, tile_rows, two_lanes,

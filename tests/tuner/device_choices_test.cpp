@@ -115,7 +115,7 @@ const Expected kExpected[] = {
     // Intel's tiles, on the same weights as vectors; single rows are left to these, two panels at a
     // time. Tiles have nothing for floats.
     {"granite_rapids",
-     "amx_int8 avx2 avx512_bf16 avx512_vnni avx512f avx_vnni scalar",
+     "amx_bf16 amx_int8 avx2 avx512_bf16 avx512_vnni avx512f avx_vnni scalar",
      {"1x64 avx512_vnni", "16x32 amx_int8", "32x32 amx_int8"},
      {"1x32 avx512f", "8x32 avx512f", "8x32 avx512f"}},
     // SVE without SVE2: there are kernels for its floats alone, whose vectors are twice NEON's. 128
@@ -243,6 +243,15 @@ TEST(SavedDevice, TilesReadTheWeightsOfVectors) {
     EXPECT_EQ(chosen[0], "1x64 avx512_vnni") << family;
     EXPECT_EQ(chosen[2], "32x32 amx_int8") << family;
   }
+}
+
+// Vectors of bf16 are slower than f32 there.
+TEST(SavedDevice, TilesTakeRowsOfBf16) {
+  const Choices chosen =
+      choices(saved_device("granite_rapids"), "matmul_clamp_f32_bf16p_bf16p");
+  EXPECT_EQ(chosen[0], "16x32 amx_bf16");
+  EXPECT_EQ(chosen[1], "16x32 amx_bf16");
+  EXPECT_EQ(chosen[2], "32x32 amx_bf16");
 }
 
 TEST(SavedDevice, AllStandInTheTable) {
