@@ -5,6 +5,7 @@
 //
 // from   specs/attention_f32_f32_f16.yaml (52989ffaea8cc7af)
 // from   specs/attention_f32_f32_qsi8c32.yaml (6c89d36abbbb5795)
+// from   specs/decode_bf16_bf16p.yaml (8585b880a0225118)
 // from   specs/decode_bf16_f16p.yaml (6da0be4bfdabb8c5)
 // from   specs/decode_bf16_qmi2k16p.yaml (c911992d6b9be3e2)
 // from   specs/decode_bf16_qmi4c32p.yaml (30c12ae1ecdf60a9)
@@ -105,6 +106,7 @@ void tw_attention_scores_f32_f32_qsi8c32_4x4_neon_asm(const tw_args *args);
 void tw_attention_scores_f32_f32_qsi8c32_4x4_neon(const tw_args *args);
 void tw_attention_values_f32_f32_qsi8c32_4x16_neon_asm(const tw_args *args);
 void tw_attention_values_f32_f32_qsi8c32_4x16_neon(const tw_args *args);
+void tw_decode_bf16_bf16p32x1_1x32_amx_bf16_near_asm(const tw_args *args);
 void tw_decode_bf16_f16p32x1_1x32_amx_bf16_near_asm(const tw_args *args);
 void tw_decode_bf16_qmi2k16p32x4_1x32_amx_bf16_dot_near_asm(const tw_args *args);
 void tw_decode_bf16_qmi4c32p32x4_1x32_amx_bf16_dot_near_asm(const tw_args *args);
