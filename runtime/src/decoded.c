@@ -168,11 +168,21 @@ bool tw_decode_always(tw_plan* plan, const tw_kernel* decoder, const tw_matmul* 
   return true;
 }
 
+/* Weights come from memory while they are decoded, not while they are multiplied. */
 double tw_decoded_cycles(const tw_plan* plan, size_t m) {
   const tw_decoding* decoding = &plan->decoding;
   const double values = (double)plan->n * (double)plan->k;
-  return tw_split_cycles(&decoding->split, m, TW_NO_CHOICE) +
-         values / decoding->decoder->macs_per_cycle;
+  const double decode = values / decoding->decoder->macs_per_cycle;
+  const double stream = (double)plan->rhs_bytes / TW_STREAM_BYTES;
+  return tw_split_cycles(&decoding->split, m, TW_NO_CHOICE) + (decode > stream ? decode : stream);
+}
+
+tw_status tw_check_readable(const char* function, const tw_plan* plan) {
+  if (!plan->decoding.always) return TW_OK;
+  return tw_fail(TW_UNSUPPORTED,
+                 "%s: this plan's weights become floats in scratch; plans whose kernels read layout "
+                 "'%s' are legal",
+                 function, plan->rhs->text);
 }
 
 bool tw_decodes(const tw_plan* plan, size_t m) {

@@ -392,6 +392,8 @@ bool tw_decode_always(tw_plan* plan, const tw_kernel* decoder, const tw_matmul* 
                       double segment_cycles);
 /* The plan's layout and its split are chosen; `segment_cycles` as for tw_split_build(). */
 void tw_choose_decoding(tw_plan* plan, const tw_matmul* matmul, double segment_cycles);
+/* Its kernels read the packed weights as they are: there is scratch for other things. */
+tw_status tw_check_readable(const char* function, const tw_plan* plan);
 /* Whether it takes fewer cycles for m rows, decoding included. */
 bool tw_decodes(const tw_plan* plan, size_t m);
 double tw_decoded_cycles(const tw_plan* plan, size_t m);

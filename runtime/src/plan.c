@@ -2,7 +2,9 @@
  *
  * Every RHS layout that some runnable kernel of the family reads is tried; the one with the lowest
  *   sum over the mix of calls * max(cycles of the split for m, rhs bytes / TW_STREAM_BYTES)
- * is taken, the first in the registry when equal. split.c has the cycles of a split. */
+ * is taken. Of one ISA, what stands further back in the registry must be better by as much as the
+ * model can tell: specs have such kernels in the order in which they are preferred. split.c has the
+ * cycles of a split. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,6 +14,8 @@ enum {
   CALL_CYCLES = 100,   /* to enter a kernel and set up its pointers */
   GATHER_COLUMNS = 256 /* of a slice that gathers its rows, so that they are worth it */
 };
+
+static const double CLEARLY_BETTER = 0.99;
 
 static const tw_mix default_mix[] = {{1, 128}, {128, 1}};
 
@@ -386,7 +390,7 @@ static void log_plan(const tw_plan* plan, const tw_matmul* matmul) {
 }
 
 static const tw_layout* cheapest_layout(tw_plan* plan, const tw_matmul* matmul) {
-  const tw_layout* best = NULL;
+  const tw_kernel* best = NULL;
   double best_cycles = 0;
   for (size_t i = 0; i < plan->registry.kernel_count; ++i) {
     const tw_kernel* kernel = &plan->registry.kernels[i];
@@ -394,12 +398,13 @@ static const tw_layout* cheapest_layout(tw_plan* plan, const tw_matmul* matmul) 
     if (plan->rhs != NULL && plan->rhs->id == kernel->rhs->id) continue; /* rows stand together */
     if (!use_layout(plan, kernel->rhs, matmul)) continue;
     const double cycles = mix_cycles(plan, matmul);
-    if (best == NULL || cycles < best_cycles) {
-      best = kernel->rhs;
+    const bool is_alike = best != NULL && strcmp(best->isa, kernel->isa) == 0;
+    if (best == NULL || cycles < (is_alike ? CLEARLY_BETTER : 1) * best_cycles) {
+      best = kernel;
       best_cycles = cycles;
     }
   }
-  return best;
+  return best != NULL ? best->rhs : NULL;
 }
 
 /* All arguments are of this version. */

@@ -17,6 +17,8 @@
 #include "support/call_checked.h"
 #include "support/device.h"
 #include "support/guarded_buffer.h"
+#include "tilewright/gated.h"
+#include "tilewright/groups.h"
 #include "tilewright/tilewright.hpp"
 
 namespace tw::test {
@@ -249,7 +251,9 @@ TEST_P(PairDecoder, ItsPlansNeedScratch) {
   Product product(decoder, n, k, detected_device());
   const tw_kernel* found = nullptr;
   ASSERT_EQ(tw_plan_decoder(product.plan.get(), 1, &found), TW_OK);
-  EXPECT_EQ(found, &decoder);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->rhs, decoder.rhs);
+  EXPECT_EQ(found->dst, TW_BF16);
   const std::vector<float> rows = activations(k);
   tw_run_args args = product.pack(weights, rows, 1);
   EXPECT_EQ(tw_run(product.plan.get(), &args, 0), TW_INVALID);
@@ -259,6 +263,21 @@ TEST_P(PairDecoder, ItsPlansNeedScratch) {
   args.scratch_bytes = scratch.size() - 1;
   EXPECT_EQ(tw_run(product.plan.get(), &args, 0), TW_TOO_SMALL);
   EXPECT_EQ(product.dst, std::vector<float>(n, -1)) << "it wrote outputs";
+}
+
+TEST_P(PairDecoder, ItsPlansHaveScratchForNothingElse) {
+  const tw_kernel& decoder = *GetParam();
+  const Product product(decoder, 32, 3 * unit_of(decoder), detected_device());
+  size_t bytes = 0;
+  EXPECT_EQ(tw_gated_scratch_bytes(product.plan.get(), 4, &bytes), TW_UNSUPPORTED);
+  EXPECT_NE(std::string(tw_error_message()).find("become floats in scratch"), std::string::npos);
+  const size_t starts[] = {0, 4};
+  tw_group_part parts[1];
+  auto groups = tilewright::sized<tw_groups>();
+  groups.count = 1;
+  groups.starts = starts;
+  groups.parts = parts;
+  EXPECT_EQ(tw_groups_prepare(product.plan.get(), &groups), TW_UNSUPPORTED);
 }
 
 TEST_P(PairDecoder, WholeBlocksAreDecoded) {
