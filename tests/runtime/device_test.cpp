@@ -60,6 +60,8 @@ TEST(Device, TilesNeedTheOperatingSystemAndItsPermission) {
   EXPECT_EQ(lacks([](tw_x86_registers& r) { r.leaf7_edx = 1U << 22 | 1U << 25; }), vectors);
   EXPECT_EQ(lacks([](tw_x86_registers& r) { r.leaf7_edx = 1U << 24; }),
             vectors | TW_FEATURE_AMX_TILE);
+  EXPECT_EQ(lacks([](tw_x86_registers& r) { r.leaf7_edx = 1U << 24 | 1U << 25; }),
+            vectors | TW_FEATURE_AMX_TILE | TW_FEATURE_AMX_INT8);
 }
 
 // Asking has a lasting effect on the process, so it is a switch of its own.
