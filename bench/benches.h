@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "measure/limited_race.h"
 #include "measure/machine_limits.h"
 #include "measure/race.h"
 #include "model/workload.h"
@@ -26,6 +27,11 @@ struct Session {
   size_t rotate_bytes = 0;  ///< packed weights fill that much memory: more than the caches hold
   double seconds_per_row = 1e9;  ///< layers that would take longer are left out, and say so
 };
+
+/// Counters of a row of a table: the limit of m rows by a kernel, the share of it that `rate` is,
+/// and the limit with loads.
+void set_limits(benchmark::State& state, const LimitedRace& race, size_t m, const tw_kernel& kernel,
+                double rate);
 
 /// Layers of a model through the run-time API, the plan's choice of kernels.
 void register_workload(const Session& session, const Workload& workload);
