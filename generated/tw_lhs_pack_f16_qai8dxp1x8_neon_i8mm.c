@@ -10,8 +10,8 @@
 //          | 8 x k bits of codes | 1 i32 x zeros | 1 f32 x scales |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (ab9a7b4c791e803c)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (7399fa8d6701a806)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (edf0bface5f94569)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (850f5f8e15de0bf7)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (2d63b88859b18eee)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -10,8 +10,8 @@
 //          | 32 x k bits of codes | 4 i32 x sums |
 //
 // from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (ceb66777b57f4ca1)
-// from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (59f53317c8044d2b)
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (e785b69dfb6b72b0)
+// from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (80a1c2b20ea20730)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (858997c95bac1731)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -38,8 +38,8 @@
 // from   specs/matmul_clamp_f32_f32_qsi8cxp.yaml (1292879f9358041e)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (ab9a7b4c791e803c)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (7399fa8d6701a806)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (edf0bface5f94569)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (850f5f8e15de0bf7)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (2d63b88859b18eee)
 // from   specs/matmul_clamp_f32_qai8dxp_qsu2cxp.yaml (003110b0239400bb)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6ac87e42c8de77c2)
@@ -57,8 +57,8 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (4f3a09a6e0d226c8)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (ceb66777b57f4ca1)
-// from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (59f53317c8044d2b)
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (e785b69dfb6b72b0)
+// from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (80a1c2b20ea20730)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (858997c95bac1731)
 // again  tilewright generate
 
 #ifndef TILEWRIGHT_GENERATED_H
@@ -839,8 +839,8 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(con
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp16x64_qsi4cxp32x4_16x32_amx_int8_u64_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp16x64_qsi4cxp32x4_16x32_amx_int8_u64_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -909,7 +909,7 @@ void tw_matmul_clamp_f16_qai8dxp4x4_qsi4cxp16x4_4x16_avx_vnni_near_asm(const tw_
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
-void tw_matmul_clamp_f16_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
+void tw_matmul_clamp_f16_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -934,7 +934,7 @@ void tw_matmul_clamp_bf16_qai8dxp4x4_qsi4cxp16x4_4x16_avx_vnni_near_asm(const tw
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
-void tw_matmul_clamp_bf16_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
+void tw_matmul_clamp_bf16_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -947,7 +947,7 @@ void tw_matmul_clamp_bf16_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm(const t
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
-void tw_matmul_acc_clamp_f32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
+void tw_matmul_acc_clamp_f32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm(const tw_args *args);
@@ -968,8 +968,8 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm(con
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp16x64_qsi8cxp32x4_16x32_amx_int8_u64_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp16x64_qsi8cxp32x4_16x32_amx_int8_u64_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -1011,7 +1011,7 @@ void tw_matmul_clamp_f16_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm(const tw_args
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
-void tw_matmul_clamp_f16_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
+void tw_matmul_clamp_f16_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm(const tw_args *args);
@@ -1031,7 +1031,7 @@ void tw_matmul_clamp_bf16_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm(const tw_arg
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
-void tw_matmul_clamp_bf16_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
+void tw_matmul_clamp_bf16_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm(const tw_args *args);
@@ -1043,7 +1043,7 @@ void tw_matmul_clamp_bf16_qai8dxp8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_asm(const t
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
-void tw_matmul_acc_clamp_f32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
+void tw_matmul_acc_clamp_f32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp8x8_qsi8cxp8x8_8x8_neon_i8mm_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp8x8_qsi8cxp8vlx8_8x8vl_sve2_asm(const tw_args *args);
@@ -1644,8 +1644,8 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(cons
 void tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far(const tw_args *args);
-void tw_matmul_clamp_qai8_qai8p16x64_qsi4cxp32x4_16x32_amx_int8_u64_asm(const tw_args *args);
-void tw_matmul_clamp_qai8_qai8p32x64_qsi4cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
+void tw_matmul_clamp_qai8_qai8p16x64_qsi4cxp32x4_16x32_amx_int8_u64_near_asm(const tw_args *args);
+void tw_matmul_clamp_qai8_qai8p32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -1674,8 +1674,8 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm(cons
 void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far(const tw_args *args);
-void tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_asm(const tw_args *args);
-void tw_matmul_clamp_qai8_qai8p32x64_qsi8cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
+void tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_near_asm(const tw_args *args);
+void tw_matmul_clamp_qai8_qai8p32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);

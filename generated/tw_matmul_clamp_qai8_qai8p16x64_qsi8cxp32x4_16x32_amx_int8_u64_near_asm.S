@@ -8,38 +8,38 @@
 //     | 256 x k bits of codes | 32 i32 x bias | 32 f32 x scales |
 // tile 16 x 32: needs 9 vector registers on amx_int8 (1 accumulator + 8 operands), 32 exist
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (e785b69dfb6b72b0)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (858997c95bac1731)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx m_left  rdx rhs_panel  rsi k_padded  rdi args  r8 lhs_panel  r9 scratch
-//  r10 padded  r11 -  rbx -  rbp k_left  r12 lhs_panel  r13 rhs_panel  tmm0 tile_0_0  tmm1 tile_0_1
-//  tmm2 a_0  tmm3 b_0 ...
+//  r10 padded  r11 -  rbx -  rbp k_left  r12 rhs_prefetch  r13 lhs_panel  r14 rhs_panel  r15 ahead
+//  tmm0 tile_0_0  tmm1 tile_0_1  tmm2 a_0  tmm3 b_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
 #define L(name) .L##name
   .text
   .balign 64
-  .globl tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_asm
-  .type tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_asm, %function
-tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_asm:
+  .globl tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_near_asm
+  .type tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_near_asm, %function
+tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_near_asm:
 #elif defined(__APPLE__)
 #define L(name) L##name
   .text
   .balign 64
-  .globl _tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_asm
-_tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_asm:
+  .globl _tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_near_asm
+_tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_near_asm:
 #elif defined(_WIN32)
 #define L(name) .L##name
   .text
   .balign 64
-  .globl tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_asm
-  .def tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_asm
+  .globl tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_near_asm
+  .def tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_near_asm
   .scl 2
   .type 32
   .endef
-tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_asm:
+tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_near_asm:
 #endif
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
@@ -59,7 +59,7 @@ tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_asm:
   mov qword ptr [rsp + 2120], r15
   .cfi_offset r15, -24
 #elif defined(_WIN32)
-  .seh_proc tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_asm
+  .seh_proc tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_near_asm
   sub rsp, 2200
   .seh_stackalloc 2200
   mov qword ptr [rsp + 2080], rsi
@@ -127,19 +127,53 @@ L(m):
   tilezero tmm1                                          // tile_0_1
   mov rbp, r10                                           // padded
   shr rbp, 6                                             // k_steps
-  mov r12, r8                                            // lhs_panel
-  mov r13, rdx                                           // rhs_panel
+  mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov r13, r8                                            // lhs_panel
+  mov r14, rdx                                           // rhs_panel
   test rbp, rbp
   jz L(k_done)
   .balign 64
 L(k):
-  tileloadd tmm2, [r12 + r11 + 0]                        // a_0
-  tileloadd tmm3, [r13 + rbx + 0]                        // b_0
+  lea r15, [r14 + r12]                                   // ahead
+  prefetcht0 byte ptr [r15 + 0]                          // ahead
+  prefetcht0 byte ptr [r15 + 64]                         // ahead
+  prefetcht0 byte ptr [r15 + 128]                        // ahead
+  prefetcht0 byte ptr [r15 + 192]                        // ahead
+  prefetcht0 byte ptr [r15 + 256]                        // ahead
+  prefetcht0 byte ptr [r15 + 320]                        // ahead
+  prefetcht0 byte ptr [r15 + 384]                        // ahead
+  prefetcht0 byte ptr [r15 + 448]                        // ahead
+  prefetcht0 byte ptr [r15 + 512]                        // ahead
+  prefetcht0 byte ptr [r15 + 576]                        // ahead
+  prefetcht0 byte ptr [r15 + 640]                        // ahead
+  prefetcht0 byte ptr [r15 + 704]                        // ahead
+  prefetcht0 byte ptr [r15 + 768]                        // ahead
+  prefetcht0 byte ptr [r15 + 832]                        // ahead
+  prefetcht0 byte ptr [r15 + 896]                        // ahead
+  prefetcht0 byte ptr [r15 + 960]                        // ahead
+  tileloadd tmm2, [r13 + r11 + 0]                        // a_0
+  tileloadd tmm3, [r14 + rbx + 0]                        // b_0
   tdpbsud tmm0, tmm2, tmm3                               // tile_0_0
-  tileloadd tmm3, [r13 + rbx + 64]                       // b_1
+  prefetcht0 byte ptr [r15 + 1024]                       // ahead
+  prefetcht0 byte ptr [r15 + 1088]                       // ahead
+  prefetcht0 byte ptr [r15 + 1152]                       // ahead
+  prefetcht0 byte ptr [r15 + 1216]                       // ahead
+  prefetcht0 byte ptr [r15 + 1280]                       // ahead
+  prefetcht0 byte ptr [r15 + 1344]                       // ahead
+  prefetcht0 byte ptr [r15 + 1408]                       // ahead
+  prefetcht0 byte ptr [r15 + 1472]                       // ahead
+  prefetcht0 byte ptr [r15 + 1536]                       // ahead
+  prefetcht0 byte ptr [r15 + 1600]                       // ahead
+  prefetcht0 byte ptr [r15 + 1664]                       // ahead
+  prefetcht0 byte ptr [r15 + 1728]                       // ahead
+  prefetcht0 byte ptr [r15 + 1792]                       // ahead
+  prefetcht0 byte ptr [r15 + 1856]                       // ahead
+  prefetcht0 byte ptr [r15 + 1920]                       // ahead
+  prefetcht0 byte ptr [r15 + 1984]                       // ahead
+  tileloadd tmm3, [r14 + rbx + 64]                       // b_1
   tdpbsud tmm1, tmm2, tmm3                               // tile_0_1
-  lea r12, [r12 + 1024]
-  lea r13, [r13 + 2048]
+  lea r13, [r13 + 1024]
+  lea r14, [r14 + 2048]
   sub rbp, 1                                             // next k
   ja L(k)
 L(k_done):
@@ -187,49 +221,49 @@ L(k_part):
   vmovdqu64 zmmword ptr [r9 + 1920], zmm0                // zero
   vmovdqu64 zmmword ptr [r9 + 1984], zmm0                // zero
   mov rbx, r10
-  mov r14, r13                                           // rhs_panel
+  mov r12, r14                                           // rhs_panel
   mov r15, r9                                            // scratch
   test rbx, rbx
   jz L(k_rest_done)
 L(k_rest):
-  vmovdqu64 zmm0, zmmword ptr [r14 + 0]                  // codes
+  vmovdqu64 zmm0, zmmword ptr [r12 + 0]                  // codes
   vmovdqu64 zmmword ptr [r15 + 0], zmm0                  // codes
-  vmovdqu64 zmm0, zmmword ptr [r14 + 128]                // codes
+  vmovdqu64 zmm0, zmmword ptr [r12 + 128]                // codes
   vmovdqu64 zmmword ptr [r15 + 64], zmm0                 // codes
-  vmovdqu64 zmm0, zmmword ptr [r14 + 256]                // codes
+  vmovdqu64 zmm0, zmmword ptr [r12 + 256]                // codes
   vmovdqu64 zmmword ptr [r15 + 128], zmm0                // codes
-  vmovdqu64 zmm0, zmmword ptr [r14 + 384]                // codes
+  vmovdqu64 zmm0, zmmword ptr [r12 + 384]                // codes
   vmovdqu64 zmmword ptr [r15 + 192], zmm0                // codes
-  vmovdqu64 zmm0, zmmword ptr [r14 + 512]                // codes
+  vmovdqu64 zmm0, zmmword ptr [r12 + 512]                // codes
   vmovdqu64 zmmword ptr [r15 + 256], zmm0                // codes
-  vmovdqu64 zmm0, zmmword ptr [r14 + 640]                // codes
+  vmovdqu64 zmm0, zmmword ptr [r12 + 640]                // codes
   vmovdqu64 zmmword ptr [r15 + 320], zmm0                // codes
-  vmovdqu64 zmm0, zmmword ptr [r14 + 768]                // codes
+  vmovdqu64 zmm0, zmmword ptr [r12 + 768]                // codes
   vmovdqu64 zmmword ptr [r15 + 384], zmm0                // codes
-  vmovdqu64 zmm0, zmmword ptr [r14 + 896]                // codes
+  vmovdqu64 zmm0, zmmword ptr [r12 + 896]                // codes
   vmovdqu64 zmmword ptr [r15 + 448], zmm0                // codes
-  vmovdqu64 zmm0, zmmword ptr [r14 + 64]                 // codes
+  vmovdqu64 zmm0, zmmword ptr [r12 + 64]                 // codes
   vmovdqu64 zmmword ptr [r15 + 1024], zmm0               // codes
-  vmovdqu64 zmm0, zmmword ptr [r14 + 192]                // codes
+  vmovdqu64 zmm0, zmmword ptr [r12 + 192]                // codes
   vmovdqu64 zmmword ptr [r15 + 1088], zmm0               // codes
-  vmovdqu64 zmm0, zmmword ptr [r14 + 320]                // codes
+  vmovdqu64 zmm0, zmmword ptr [r12 + 320]                // codes
   vmovdqu64 zmmword ptr [r15 + 1152], zmm0               // codes
-  vmovdqu64 zmm0, zmmword ptr [r14 + 448]                // codes
+  vmovdqu64 zmm0, zmmword ptr [r12 + 448]                // codes
   vmovdqu64 zmmword ptr [r15 + 1216], zmm0               // codes
-  vmovdqu64 zmm0, zmmword ptr [r14 + 576]                // codes
+  vmovdqu64 zmm0, zmmword ptr [r12 + 576]                // codes
   vmovdqu64 zmmword ptr [r15 + 1280], zmm0               // codes
-  vmovdqu64 zmm0, zmmword ptr [r14 + 704]                // codes
+  vmovdqu64 zmm0, zmmword ptr [r12 + 704]                // codes
   vmovdqu64 zmmword ptr [r15 + 1344], zmm0               // codes
-  vmovdqu64 zmm0, zmmword ptr [r14 + 832]                // codes
+  vmovdqu64 zmm0, zmmword ptr [r12 + 832]                // codes
   vmovdqu64 zmmword ptr [r15 + 1408], zmm0               // codes
-  vmovdqu64 zmm0, zmmword ptr [r14 + 960]                // codes
+  vmovdqu64 zmm0, zmmword ptr [r12 + 960]                // codes
   vmovdqu64 zmmword ptr [r15 + 1472], zmm0               // codes
-  lea r14, [r14 + 1024]                                  // rhs
+  lea r12, [r12 + 1024]                                  // rhs
   lea r15, [r15 + 512]                                   // copy
   sub rbx, 1                                             // next k_rest
   ja L(k_rest)
 L(k_rest_done):
-  tileloadd tmm2, [r12 + r11 + 0]                        // a_0
+  tileloadd tmm2, [r13 + r11 + 0]                        // a_0
   tileloadd tmm3, [r9 + r11 + 0]                         // b_0
   tdpbsud tmm0, tmm2, tmm3                               // tile_0_0
   tileloadd tmm3, [r9 + r11 + 1024]                      // b_1
@@ -392,7 +426,7 @@ L(n_done):
   .seh_endproc
 #endif
 #if defined(__ELF__)
-  .size tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_asm, .-tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_asm
+  .size tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_near_asm, .-tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_near_asm
 #endif
   .att_syntax prefix
 #if defined(__ELF__)
