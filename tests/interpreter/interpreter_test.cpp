@@ -118,7 +118,7 @@ std::vector<Ground> grounds(const Isa& isa) {
   if (isa.usual_technique == Technique::tile) {
     std::vector<Ground> all;
     for (const char* activations : {"qai8dx", "qai8"}) {
-      for (const char* weights : {"qsi8cx", "qsi4cx"}) {
+      for (const char* weights : {"qsi8cx", "qsi4cx", "qsi2cx"}) {
         const Ground tiles{&isa, Technique::tile, activations, weights};
         if (possible(tiles)) all.push_back(tiles);
       }
