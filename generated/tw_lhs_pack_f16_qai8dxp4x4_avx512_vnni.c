@@ -9,9 +9,9 @@
 // into lhs i8 m4 kr4 k%32 [data|sums:i32*-128|zeros:i32|scales:f32] (dd01f55bbfc2d9e5)
 //          | 32 x k bits of codes | 4 i32 x sums | 4 i32 x zeros | 4 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (ab9a7b4c791e803c)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (eeb581b70bdf9e67)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (00d216dcd03671d2)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (862f00c6cf3ad0c2)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (850f5f8e15de0bf7)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (2d63b88859b18eee)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -139,6 +139,9 @@ L(k):
   prefetcht0 byte ptr [r15 + 832]                        // ahead
   prefetcht0 byte ptr [r15 + 896]                        // ahead
   prefetcht0 byte ptr [r15 + 960]                        // ahead
+  tileloadd tmm2, [r13 + r11 + 0]                        // a_0
+  tileloadd tmm3, [r14 + rbx + 0]                        // b_0
+  tdpbf16ps tmm0, tmm2, tmm3                             // tile_0_0
   prefetcht0 byte ptr [r15 + 1024]                       // ahead
   prefetcht0 byte ptr [r15 + 1088]                       // ahead
   prefetcht0 byte ptr [r15 + 1152]                       // ahead
@@ -155,9 +158,6 @@ L(k):
   prefetcht0 byte ptr [r15 + 1856]                       // ahead
   prefetcht0 byte ptr [r15 + 1920]                       // ahead
   prefetcht0 byte ptr [r15 + 1984]                       // ahead
-  tileloadd tmm2, [r13 + r11 + 0]                        // a_0
-  tileloadd tmm3, [r14 + rbx + 0]                        // b_0
-  tdpbf16ps tmm0, tmm2, tmm3                             // tile_0_0
   tileloadd tmm3, [r14 + rbx + 64]                       // b_1
   tdpbf16ps tmm1, tmm2, tmm3                             // tile_0_1
   lea r13, [r13 + 1024]

@@ -14,7 +14,7 @@
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 scratch
 //  r10 padded  r11 -  rbx -  rbp k_left  r12 rhs_prefetch  r13 lhs_panel  r14 rhs_panel  r15 ahead
-//  tmm0 tile_0_0  tmm1 tile_0_1  tmm2 tile_1_0  tmm3 tile_1_1  tmm4 a_0  tmm5 a_1  tmm6 b_0 ...
+//  tmm0 tile_0_0  tmm1 tile_0_1  tmm2 tile_1_0  tmm3 tile_1_1  tmm4 a_0  tmm5 b_0 ...  tmm6 a_1
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -133,6 +133,9 @@ L(k):
   prefetcht0 byte ptr [r15 + 320]                        // ahead
   prefetcht0 byte ptr [r15 + 384]                        // ahead
   prefetcht0 byte ptr [r15 + 448]                        // ahead
+  tileloadd tmm4, [r13 + r11 + 0]                        // a_0
+  tileloadd tmm5, [r14 + rbx + 0]                        // b_0
+  tdpbf16ps tmm0, tmm4, tmm5                             // tile_0_0
   prefetcht0 byte ptr [r15 + 512]                        // ahead
   prefetcht0 byte ptr [r15 + 576]                        // ahead
   prefetcht0 byte ptr [r15 + 640]                        // ahead
@@ -141,6 +144,8 @@ L(k):
   prefetcht0 byte ptr [r15 + 832]                        // ahead
   prefetcht0 byte ptr [r15 + 896]                        // ahead
   prefetcht0 byte ptr [r15 + 960]                        // ahead
+  tileloadd tmm6, [r13 + r11 + 1024]                     // a_1
+  tdpbf16ps tmm2, tmm6, tmm5                             // tile_1_0
   prefetcht0 byte ptr [r15 + 1024]                       // ahead
   prefetcht0 byte ptr [r15 + 1088]                       // ahead
   prefetcht0 byte ptr [r15 + 1152]                       // ahead
@@ -149,6 +154,8 @@ L(k):
   prefetcht0 byte ptr [r15 + 1344]                       // ahead
   prefetcht0 byte ptr [r15 + 1408]                       // ahead
   prefetcht0 byte ptr [r15 + 1472]                       // ahead
+  tileloadd tmm5, [r14 + rbx + 64]                       // b_1
+  tdpbf16ps tmm1, tmm4, tmm5                             // tile_0_1
   prefetcht0 byte ptr [r15 + 1536]                       // ahead
   prefetcht0 byte ptr [r15 + 1600]                       // ahead
   prefetcht0 byte ptr [r15 + 1664]                       // ahead
@@ -157,14 +164,7 @@ L(k):
   prefetcht0 byte ptr [r15 + 1856]                       // ahead
   prefetcht0 byte ptr [r15 + 1920]                       // ahead
   prefetcht0 byte ptr [r15 + 1984]                       // ahead
-  tileloadd tmm4, [r13 + r11 + 0]                        // a_0
-  tileloadd tmm5, [r13 + r11 + 1024]                     // a_1
-  tileloadd tmm6, [r14 + rbx + 0]                        // b_0
-  tdpbf16ps tmm0, tmm4, tmm6                             // tile_0_0
-  tdpbf16ps tmm2, tmm5, tmm6                             // tile_1_0
-  tileloadd tmm6, [r14 + rbx + 64]                       // b_1
-  tdpbf16ps tmm1, tmm4, tmm6                             // tile_0_1
-  tdpbf16ps tmm3, tmm5, tmm6                             // tile_1_1
+  tdpbf16ps tmm3, tmm6, tmm5                             // tile_1_1
   lea r13, [r13 + 2048]
   lea r14, [r14 + 2048]
   sub rbp, 1                                             // next k
@@ -241,13 +241,13 @@ L(k_rest):
   ja L(k_rest)
 L(k_rest_done):
   tileloadd tmm4, [r13 + r11 + 0]                        // a_0
-  tileloadd tmm5, [r13 + r11 + 1024]                     // a_1
-  tileloadd tmm6, [r9 + r11 + 0]                         // b_0
-  tdpbf16ps tmm0, tmm4, tmm6                             // tile_0_0
-  tdpbf16ps tmm2, tmm5, tmm6                             // tile_1_0
-  tileloadd tmm6, [r9 + r11 + 1024]                      // b_1
-  tdpbf16ps tmm1, tmm4, tmm6                             // tile_0_1
-  tdpbf16ps tmm3, tmm5, tmm6                             // tile_1_1
+  tileloadd tmm5, [r9 + r11 + 0]                         // b_0
+  tdpbf16ps tmm0, tmm4, tmm5                             // tile_0_0
+  tileloadd tmm6, [r13 + r11 + 1024]                     // a_1
+  tdpbf16ps tmm2, tmm6, tmm5                             // tile_1_0
+  tileloadd tmm5, [r9 + r11 + 1024]                      // b_1
+  tdpbf16ps tmm1, tmm4, tmm5                             // tile_0_1
+  tdpbf16ps tmm3, tmm6, tmm5                             // tile_1_1
   sub rbp, 1                                             // next k_part
   ja L(k_part)
 L(k_part_done):

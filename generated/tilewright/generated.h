@@ -36,10 +36,10 @@
 // from   specs/matmul_clamp_f32_f32_qai8c32p.yaml (8881be70934008ae)
 // from   specs/matmul_clamp_f32_f32_qsi4cxp.yaml (ba2f5740fcec2226)
 // from   specs/matmul_clamp_f32_f32_qsi8cxp.yaml (1292879f9358041e)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (ab9a7b4c791e803c)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (862f00c6cf3ad0c2)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (eeb581b70bdf9e67)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (00d216dcd03671d2)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (850f5f8e15de0bf7)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (2d63b88859b18eee)
 // from   specs/matmul_clamp_f32_qai8dxp_qsu2cxp.yaml (003110b0239400bb)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6ac87e42c8de77c2)
@@ -56,9 +56,9 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (8932cba136476b08)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (4f3a09a6e0d226c8)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
-// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (ceb66777b57f4ca1)
-// from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (fa99ef9255ef7f34)
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (218fc48f98cfaa35)
+// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (9d15d96387377d8d)
+// from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (80a1c2b20ea20730)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (858997c95bac1731)
 // again  tilewright generate
 
 #ifndef TILEWRIGHT_GENERATED_H
@@ -660,6 +660,8 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near(const t
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi2cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi2cxp32x4_8x32_avx512_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi2cxp32x4_8x32_avx512_vnni_far(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp16x64_qsi2cxp32x4_16x32_amx_int8_u64_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp32x64_qsi2cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi2cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -679,6 +681,7 @@ void tw_matmul_clamp_f16_qai8dxp4x4_qsi2cxp16x4_4x16_avx_vnni_near_asm(const tw_
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi2cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
+void tw_matmul_clamp_f16_qai8dxp32x64_qsi2cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi2cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -694,6 +697,7 @@ void tw_matmul_clamp_bf16_qai8dxp4x4_qsi2cxp16x4_4x16_avx_vnni_near_asm(const tw
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi2cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
+void tw_matmul_clamp_bf16_qai8dxp32x64_qsi2cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi2cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -839,8 +843,8 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(con
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp16x64_qsi4cxp32x4_16x32_amx_int8_u64_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp16x64_qsi4cxp32x4_16x32_amx_int8_u64_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -909,7 +913,7 @@ void tw_matmul_clamp_f16_qai8dxp4x4_qsi4cxp16x4_4x16_avx_vnni_near_asm(const tw_
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
-void tw_matmul_clamp_f16_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
+void tw_matmul_clamp_f16_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -934,7 +938,7 @@ void tw_matmul_clamp_bf16_qai8dxp4x4_qsi4cxp16x4_4x16_avx_vnni_near_asm(const tw
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
-void tw_matmul_clamp_bf16_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
+void tw_matmul_clamp_bf16_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -947,6 +951,7 @@ void tw_matmul_clamp_bf16_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm(const t
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
+void tw_matmul_acc_clamp_f32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm(const tw_args *args);
@@ -967,8 +972,8 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm(con
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp16x64_qsi8cxp32x4_16x32_amx_int8_u64_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp16x64_qsi8cxp32x4_16x32_amx_int8_u64_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -1010,7 +1015,7 @@ void tw_matmul_clamp_f16_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm(const tw_args
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
-void tw_matmul_clamp_f16_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
+void tw_matmul_clamp_f16_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm(const tw_args *args);
@@ -1030,7 +1035,7 @@ void tw_matmul_clamp_bf16_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm(const tw_arg
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
-void tw_matmul_clamp_bf16_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
+void tw_matmul_clamp_bf16_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm(const tw_args *args);
@@ -1042,6 +1047,7 @@ void tw_matmul_clamp_bf16_qai8dxp8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_asm(const t
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
+void tw_matmul_acc_clamp_f32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp8x8_qsi8cxp8x8_8x8_neon_i8mm_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp8x8_qsi8cxp8vlx8_8x8vl_sve2_asm(const tw_args *args);
@@ -1620,6 +1626,8 @@ void tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near(const tw
 void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far(const tw_args *args);
+void tw_matmul_clamp_qai8_qai8p16x64_qsi2cxp32x4_16x32_amx_int8_u64_near_asm(const tw_args *args);
+void tw_matmul_clamp_qai8_qai8p32x64_qsi2cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -1642,6 +1650,8 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(cons
 void tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far(const tw_args *args);
+void tw_matmul_clamp_qai8_qai8p16x64_qsi4cxp32x4_16x32_amx_int8_u64_near_asm(const tw_args *args);
+void tw_matmul_clamp_qai8_qai8p32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -1670,6 +1680,8 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm(cons
 void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far(const tw_args *args);
+void tw_matmul_clamp_qai8_qai8p16x64_qsi8cxp32x4_16x32_amx_int8_u64_near_asm(const tw_args *args);
+void tw_matmul_clamp_qai8_qai8p32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -1771,6 +1783,12 @@ void tw_lhs_pack_bf16_qai8dxp4x4_avx512_vnni(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni(const tw_pack_args *args);
 void tw_lhs_pack_f16_qai8dxp8x4_avx512_vnni(const tw_pack_args *args);
 void tw_lhs_pack_bf16_qai8dxp8x4_avx512_vnni(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp16x64_amx_int8(const tw_pack_args *args);
+void tw_lhs_pack_f16_qai8dxp16x64_amx_int8(const tw_pack_args *args);
+void tw_lhs_pack_bf16_qai8dxp16x64_amx_int8(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp32x64_amx_int8(const tw_pack_args *args);
+void tw_lhs_pack_f16_qai8dxp32x64_amx_int8(const tw_pack_args *args);
+void tw_lhs_pack_bf16_qai8dxp32x64_amx_int8(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod(const tw_pack_args *args);
 void tw_lhs_pack_f16_qai8dxp1x4_neon_dotprod(const tw_pack_args *args);
 void tw_lhs_pack_bf16_qai8dxp1x4_neon_dotprod(const tw_pack_args *args);
@@ -1849,12 +1867,6 @@ void tw_lhs_pack_bf16_qai8dxp4x8_sve2_blocks(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp2x4_avx2(const tw_pack_args *args);
 void tw_lhs_pack_f16_qai8dxp2x4_avx2(const tw_pack_args *args);
 void tw_lhs_pack_bf16_qai8dxp2x4_avx2(const tw_pack_args *args);
-void tw_lhs_pack_f32_qai8dxp16x64_amx_int8(const tw_pack_args *args);
-void tw_lhs_pack_f16_qai8dxp16x64_amx_int8(const tw_pack_args *args);
-void tw_lhs_pack_bf16_qai8dxp16x64_amx_int8(const tw_pack_args *args);
-void tw_lhs_pack_f32_qai8dxp32x64_amx_int8(const tw_pack_args *args);
-void tw_lhs_pack_f16_qai8dxp32x64_amx_int8(const tw_pack_args *args);
-void tw_lhs_pack_bf16_qai8dxp32x64_amx_int8(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp4x8_sve2(const tw_pack_args *args);
 void tw_lhs_pack_f16_qai8dxp4x8_sve2(const tw_pack_args *args);
 void tw_lhs_pack_bf16_qai8dxp4x8_sve2(const tw_pack_args *args);
@@ -2076,6 +2088,8 @@ void tw_lhs_pack_s8_qai8p4x4_avx2(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8p1x4_avx512_vnni(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8p4x4_avx512_vnni(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8p8x4_avx512_vnni(const tw_pack_args *args);
+void tw_lhs_pack_s8_qai8p16x64_amx_int8(const tw_pack_args *args);
+void tw_lhs_pack_s8_qai8p32x64_amx_int8(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8p1x4_neon_dotprod(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8p4x4_neon_dotprod(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8p1x8_neon_i8mm(const tw_pack_args *args);
@@ -2360,6 +2374,8 @@ void tw_rhs_pack_nxk_qsi2cxp16x4_avx_vnni(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi2cxp16x4_avx_vnni(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi2cxp32x4_avx512_vnni(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi2cxp32x4_avx512_vnni(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi2cxp32x4_amx_int8(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi2cxp32x4_amx_int8(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi2cxp8x4_neon_dotprod(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi2cxp8x4_neon_dotprod(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi2cxp8x8_neon_i8mm(const tw_pack_args *args);
@@ -2700,6 +2716,8 @@ void tw_rhs_pack_nxk_qsi2cxp16x4_avx_vnni_static(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi2cxp16x4_avx_vnni_static(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi2cxp32x4_avx512_vnni_static(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi2cxp32x4_avx512_vnni_static(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi2cxp32x4_amx_int8_static(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi2cxp32x4_amx_int8_static(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi2cxp8x4_neon_dotprod_static(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi2cxp8x4_neon_dotprod_static(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi2cxp8x8_neon_i8mm_static(const tw_pack_args *args);
@@ -2714,6 +2732,8 @@ void tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni_static(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni_static(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni_static(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni_static(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi4cxp32x4_amx_int8_static(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi4cxp32x4_amx_int8_static(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod_static(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_static(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_static(const tw_pack_args *args);
@@ -2732,6 +2752,8 @@ void tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni_static(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni_static(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni_static(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni_static(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi8cxp32x4_amx_int8_static(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi8cxp32x4_amx_int8_static(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod_static(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod_static(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm_static(const tw_pack_args *args);

@@ -47,6 +47,12 @@ Plan plan_for(const tw_device& device, const char* family) {
   matmul.family = family;
   matmul.n = 3072;
   matmul.k = 2048;
+  for (size_t i = 0; i < rows.kernel_count; ++i) {
+    const tw_kernel& row = rows.kernels[i];
+    if (row.family == std::string(family) && row.dst == TW_S8) {
+      matmul.lhs_type = matmul.dst_type = TW_S8;
+    }
+  }
   tw_plan* plan = nullptr;
   EXPECT_EQ(tw_plan_create_from(&rows, &device, &matmul, &plan), TW_OK) << tw_error_message();
   return Plan(plan);
@@ -236,12 +242,19 @@ std::set<uint64_t> weights_of(const char* family, const char* isa) {
 
 // One packed copy for single rows by vectors and many by tiles.
 TEST(SavedDevice, TilesReadTheWeightsOfVectors) {
-  for (const char* family :
-       {"matmul_clamp_f32_qai8dxp_qsi8cxp", "matmul_clamp_f32_qai8dxp_qsi4cxp"}) {
+  const struct {
+    const char *family, *single;
+  } all[] = {{"matmul_clamp_f32_qai8dxp_qsi8cxp", "1x64 avx512_vnni"},
+             {"matmul_clamp_f32_qai8dxp_qsi4cxp", "1x64 avx512_vnni"},
+             {"matmul_clamp_f32_qai8dxp_qsi2cxp", "1x32 avx512_vnni"},
+             {"matmul_clamp_qai8_qai8p_qsi8cxp", "1x32 avx512_vnni"},
+             {"matmul_clamp_qai8_qai8p_qsi4cxp", "1x32 avx512_vnni"},
+             {"matmul_clamp_qai8_qai8p_qsi2cxp", "1x32 avx512_vnni"}};
+  for (const auto& [family, single] : all) {
     EXPECT_EQ(weights_of(family, "amx_int8").size(), 1U) << family;
     EXPECT_EQ(weights_of(family, "amx_int8"), weights_of(family, "avx512_vnni")) << family;
     const Choices chosen = choices(saved_device("granite_rapids"), family);
-    EXPECT_EQ(chosen[0], "1x64 avx512_vnni") << family;
+    EXPECT_EQ(chosen[0], single) << family;
     EXPECT_EQ(chosen[2], "32x32 amx_int8") << family;
   }
 }
