@@ -9,6 +9,7 @@
 #include "benches.h"
 #include "measure/limited_race.h"
 #include "measure/planned_matmul.h"
+#include "tilewright/tilewright.hpp"
 
 namespace tw::bench {
 namespace {
@@ -76,32 +77,67 @@ double best_scalar_rate(const Session& session, size_t m, size_t k) {
   return entry->second;
 }
 
-/// Weights and plan of the layer at hand; layers are measured one after the other.
+/// What a layer's weights are multiplied as: by the kernels of their family, or as bf16 that they
+/// become in scratch.
+enum class Arithmetic { own, bf16 };
+constexpr const char* bf16_family = "matmul_clamp_f32_bf16p_bf16p";
+
+/// Whether this machine multiplies the session's weights as bf16.
+bool has_bf16(const Session& session) {
+  constexpr size_t n = 256, k = 2048;
+  auto matmul = tilewright::sized<tw_matmul>();
+  const tw_layout& layout = weight_layout(session);
+  matmul.family = session.family.c_str();
+  matmul.n = n;
+  matmul.k = k;
+  matmul.block = layout.block;
+  matmul.scales = layout.block_scales;
+  tw_plan* plan = nullptr;
+  if (tw_plan_create(&session.device, &matmul, &plan) != TW_OK) return false;
+  matmul.family = bf16_family;
+  matmul.rhs_layout = tw_plan_rhs_layout(plan)->id;
+  tw_plan_destroy(plan);
+  plan = nullptr;
+  const bool made =
+      session.family != bf16_family && tw_plan_create(&session.device, &matmul, &plan) == TW_OK;
+  tw_plan_destroy(plan);
+  return made;
+}
+
+/// Weights and plans of the layer at hand; layers are measured one after the other.
 struct Loaded {
   const Layer* layer = nullptr;
   Weights weights;
-  std::unique_ptr<PlannedMatmul> matmul;
+  std::unique_ptr<PlannedMatmul> own, bf16;
   double rate = 1e9;  ///< GMAC/s of the m before; m grows
 };
 
-PlannedMatmul& load(Loaded& loaded, const Session& session, const Layer& layer) {
+PlannedMatmul& load(Loaded& loaded, const Session& session, const Layer& layer,
+                    Arithmetic arithmetic) {
+  MatmulOptions options = {
+      .family = session.family.c_str(), .rotate_bytes = session.rotate_bytes, .scratch = true};
   if (loaded.layer != &layer) {
-    loaded.matmul.reset();
+    loaded.own.reset();
+    loaded.bf16.reset();
     loaded.weights = random_weights(layer.n, layer.k, weight_layout(session));
-    loaded.matmul =
-        std::make_unique<PlannedMatmul>(session.device, loaded.weights,
-                                        MatmulOptions{.family = session.family.c_str(),
-                                                      .rotate_bytes = session.rotate_bytes,
-                                                      .scratch = true});
+    loaded.own = std::make_unique<PlannedMatmul>(session.device, loaded.weights, options);
     loaded.layer = &layer;
     loaded.rate = 1e9;
   }
-  return *loaded.matmul;
+  if (arithmetic == Arithmetic::own) return *loaded.own;
+  if (loaded.bf16 == nullptr) {
+    options.family = bf16_family;
+    options.packed = loaded.own->packed();
+    options.rhs_layout = options.packed->layout();
+    loaded.bf16 = std::make_unique<PlannedMatmul>(session.device, loaded.weights, options);
+  }
+  return *loaded.bf16;
 }
 
-void run_layer(benchmark::State& state, const Session& session, const Layer& layer, size_t m) {
+void run_layer(benchmark::State& state, const Session& session, const Layer& layer, size_t m,
+               Arithmetic arithmetic) {
   static Loaded loaded;
-  PlannedMatmul& matmul = load(loaded, session, layer);
+  PlannedMatmul& matmul = load(loaded, session, layer, arithmetic);
   matmul.prepare(m);
   const double seconds = 2 * (session.effort.rounds + 1) * matmul.macs() / (loaded.rate * 1e9);
   if (seconds > session.seconds_per_row) {
@@ -122,7 +158,9 @@ void run_layer(benchmark::State& state, const Session& session, const Layer& lay
 
   const double best = loaded.rate = race.samples(0).best_rate();
   const tw_kernel* decoder = matmul.decoder(m);
-  const std::string kernels = decoder != nullptr ? "decoded to f32" : short_names(segments);
+  const std::string kernels = arithmetic == Arithmetic::bf16 ? "bf16, " + short_names(segments)
+                              : decoder != nullptr           ? "decoded to f32"
+                                                             : short_names(segments);
   std::string label = fmt::format("{}|{}|{}|{}|{}", layer.names, layer.n, layer.k, m, kernels);
   if (decoder != nullptr) {
     label += fmt::format("|{}", decoder->name);
@@ -148,15 +186,22 @@ void register_workload(const Session& session, const Workload& workload) {
   for (const Rows& known : workload.rows) rows.push_back(known.m);
   if (std::find(rows.begin(), rows.end(), 128) == rows.end()) rows.push_back(128);
   std::sort(rows.begin(), rows.end());
+  const bool with_bf16 = has_bf16(session);
+  const auto add = [&](const Layer& layer, int64_t m, Arithmetic arithmetic) {
+    const char* suffix = arithmetic == Arithmetic::bf16 ? "/bf16" : "";
+    benchmark::RegisterBenchmark(
+        fmt::format("workload/{}/{}/m:{}{}", workload.name, layer.names, m, suffix).c_str(),
+        [&session, &layer, m, arithmetic](benchmark::State& state) {
+          run_layer(state, session, layer, static_cast<size_t>(m), arithmetic);
+        })
+        ->UseManualTime()
+        ->Iterations(session.effort.rounds);
+  };
+  constexpr int64_t few_rows = 8;
   for (const Layer& layer : layers) {
     for (const int64_t m : rows) {
-      benchmark::RegisterBenchmark(
-          fmt::format("workload/{}/{}/m:{}", workload.name, layer.names, m).c_str(),
-          [&session, &layer, m](benchmark::State& state) {
-            run_layer(state, session, layer, static_cast<size_t>(m));
-          })
-          ->UseManualTime()
-          ->Iterations(session.effort.rounds);
+      add(layer, m, Arithmetic::own);
+      if (with_bf16 && m >= few_rows) add(layer, m, Arithmetic::bf16);
     }
   }
 }

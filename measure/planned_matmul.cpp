@@ -187,7 +187,9 @@ double PlannedMatmul::allowed_error(size_t row, size_t column) const {
   if (floats_) {
     // Activations may have been rounded to 8 bits, or 11.
     const tw_type lhs = segments(m_).front().kernel->lhs->type;
-    const double rounded = lhs == TW_BF16 ? size / 512 : lhs == TW_F16 ? size / 4096 : 0;
+    double rounded = lhs == TW_BF16 ? size / 512 : lhs == TW_F16 ? size / 4096 : 0;
+    // So may weights of f16.
+    if (const tw_kernel* by = decoder(m_); by != nullptr && by->dst == TW_BF16) rounded *= 2;
     return rounded + static_cast<double>(2 * weights_.k + 3) * std::ldexp(size, -24);
   }
   // ... and a step is 2 / 255. Eight standard deviations.

@@ -415,7 +415,10 @@ static tw_status create(const tw_registry* registry, const tw_device* device, tw
   /* Where there is one, the family's kernels read what it writes, whatever layout that has. */
   const tw_kernel* decoder = status == TW_OK ? tw_find_decoder(registry, device, matmul) : NULL;
   if (decoder != NULL) status = check_decoded_depth(decoder, matmul);
-  if (decoder != NULL) matmul->rhs_layout = 0;
+  if (decoder != NULL) {
+    matmul->rhs_layout = matmul->block = 0;
+    matmul->scales = TW_SCALES_UNSET;
+  }
   if (status == TW_OK) status = tw_check_types(registry, device, matmul);
   if (status == TW_OK) status = check_blocks(registry, matmul);
   if (status == TW_OK) status = check_depth(registry, device, matmul);
