@@ -293,8 +293,12 @@ static void run_panel(panel_run* panel, const tw_segment* segments, size_t count
 /* Blocks of k go round all panels, so that the rows' values stay in the cache. */
 void tw_run_decoded(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
                     const tw_corner* corner, const tw_part* part) {
-  tw_segment segments[TW_MAX_SEGMENTS];
-  const size_t count = tw_split_rows(&plan->decoding.split, rows->m, TW_NO_CHOICE, segments);
+  /* Rows that are packed lie where the plan's own segments say. */
+  tw_segment others[TW_MAX_SEGMENTS];
+  const bool always = plan->decoding.always;
+  const tw_segment* segments = always ? rows->segments : others;
+  const size_t count = always ? rows->count
+                              : tw_split_rows(&plan->decoding.split, rows->m, TW_NO_CHOICE, others);
   const size_t block = k_block_of(plan);
   const size_t beyond = (uintptr_t)args->scratch % TW_SCRATCH_ALIGNMENT;
   void* values = (char*)args->scratch + (beyond == 0 ? 0 : TW_SCRATCH_ALIGNMENT - beyond);

@@ -216,7 +216,29 @@ struct Product {
   std::vector<float> dst;
 };
 
-/// A small cache, so that k goes by in blocks.
+/// Every output of m rows; k goes by in blocks.
+void expect_products(const tw_kernel& decoder, const tw_device& device, const Weights& weights,
+                     const std::vector<float>& values, size_t m) {
+  const size_t n = weights.n, k = weights.k;
+  Product product(decoder, n, k, device);
+  const std::vector<float> rows = activations(m * k);
+  tw_run_args args = product.pack(weights, rows, m);
+  std::vector<uint8_t> scratch(product.plan.scratch_bytes(m));
+  args.scratch = scratch.data();
+  args.scratch_bytes = scratch.size();
+  for (size_t s = product.plan.run_slices(m); s-- > 0;) product.plan.run(args, s);
+  for (size_t i = 0; i < m * n; ++i) {
+    double sum = weights.problem.bias[i % n], size = std::fabs(sum);
+    for (size_t j = 0; j < k; ++j) {
+      const double term = double{rows[i / n * k + j]} * values[i % n * k + j];
+      sum += term;
+      size += std::fabs(term);
+    }
+    ASSERT_NEAR(product.dst[i], sum, std::ldexp(size, -18)) << "row " << i / n << " of " << m;
+  }
+}
+
+/// By tiles where there are some, and by vectors: these leave rows to other kernels.
 TEST_P(PairDecoder, PlansOfBf16ReadItsWeights) {
   const tw_kernel& decoder = *GetParam();
   const size_t k = std::max<size_t>(320, 3 * unit_of(decoder)), n = 2 * decoder.tile_n + 3;
@@ -224,22 +246,13 @@ TEST_P(PairDecoder, PlansOfBf16ReadItsWeights) {
   small.l1_bytes = 128 * decoder.tile_n * 3;
   const Weights weights(decoder, n, k);
   const std::vector<float> values = decoded(decoder, weights);
-  for (const size_t m : {size_t{1}, size_t{17}, size_t{70}}) {
-    Product product(decoder, n, k, small);
-    const std::vector<float> rows = activations(m * k);
-    tw_run_args args = product.pack(weights, rows, m);
-    std::vector<uint8_t> scratch(product.plan.scratch_bytes(m));
-    args.scratch = scratch.data();
-    args.scratch_bytes = scratch.size();
-    for (size_t s = product.plan.run_slices(m); s-- > 0;) product.plan.run(args, s);
-    for (size_t i = 0; i < m * n; ++i) {
-      double sum = weights.problem.bias[i % n], size = std::fabs(sum);
-      for (size_t j = 0; j < k; ++j) {
-        const double term = double{rows[i / n * k + j]} * values[i % n * k + j];
-        sum += term;
-        size += std::fabs(term);
-      }
-      ASSERT_NEAR(product.dst[i], sum, std::ldexp(size, -18)) << "row " << i / n << " of " << m;
+  for (const tw_features left : {tw_features{0}, TW_FEATURE_AMX_BF16}) {
+    tw_device device = small;
+    device.features &= ~left;
+    if (tw_kernel_supported(&decoder, &device) == 0) continue;
+    for (const size_t m : {1, 9, 17, 70}) {
+      SCOPED_TRACE(left == 0 ? "all features" : "without tiles");
+      expect_products(decoder, device, weights, values, m);
     }
   }
 }

@@ -54,7 +54,7 @@ TEST_P(Operations, AllThatWeClaimAreRight) {
       ours(std::string("test-backend-ops -b tilewright -o ") + GetParam() +
                " -p 'type_a=" + any_type() + ",type_b=f32,(n_mats=[0-9]{1,2},.*)?m=" + digits +
                ",n=" + (few ? "(1|2|16)" : digits) + ",'",
-           {{"TILEWRIGHT_GGML_TEST", "1"}});
+           {{"TILEWRIGHT_GGML_TEST", "1"}, {"TILEWRIGHT_BF16", "1"}});
   expect_right(GetParam(), "type_a=", finished, emulated ? 1 : 3);
 }
 
