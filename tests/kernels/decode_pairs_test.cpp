@@ -1,4 +1,4 @@
-// Weights that become pairs of bf16: each decoder by itself, and plans of families of bf16 that
+// PairWeights that become pairs of bf16: each decoder by itself, and plans of families of bf16 that
 // read weights in another layout.
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@
 namespace tw::test {
 namespace {
 
-constexpr const char* kFamily = "matmul_clamp_f32_bf16p_bf16p";
+constexpr const char* kPairFamily = "matmul_clamp_f32_bf16p_bf16p";
 
 std::vector<const tw_kernel*> pair_decoders() {
   const tw_device here = detected_device();
@@ -42,9 +42,9 @@ size_t unit_of(const tw_kernel& decoder) {
   return decoder.rhs->block != 0 ? decoder.rhs->block : decoder.unroll_k;
 }
 
-/// Weights that a decoder reads, packed, with what they are worth.
-struct Weights {
-  Weights(const tw_kernel& decoder, size_t n, size_t k) : n(n), k(k) {
+/// PairWeights that a decoder reads, packed, with what they are worth.
+struct PairWeights {
+  PairWeights(const tw_kernel& decoder, size_t n, size_t k) : n(n), k(k) {
     Case test;
     test.n = n;
     test.k = k;
@@ -119,7 +119,7 @@ float bf16_at(const uint8_t* from) {
 }
 
 /// As f32 [n][k].
-std::vector<float> decoded(const tw_kernel& decoder, const Weights& weights) {
+std::vector<float> decoded_pairs(const tw_kernel& decoder, const PairWeights& weights) {
   const size_t panel = decoder.tile_n, values = panel * weights.k * 2;
   const size_t panels = (weights.n + panel - 1) / panel;
   GuardedBuffer rhs("rhs", weights.packed.size(), Flush::end);
@@ -154,8 +154,8 @@ TEST_P(PairDecoder, RoundsWhatWeightsAreWorth) {
   const tw_kernel& decoder = *GetParam();
   for (const size_t k : {unit_of(decoder), 3 * unit_of(decoder)}) {
     for (const size_t n : {decoder.tile_n, 2 * decoder.tile_n + 1}) {
-      const Weights weights(decoder, n, k);
-      const std::vector<float> found = decoded(decoder, weights);
+      const PairWeights weights(decoder, n, k);
+      const std::vector<float> found = decoded_pairs(decoder, weights);
       for (size_t i = 0; i < found.size(); ++i) {
         const double worth = weights.worth(i / k, i % k);
         const double bound =
@@ -168,20 +168,20 @@ TEST_P(PairDecoder, RoundsWhatWeightsAreWorth) {
 }
 
 /// Small whole numbers, which bf16 has.
-std::vector<float> activations(size_t count) {
+std::vector<float> whole_activations(size_t count) {
   std::mt19937 random(3);
   std::vector<float> values(count);
   for (float& value : values) value = static_cast<float>(random() % 7) - 3;
   return values;
 }
 
-struct Product {
-  Product(const tw_kernel& decoder, size_t n, size_t k, const tw_device& device)
+struct PairProduct {
+  PairProduct(const tw_kernel& decoder, size_t n, size_t k, const tw_device& device)
       : plan(device, matmul(decoder, n, k)) {}
 
   static tw_matmul matmul(const tw_kernel& decoder, size_t n, size_t k) {
     auto made = tilewright::sized<tw_matmul>();
-    made.family = kFamily;
+    made.family = kPairFamily;
     made.n = n;
     made.k = k;
     made.rhs_layout = decoder.rhs->id;
@@ -189,7 +189,7 @@ struct Product {
   }
 
   /// Arguments, but for scratch.
-  tw_run_args pack(const Weights& weights, const std::vector<float>& rows, size_t m) {
+  tw_run_args pack(const PairWeights& weights, const std::vector<float>& rows, size_t m) {
     auto source = tilewright::sized<tw_lhs_source>();
     source.data = rows.data();
     source.data_bytes = rows.size() * sizeof(float);
@@ -217,11 +217,11 @@ struct Product {
 };
 
 /// Every output of m rows; k goes by in blocks.
-void expect_products(const tw_kernel& decoder, const tw_device& device, const Weights& weights,
+void expect_products(const tw_kernel& decoder, const tw_device& device, const PairWeights& weights,
                      const std::vector<float>& values, size_t m) {
   const size_t n = weights.n, k = weights.k;
-  Product product(decoder, n, k, device);
-  const std::vector<float> rows = activations(m * k);
+  PairProduct product(decoder, n, k, device);
+  const std::vector<float> rows = whole_activations(m * k);
   tw_run_args args = product.pack(weights, rows, m);
   std::vector<uint8_t> scratch(product.plan.scratch_bytes(m));
   args.scratch = scratch.data();
@@ -244,8 +244,8 @@ TEST_P(PairDecoder, PlansOfBf16ReadItsWeights) {
   const size_t k = std::max<size_t>(320, 3 * unit_of(decoder)), n = 2 * decoder.tile_n + 3;
   tw_device small = detected_device();
   small.l1_bytes = 128 * decoder.tile_n * 3;
-  const Weights weights(decoder, n, k);
-  const std::vector<float> values = decoded(decoder, weights);
+  const PairWeights weights(decoder, n, k);
+  const std::vector<float> values = decoded_pairs(decoder, weights);
   for (const tw_features left : {tw_features{0}, TW_FEATURE_AMX_BF16}) {
     tw_device device = small;
     device.features &= ~left;
@@ -260,14 +260,14 @@ TEST_P(PairDecoder, PlansOfBf16ReadItsWeights) {
 TEST_P(PairDecoder, ItsPlansNeedScratch) {
   const tw_kernel& decoder = *GetParam();
   const size_t k = 3 * unit_of(decoder), n = decoder.tile_n;
-  const Weights weights(decoder, n, k);
-  Product product(decoder, n, k, detected_device());
+  const PairWeights weights(decoder, n, k);
+  PairProduct product(decoder, n, k, detected_device());
   const tw_kernel* found = nullptr;
   ASSERT_EQ(tw_plan_decoder(product.plan.get(), 1, &found), TW_OK);
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->rhs, decoder.rhs);
   EXPECT_EQ(found->dst, TW_BF16);
-  const std::vector<float> rows = activations(k);
+  const std::vector<float> rows = whole_activations(k);
   tw_run_args args = product.pack(weights, rows, 1);
   EXPECT_EQ(tw_run(product.plan.get(), &args, 0), TW_INVALID);
   EXPECT_STREQ(tw_error_message(), "tw_run: args.scratch is null");
@@ -280,7 +280,7 @@ TEST_P(PairDecoder, ItsPlansNeedScratch) {
 
 TEST_P(PairDecoder, ItsPlansHaveScratchForNothingElse) {
   const tw_kernel& decoder = *GetParam();
-  const Product product(decoder, 32, 3 * unit_of(decoder), detected_device());
+  const PairProduct product(decoder, 32, 3 * unit_of(decoder), detected_device());
   size_t bytes = 0;
   EXPECT_EQ(tw_gated_scratch_bytes(product.plan.get(), 4, &bytes), TW_UNSUPPORTED);
   EXPECT_NE(std::string(tw_error_message()).find("become floats in scratch"), std::string::npos);
@@ -296,7 +296,7 @@ TEST_P(PairDecoder, ItsPlansHaveScratchForNothingElse) {
 TEST_P(PairDecoder, WholeBlocksAreDecoded) {
   const tw_kernel& decoder = *GetParam();
   const tw_device here = detected_device();
-  const tw_matmul matmul = Product::matmul(decoder, 32, unit_of(decoder) + 2);
+  const tw_matmul matmul = PairProduct::matmul(decoder, 32, unit_of(decoder) + 2);
   tw_plan* plan = nullptr;
   EXPECT_EQ(tw_plan_create(&here, &matmul, &plan), TW_INVALID);
   EXPECT_NE(std::string(tw_error_message()).find("that become floats"), std::string::npos)
