@@ -15,7 +15,7 @@
 // into lhs i8 m1 kr8 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b] (0f79dc4fd198f69e)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6ac87e42c8de77c2)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (b7774ca6257d4773)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (3249708d7fc61da0)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (9818584d5047a74d)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (8932cba136476b08)

@@ -378,12 +378,6 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
                     "adds products to rows of tiles: dot and mmla are",
                     rhs.name, isa.name));
   }
-  if (own && block != 0 && rhs.has_zero_point && technique == Technique::outer) {
-    throw std::invalid_argument(
-        fmt::format("zero points in blocks are not possible with technique {} on {}: its "
-                    "activations keep no sums of blocks that it could take them with",
-                    name(technique), isa.name));
-  }
   Panels panels = wanted;
   if (panels.kr == 0) panels.kr = preferred_kr(contract, rhs, block);
   if (panels.lhs == Length{}) panels.lhs = contract.lhs_rows.of(isa, panels.kr);

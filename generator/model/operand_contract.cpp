@@ -141,7 +141,7 @@ static const std::vector<OperandContract>& contracts() {
        next, true, true, f16, Contraction::outer},
 
       // Weights of 8 bits.
-      {dot, own, i8, column_scales, {{OpCode::tile_dot4_s8s8_lane}}, {4}, one, two_lanes,
+      {dot, own, i8, any_scales, {{OpCode::tile_dot4_s8s8_lane}}, {4}, one, two_lanes,
        none, false, false, i8, Contraction::dot_groups},
       {dot, own, i8, any_scales, {{OpCode::dot4_u8s8}}, {4}, one, lanes,
        none, true, false, i8, Contraction::dot_depth},

@@ -1,6 +1,7 @@
 // Weights of 4 and 8 bits with a zero point for every block, through the run-time API.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -127,6 +128,16 @@ void expect_worth(const char* which, const Matmul& problem, bool halves) {
   }
 }
 
+/// How much may be left of codes that all are zero points: nothing, but where a row's codes and
+/// what they are taken from are added to totals one after the other, two roundings a block.
+float cancelled(const char* which, const Matmul& problem, bool halves) {
+  if (tw_plan_rhs_layout(make_plan(which, problem.block, halves).get())->streaming == 0) return 0;
+  const float scale = *std::max_element(problem.scales.begin(), problem.scales.end());
+  const auto code = static_cast<float>(problem.rhs.front());
+  const auto blocks = static_cast<float>(k / problem.block);
+  return 2 * blocks * 0x1p-24F * (0.5F + static_cast<float>(k) * code * scale);
+}
+
 TEST(BlockZeros, AreWorthWhatTheySay) {
   for (const char* which : {family, byte_family}) {
     const int half = 1 << (bits_of(which) - 1);
@@ -142,7 +153,8 @@ TEST(BlockZeros, AreWorthWhatTheySay) {
         problem.lhs.assign(m * k, 1);  // 127 steps, exactly
         problem.rhs.assign(n * k, static_cast<int8_t>(half - 1));
         problem.bias.assign(n, 0.5F);
-        EXPECT_EQ(run(which, problem, halves), std::vector<float>(m * n, 0.5F));
+        const float off = cancelled(which, problem, halves);
+        for (const float out : run(which, problem, halves)) ASSERT_NEAR(out, 0.5F, off);
       }
     }
   }
