@@ -5,8 +5,8 @@
 // into lhs i8 m16 kr64 k%64 [data|sums:i32*1|zeros:i32|scales:f32] (4d318129ade7d1a0)
 //          | 128 x k bits of codes | 16 i32 x sums | 16 i32 x zeros | 16 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (eeb581b70bdf9e67)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (00d216dcd03671d2)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (1cdbc727f28f424c)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (a66ab566bf49f757)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

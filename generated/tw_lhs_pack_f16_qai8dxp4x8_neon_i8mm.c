@@ -8,8 +8,8 @@
 //          | 32 x k bits of codes | 4 i32 x zeros | 4 f32 x scales |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (ab9a7b4c791e803c)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (eeb581b70bdf9e67)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (00d216dcd03671d2)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (1cdbc727f28f424c)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (a66ab566bf49f757)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
