@@ -168,7 +168,9 @@ class BlockTiles {
   /// Sums, with what the middle code takes back.
   std::vector<Value> started(const KState& block, std::vector<Value> tiles) {
     if (middle_ == 0) return tiles;
-    const Value of_rows = sums_of_codes(block);
+    const bool from_end = is_behind_codes(t_.v.lhs, FieldKind::sums);
+    const Value of_rows =
+        sums_of_codes(from_end ? ends_of_codes(t_, block.lhs, t_.v.lhs) : block.lhs);
     for (Value& tile : tiles) {
       tile = b_.op(OpCode::outer_s16s16, {tile, of_rows, middles_, all_pairs_, all_pairs_}, {},
                    "tile", Role::accumulator);
@@ -177,8 +179,8 @@ class BlockTiles {
   }
 
   /// Minus those of the rows.
-  Value sums_of_codes(const KState& block) {
-    const Place at = first_of_rows(block.lhs, FieldKind::sums);
+  Value sums_of_codes(const std::vector<Value>& lhs) {
+    const Place at = first_of_rows(lhs, FieldKind::sums);
     return b_.op(OpCode::load, {at.pointer}, {.offset = at.offset}, "sums_of_codes", Role::operand);
   }
 
@@ -231,7 +233,7 @@ class BlockTiles {
   Value worth_of_rows(const KState& block, Value row_scale) {
     if (has_offsets_) return rows_together(t_, first_of_rows(block.lhs, FieldKind::sums));
     if (!counts_codes()) return no_value;
-    const Value codes = sums_of_codes(block);
+    const Value codes = sums_of_codes(block.lhs);
     const Value real = b_.op(OpCode::cvt_i32_f32, {codes}, {}, "sums", Role::operand);
     return b_.op(OpCode::fmul, {real, row_scale}, {}, "sums", Role::operand);
   }
