@@ -19,6 +19,7 @@
 // into lhs i8 m4svl kr4 k%32 b256 [data/b|scales:f32/b] (152c845d0c814c5a)
 //          | 32svl x k bits of codes | 4svl f32 x scales a block |
 //
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (0054ba9b4231c552)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (5c6252820589efde)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (b7774ca6257d4773)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (9637c37cda209973)
